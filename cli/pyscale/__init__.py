@@ -1,0 +1,1 @@
+"""pyscale measures how a bioimage pipeline scales, and says what holds it back."""

@@ -1,0 +1,1 @@
+"""Pure functions on polars tables: no clock, no files, no executor."""

@@ -1,0 +1,142 @@
+"""What a reader must know before trusting a number: a code and a sentence for each doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.intervals import repeats_needed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SENTENCES = {
+    "few-repeats": f"Fewer than {repeats_needed()} trials were timed, too few for a 95 % interval.",
+    "unstable": (
+        "Wall times scatter: standard deviation of 10 % of the mean or more, an extreme 50 % or "
+        "more away from the mean, or a trial further than 14.8 median absolute deviations from "
+        "the median."
+    ),
+    "first-trial": (
+        "The first trial stands apart from the others, which agree among themselves: something "
+        "(a page cache, a compiled kernel, a clock frequency) was warmed up by it."
+    ),
+    "warm-not-cold": (
+        "The input lay in the page cache: reading was timed from memory, not from storage."
+    ),
+    "evicted-unverified": (
+        "The input was evicted from the page cache, but nothing here can prove that it was gone."
+    ),
+    "cache-uncontrolled": (
+        "The page cache was left as it was or cannot be seen: trials may have read from storage "
+        "or from memory."
+    ),
+    "oversubscribed": "There were more workers than processor cores for them.",
+    "workers-did-not-overlap": (
+        "In at least one trial all workers ran together for less than half of the shortest "
+        "worker's time, so they did not share memory and storage bandwidth as they would at once."
+    ),
+    "retried": "A trial succeeded only when tried again; it is left out of the timing.",
+    "failed-trials": "A trial failed or did not finish; it is left out of the timing.",
+    "mixed-hardware": (
+        "Trials ran on different hardware from each other or from the baseline: part of the "
+        "difference may be the machines'."
+    ),
+    "disagrees": (
+        "The output is not that of the baseline within the stage's tolerance: this speedup "
+        "compares two different results."
+    ),
+    "check-failed": "The comparison with the baseline's output failed: nobody knows if it agrees.",
+}
+
+PYPERF_DEVIATION = 0.10
+PYPERF_EXTREME = 0.50
+HYPERFINE_DISTANCE = 14.826
+TIE = 1e-9
+"""Relative difference below which two wall times differ by rounding alone."""
+
+
+def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
+    """Codes of all doubts about one configuration, in the order of `SENTENCES`.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        Every trial of the configuration, also those that are not timed.
+    baseline : polars.DataFrame
+        Every trial of the baseline of its curve.
+    """
+    import polars as pl
+
+    timed = trials.filter("valid").sort("block", "position")
+    walls = timed["wall_s"].to_list()
+    warmed_up = first_stands_apart(walls)
+    states = set(timed["cache_state"].drop_nulls())
+    machines = set(timed["hardware"].explode().drop_nulls())
+    base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
+    apart = pl.col("overlap") * pl.col("slowest_s") < 0.5 * pl.col("shortest_s")
+    found = {
+        "few-repeats": len(walls) < repeats_needed(),
+        "unstable": is_unstable(walls[1:] if warmed_up else walls),
+        "first-trial": warmed_up,
+        "warm-not-cold": "warm" in states,
+        "evicted-unverified": "evicted-unverified" in states,
+        "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
+        "oversubscribed": bool(timed["oversubscribed"].any()),
+        "workers-did-not-overlap": not timed.filter(apart).is_empty(),
+        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
+        "failed-trials": not trials.filter(~pl.col("complete")).is_empty(),
+        "mixed-hardware": len(machines) > 1
+        or bool(machines and base_machines and machines != base_machines),
+        "disagrees": not trials.filter(~pl.col("agreement_same")).is_empty(),
+        "check-failed": bool(trials["check_failed"].any()),
+    }
+    return [code for code in SENTENCES if found[code]]
+
+
+def is_unstable(values: Sequence[float]) -> bool:
+    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine.
+
+    pyperf: sample standard deviation of 10 % of the mean or more, or an extreme 50 % or more
+    away from the mean. hyperfine: a value further than 14.826 median absolute deviations
+    from the median. One value scatters not at all.
+    """
+    from statistics import fmean, stdev
+
+    if len(values) < 2:
+        return False
+    mean = fmean(values)
+    return (
+        stdev(values) >= PYPERF_DEVIATION * mean
+        or min(values) <= (1 - PYPERF_EXTREME) * mean
+        or max(values) >= (1 + PYPERF_EXTREME) * mean
+        or any(_is_outlier(value, values) for value in values)
+    )
+
+
+def first_stands_apart(values: Sequence[float]) -> bool:
+    """Tell whether the first value is the farthest out, and the values are stable without it.
+
+    Parameters
+    ----------
+    values : sequence of float
+        In the order of execution. With fewer than three nothing can stand apart.
+    """
+    from statistics import median
+
+    if len(values) < 3 or is_unstable(values[1:]) or not is_unstable(values):
+        return False
+    centre = median(values)
+    distances = [abs(value - centre) for value in values]
+    return distances[0] == max(distances)
+
+
+def _is_outlier(value: float, values: Sequence[float]) -> bool:
+    """Apply hyperfine's rule; values that mostly tie have no scale to judge by."""
+    from statistics import median
+
+    centre = median(values)
+    deviation = median(abs(other - centre) for other in values)
+    if deviation <= TIE * centre:
+        return False
+    return abs(value - centre) > HYPERFINE_DISTANCE * deviation

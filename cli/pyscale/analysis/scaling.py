@@ -1,0 +1,183 @@
+"""One row per configuration: wall time, speedup, efficiency, its factors, and every doubt."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.flags import flag_codes
+from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
+from pyscale.analysis.losses import GROUP, factors, sums
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.DataFrame:
+    """Summarise the trials of every configuration and compare it with its baseline.
+
+    The baseline of a curve (one suite, stage and device) is its smallest worker count with a
+    timed trial. The wall time is the median over timed trials; `load_balance`,
+    `computation_scaling`, `useful_share` and `merge_s` belong to the middle trials, so that
+    `efficiency = load_balance / load_balance(N0) * computation_scaling * useful_share /
+    useful_share(N0)` holds exactly (see `pyscale.analysis.losses`).
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_table` or `trials_from_wall_times` gives them.
+    interleaved : bool
+        Whether equal blocks ran close in time, as pyscale's do: the bootstrap of the speedup
+        then resamples blocks, where both arms have a timed trial in each.
+
+    Returns
+    -------
+    polars.DataFrame
+        Curves in the order of `trials`, each by rising worker count:
+
+        suite, stage : str
+        workers, repeats : int
+            N, and the number of timed trials.
+        wall_s, wall_s_low, wall_s_high : float
+            Median T(N) and its order-statistic interval.
+        speedup, speedup_low, speedup_high, efficiency : float
+            `S = T(N0) / T(N)`, its bootstrap interval, and `S * N0 / N`.
+        load_balance, computation_scaling, useful_share : float
+        worker_seconds : float
+            `N * T(N)`.
+        cache_state : str
+            The state in all timed trials; several are joined by "+".
+        agreement : float
+            Lowest score of any trial's output against the baseline's.
+        quality : str
+            JSON object: median of each measure over the trials that have it.
+        flags : list of str
+            Codes whose sentences are `pyscale.analysis.flags.SENTENCES`.
+        device : str
+        baseline_workers : int
+            N0.
+        merge_s, queue_s, start_stagger_s, overlap : float
+            Merge, inside T. Median wait, stagger and overlap of workers, beside T.
+        karp_flatt : float
+            Experimentally determined serial fraction; only where N0 is 1.
+
+        A number that was not measured, or has no interval, is null.
+    """
+    import polars as pl
+
+    rows: list[dict[str, Any]] = []
+    for _, curve in trials.group_by(GROUP, maintain_order=True):
+        timed_counts = curve.filter("valid")["workers"]
+        base_workers = timed_counts.min() if timed_counts.len() else curve["workers"].min()
+        base = curve.filter(pl.col("workers") == base_workers)
+        for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
+            rows.append(_row(own, base, interleaved=interleaved))
+    return pl.DataFrame(rows, schema=_schema())
+
+
+def karp_flatt(speedup: float, workers: int) -> float:
+    """Serial fraction that Amdahl's law needs for this speedup over one worker.
+
+    `e = (1/S - 1/N) / (1 - 1/N)` (Karp and Flatt 1990). The same at every N it is a serial
+    part; rising with N it is overhead.
+    """
+    return (1 / speedup - 1 / workers) / (1 - 1 / workers)
+
+
+def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[str, Any]:
+    """Describe one configuration; `own` and `base` hold all its trials, timed or not."""
+    workers, base_workers = int(own["workers"][0]), int(base["workers"][0])
+    row: dict[str, Any] = {
+        **{key: own[key][0] for key in GROUP},
+        "workers": workers,
+        "baseline_workers": base_workers,
+        "repeats": own.filter("valid").height,
+        "agreement": own["agreement"].min(),
+        "quality": _median_quality(own["quality"].drop_nulls().to_list()),
+        "flags": flag_codes(own, base),
+    }
+    timed, base_timed = own.filter("valid"), base.filter("valid")
+    if timed.is_empty():
+        return row
+    here, there = sums(timed), sums(base_timed)
+    own_factors = factors(here, there)
+    speedup = there.wall_s / here.wall_s
+    is_base = workers == base_workers
+    wall_interval = median_interval(timed["wall_s"].to_list())
+    # The baseline's speedup is 1 by definition: it has nothing to be uncertain about.
+    speedup_interval = None if is_base else _speedup_interval(base_timed, timed, interleaved)
+    states = sorted(set(timed["cache_state"].drop_nulls()))
+    return row | {
+        "wall_s": here.wall_s,
+        **_ends("wall_s", wall_interval),
+        "speedup": speedup,
+        **_ends("speedup", speedup_interval),
+        "efficiency": speedup * base_workers / workers,
+        "load_balance": own_factors.load_balance,
+        "computation_scaling": own_factors.computation_scaling,
+        "useful_share": own_factors.useful_share,
+        "worker_seconds": workers * here.wall_s,
+        "cache_state": "+".join(states) or None,
+        "merge_s": here.merge_s,
+        "queue_s": timed["queue_s"].median(),
+        "start_stagger_s": timed["start_stagger_s"].median(),
+        "overlap": timed["overlap"].median(),
+        "karp_flatt": karp_flatt(speedup, workers) if base_workers == 1 < workers else None,
+    }
+
+
+def _speedup_interval(base: pl.DataFrame, own: pl.DataFrame, interleaved: bool) -> Interval | None:
+    """Bootstrap the speedup, by blocks where each block has timed both arms."""
+    base, own = base.sort("block"), own.sort("block")
+    paired = interleaved and base["block"].to_list() == own["block"].to_list()
+    return ratio_interval(base["wall_s"].to_list(), own["wall_s"].to_list(), paired=paired)
+
+
+def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return {f"{name}_low": low, f"{name}_high": high}
+
+
+def _median_quality(records: list[str]) -> str:
+    """Join the measures of all trials: the median of each over those that have it."""
+    from statistics import median
+
+    values: dict[str, list[float]] = {}
+    for record in records:
+        for name, value in json.loads(record).items():
+            values.setdefault(name, []).append(value)
+    return json.dumps({name: median(found) for name, found in sorted(values.items())})
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    number = pl.Float64
+    return {
+        "suite": pl.String,
+        "stage": pl.String,
+        "workers": pl.Int64,
+        "repeats": pl.Int64,
+        "wall_s": number,
+        "wall_s_low": number,
+        "wall_s_high": number,
+        "speedup": number,
+        "speedup_low": number,
+        "speedup_high": number,
+        "efficiency": number,
+        "load_balance": number,
+        "computation_scaling": number,
+        "useful_share": number,
+        "worker_seconds": number,
+        "cache_state": pl.String,
+        "agreement": number,
+        "quality": pl.String,
+        "flags": pl.List(pl.String),
+        "device": pl.String,
+        "baseline_workers": pl.Int64,
+        "merge_s": number,
+        "queue_s": number,
+        "start_stagger_s": number,
+        "overlap": number,
+        "karp_flatt": number,
+    }

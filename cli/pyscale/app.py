@@ -1,0 +1,149 @@
+"""The command line: each command is a few lines that call one package.
+
+Everything heavier than Typer is imported inside the command that needs it, so that
+`pyscale --help` and shell completion answer at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyscale.data.commands import data_app
+
+app = typer.Typer(
+    name="pyscale",
+    help="Measure how a bioimage pipeline scales, what holds it back and what to request.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+config_app = typer.Typer(help="Settings and where each comes from.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+app.add_typer(config_app, name="config")
+
+RunArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[RUN]", help="Run id or folder; the latest where none is given."),
+]
+
+
+@app.command()
+def run(
+    suite: Annotated[
+        str | None,
+        typer.Argument(help="Suite to measure, like 'pipeline', or a path of your own."),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Dataset name, or path of a movie.")] = None,
+    workers: Annotated[str | None, typer.Option(help="Worker counts N, as in 1,2,4.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Trials of each configuration.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Measure this stage alone.")] = None,
+    cache: Annotated[str | None, typer.Option(help="cold, warm or asis.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
+    cpus_per_worker: Annotated[int | None, typer.Option(help="Cores of each worker.")] = None,
+    executor: Annotated[str | None, typer.Option(help="Where tasks run: local.")] = None,
+    runtime: Annotated[str | None, typer.Option(help="How tasks start: native.")] = None,
+    retries: Annotated[int | None, typer.Option(help="Tries after a failed one.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the order and the stages.")] = None,
+    keep_outputs: Annotated[str | None, typer.Option(help="reference or all.")] = None,
+    accept_terms: Annotated[bool, typer.Option(help="Agree to the dataset's terms.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Show what would run, and run nothing.")] = False,
+    detach: Annotated[bool, typer.Option(help="Return at once; follow with status.")] = False,
+    resume: Annotated[str | None, typer.Option(help="Finish this run.")] = None,
+) -> None:
+    """Measure a suite on a movie, and report."""
+    from pyscale import running
+
+    flags = {
+        "data": data,
+        "workers": workers,
+        "repeats": repeats,
+        "cache": cache,
+        "device": device,
+        "cpus_per_worker": cpus_per_worker,
+        "executor": executor,
+        "runtime": runtime,
+        "retries": retries,
+        "seed": seed,
+        "keep_outputs": keep_outputs,
+    }
+    if resume is not None:
+        given = [name for name, value in flags.items() if value is not None]
+        raise typer.Exit(running.resume(resume, detach=detach, refused=[*given, *(only or [])]))
+    raise typer.Exit(
+        running.start(
+            suite, flags, only or [], accept_terms=accept_terms, dry_run=dry_run, detach=detach
+        )
+    )
+
+
+@app.command()
+def status(
+    run: RunArgument = None,
+    watch: Annotated[bool, typer.Option(help="Follow the run until it ends.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    log: Annotated[bool, typer.Option(help="Tell what happened, from the journal.")] = False,
+) -> None:
+    """Show where a run stands."""
+    from pyscale import statusview
+
+    statusview.show(run, watch=watch, as_json=json, log=log)
+
+
+@app.command()
+def cancel(run: RunArgument = None) -> None:
+    """End a run and everything that it started; `run --resume` finishes it later."""
+    from pyscale import running
+
+    running.cancel(run)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...")] = None,
+    table: Annotated[Path | None, typer.Option(help="CSV of wall times, from anywhere.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
+) -> None:
+    """Write the report of runs, or of a table of wall times measured elsewhere."""
+    from pyscale import reporting
+
+    if table is not None:
+        reporting.report_table(table, out)
+    else:
+        reporting.report_runs(runs or [None], out)
+
+
+@app.command()
+def hardware(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show what this machine is, as every result records it."""
+    from pyscale import hardwareview
+
+    hardwareview.show(as_json=json)
+
+
+@config_app.command("show")
+def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Show every setting, its value, and where the value comes from."""
+    from pyscale import configview
+
+    configview.show(as_json=json)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one sentence and exit code 2."""
+    from pyscale.errors import UserError
+
+    try:
+        app()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - talk goes to stderr
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)  # noqa: T201
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output, like `head`, has seen enough.
+        sys.stderr.close()
+        sys.exit(0)

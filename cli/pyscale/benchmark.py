@@ -1,0 +1,93 @@
+"""The main path: suite -> plan -> execute -> store -> analyse -> report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pyscale.data.ensure import find_movie
+from pyscale.executors.protocol import Executor
+from pyscale.interruption import termination_as_interrupt
+from pyscale.placement import Placement, visible_gpus
+from pyscale.plan import Plan, make_plan, powers_of_two
+from pyscale.results import Results, report_results, results_of
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.journal import Event, Journal
+from pyscale.store.lock import run_lock
+from pyscale.suite import load_suite
+from pyscale.trialrunner import TrialRunner
+from pyscale_stages.measure.cpus import usable_cpus
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the trials of a run ended."""
+
+    complete: tuple[str, ...]
+    incomplete: tuple[str, ...]
+
+
+def plan_run(
+    suite_name: str, settings: Settings, only: Sequence[str] = (), *, accept_terms: bool = False
+) -> Plan:
+    """Plan a run of a suite on a movie, which is fetched where it is absent.
+
+    Raises
+    ------
+    UserError
+        If the suite, the data or a parameter cannot be used.
+    """
+    suite = load_suite(suite_name)
+    dataset = find_movie(settings, accept_terms=accept_terms)
+    placement = Placement(usable_cpus(), settings.cpus_per_worker, visible_gpus())
+    return make_plan(
+        suite,
+        dataset,
+        run_id=new_run_id(),
+        settings=settings.model_dump(mode="json"),
+        workers=settings.workers or powers_of_two(placement.most_workers),
+        only=only,
+    )
+
+
+def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
+    """Measure what the plan of a run asks for, and report it.
+
+    Parameters
+    ----------
+    run : RunFolder
+        A new run, or an interrupted one: only what is missing is done.
+    executor : Executor
+        Where tasks run.
+    listener : callable
+        Hears of every event as it happens.
+    """
+    outcome = execute(run, executor, listener)
+    results = results_of(run)
+    report_results(run.report, results)
+    return outcome, results
+
+
+def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
+    """Run every trial of a plan that is not complete; what is complete stays as it is."""
+    settings = run.plan.settings
+    journal = Journal(run.journal_file, listener)
+    placement = Placement(usable_cpus(), settings["cpus_per_worker"], visible_gpus())
+    runner = TrialRunner(run, executor, journal, placement)
+    with run_lock(run.path), termination_as_interrupt():
+        executor.end_leftovers()
+        journal.append("run_started")
+        try:
+            done = {trial.id: runner.finish(trial) for trial in run.plan.trials}
+        except KeyboardInterrupt:
+            executor.end_leftovers()
+            journal.append("run_interrupted")
+            raise
+        journal.append("run_finished")
+    return Outcome(
+        complete=tuple(trial for trial, complete in done.items() if complete),
+        incomplete=tuple(trial for trial, complete in done.items() if not complete),
+    )

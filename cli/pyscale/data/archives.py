@@ -1,0 +1,126 @@
+"""Unpacking of archives that nothing inside can abuse: all is checked before any is written."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Literal
+
+from pyscale.data.disk import require_space
+from pyscale.errors import UserError
+
+ENCRYPTED = 0x1
+DAMAGED = (
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def unpack(
+    archive: Path, kind: Literal["zip", "tar"], final: Path, staging: Path, limit_bytes: int
+) -> None:
+    """Unpack an archive into a new folder, which appears whole or not at all.
+
+    Parameters
+    ----------
+    archive : Path
+        A zip file, or a tar file under any compression.
+    kind : {"zip", "tar"}
+    final : Path
+        The folder; an older one of that name is replaced.
+    staging : Path
+        Where to unpack first, on the same file system; emptied before and after.
+    limit_bytes : int
+        Largest sum of the members' sizes.
+
+    Raises
+    ------
+    UserError
+        If a member would land outside the folder, is a link that leaves it or a device, if
+        the members are larger than the limit or the disk, or the archive is damaged.
+    """
+    shutil.rmtree(staging, ignore_errors=True)
+    new = staging / "new"
+    new.mkdir(parents=True)
+    try:
+        if kind == "zip":
+            _unpack_zip(archive, new, limit_bytes)
+        else:
+            _unpack_tar(archive, new, limit_bytes)
+        if final.exists():
+            final.rename(staging / "old")
+        new.rename(final)
+    except DAMAGED as error:
+        raise UserError(
+            f"{archive.name} cannot be unpacked ({error}): fetch it again, or from a --mirror"
+        ) from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _unpack_zip(archive: Path, folder: Path, limit_bytes: int) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        members = opened.infolist()
+        for member in members:
+            _refuse_path(archive, member.filename)
+            if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
+                raise _refused(archive, member.filename, "is a link or a device")
+            if member.flag_bits & ENCRYPTED:
+                raise _refused(archive, member.filename, "is encrypted")
+        _refuse_bulk(archive, folder, (member.file_size for member in members), limit_bytes)
+        opened.extractall(folder)
+
+
+def _unpack_tar(archive: Path, folder: Path, limit_bytes: int) -> None:
+    with tarfile.open(archive) as opened:
+        _refuse_bulk(archive, folder, _checked_sizes(archive, opened, folder), limit_bytes)
+    with tarfile.open(archive) as opened:
+        opened.extractall(folder, filter="data")
+
+
+def _checked_sizes(archive: Path, opened: tarfile.TarFile, folder: Path) -> Iterable[int]:
+    """Size of each member, read one header at a time: a bomb is refused at its first."""
+    for member in opened:
+        _refuse_path(archive, member.name)
+        try:
+            tarfile.data_filter(member, str(folder))
+        except tarfile.FilterError as error:
+            raise _refused(archive, member.name, f"is a link or a device ({error})") from error
+        yield member.size
+
+
+def _refuse_path(archive: Path, name: str) -> None:
+    """Refuse absolute paths and `..`, in the spelling of any system."""
+    for path in (PurePosixPath(name), PureWindowsPath(name)):
+        if path.anchor or ".." in path.parts:
+            raise _refused(archive, name, "would land outside the dataset's folder")
+
+
+def _refuse_bulk(archive: Path, folder: Path, sizes: Iterable[int], limit_bytes: int) -> None:
+    total = 0
+    for size in sizes:
+        total += size
+        if total > limit_bytes:
+            raise UserError(
+                f"{archive.name} would unpack to more than the {limit_bytes} bytes that the "
+                "registry allows: nothing was unpacked; do not use this archive"
+            )
+    require_space(folder, total, f"what {archive.name} unpacks to")
+
+
+def _refused(archive: Path, member: str, why: str) -> UserError:
+    return UserError(
+        f"{archive.name} holds {member!r}, which {why}: nothing was unpacked; "
+        "do not use this archive"
+    )

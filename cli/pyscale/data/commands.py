@@ -1,0 +1,198 @@
+"""The commands `pyscale data …`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pyscale.data.registry import Registry
+    from pyscale.settings import Settings
+
+data_app = typer.Typer(
+    help="Datasets: what there is, fetch, make synthetic ones, verify, find.",
+    no_args_is_help=True,
+)
+
+
+def _known_names(incomplete: str) -> list[str]:
+    """Names that a shell offers."""
+    registry, settings = _opened(None, None)
+    return [name for name in _all_names(registry, settings) if name.startswith(incomplete)]
+
+
+FolderOption = Annotated[
+    Path | None, typer.Option("--data-folder", help="Folder that holds the datasets.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_known_names)]
+
+
+@data_app.command("list")
+def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) -> None:
+    """List every dataset: what it is, whether it is here, its licence."""
+    from pyscale.data import listing
+
+    registry, settings = _opened(data_folder, None)
+    listing.show(registry, settings.data_folder, as_json=json)
+
+
+@data_app.command()
+def fetch(
+    names: NamesArgument,
+    *,
+    mirror: Annotated[
+        str | None,
+        typer.Option(help="Address or folder to fetch {mirror}/{dataset}/{file} from."),
+    ] = None,
+    parallel: Annotated[int, typer.Option(min=1, help="Files that are fetched at once.")] = 4,
+    accept_terms: Annotated[
+        bool, typer.Option("--accept-terms", help="Consent to the datasets' terms.")
+    ] = False,
+    trust_first_download: Annotated[
+        bool,
+        typer.Option(
+            "--trust-first-download",
+            help="Accept files without published checksum, and hold them to what arrives now.",
+        ),
+    ] = False,
+    data_folder: FolderOption = None,
+) -> None:
+    """Fetch datasets; what is broken off goes on where it stopped."""
+    from pyscale.data import consent
+    from pyscale.data.fetch import FetchOptions, fetch_dataset
+    from pyscale.data.progress import TerminalReport
+
+    registry, settings = _opened(data_folder, mirror)
+    options = FetchOptions(
+        mirror=settings.mirror, parallel=parallel, trust_first_download=trust_first_download
+    )
+    entries = {name: registry.get(name) for name in names}
+    report = TerminalReport()
+    for name, dataset in entries.items():
+        movie = fetch_dataset(
+            name,
+            dataset,
+            settings.data_folder,
+            options=options,
+            consent=consent.given if accept_terms else consent.asked,
+            report=report,
+        )
+        typer.echo(movie)
+
+
+@data_app.command()
+def synth(
+    name: Annotated[str, typer.Argument(help="Name that the movie is known by.")],
+    *,
+    frames: Annotated[int | None, typer.Option(help="Length of the movie.")] = None,
+    size: Annotated[
+        str | None, typer.Option(metavar="PX|HEIGHTxWIDTH", help="Size of a frame in pixels.")
+    ] = None,
+    cells: Annotated[int | None, typer.Option(help="Mean cells of each type in a frame.")] = None,
+    cell_types: Annotated[int | None, typer.Option(help="1 or 2, each a channel.")] = None,
+    density: Annotated[
+        str | None, typer.Option(help="Cells over time: constant, ramp or burst.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter; repeatable."),
+    ] = None,
+    data_folder: FolderOption = None,
+) -> None:
+    """Make a synthetic movie with its exact truth."""
+    from pyscale.data.progress import TerminalReport
+    from pyscale.data.synthetic import make_synthetic
+
+    registry, settings = _opened(data_folder, None)
+    given = {
+        "frames": frames,
+        **_frame_size(size),
+        "cells": cells,
+        "cell_types": cell_types,
+        "density_profile": density,
+        "seed": seed,
+        **_pairs(parameter or []),
+    }
+    params = {key: value for key, value in given.items() if value is not None}
+    typer.echo(make_synthetic(name, registry, settings.data_folder, params, TerminalReport()))
+
+
+@data_app.command()
+def verify(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", autocompletion=_known_names),
+    ] = None,
+    data_folder: FolderOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Checksum every file of datasets (without names: of all that are here).
+
+    The exit code is 1 where a file is missing, changed, or has no known checksum.
+    """
+    from pyscale.data import listing
+
+    registry, settings = _opened(data_folder, None)
+    if not listing.show_verified(registry, settings.data_folder, names or [], as_json=json):
+        raise typer.Exit(1)
+
+
+@data_app.command()
+def path(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
+    data_folder: FolderOption = None,
+) -> None:
+    """Print where the movie of a dataset lies."""
+    from pyscale.data.place import dataset_path
+    from pyscale.errors import UserError
+    from pyscale_stages.wording import did_you_mean
+
+    registry, settings = _opened(data_folder, None)
+    movie = dataset_path(name, registry, settings.data_folder)
+    if movie is None and name in registry.datasets:
+        raise UserError(f"{name} is not in {settings.data_folder}: run `pyscale data fetch {name}`")
+    if movie is None:
+        known = _all_names(registry, settings)
+        raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, known)}")
+    typer.echo(movie)
+
+
+def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Settings]:
+    from pyscale.data.registry import load_registry
+    from pyscale.settings import load_settings
+    from pyscale.shipped import shipped
+
+    settings = load_settings(data_folder=data_folder, mirror=mirror)
+    return load_registry(shipped("config")), settings
+
+
+def _all_names(registry: Registry, settings: Settings) -> list[str]:
+    from pyscale.data.place import synthetic_names
+
+    return [*registry.datasets, *synthetic_names(settings.data_folder)]
+
+
+def _frame_size(size: str | None) -> dict[str, int]:
+    from pyscale.errors import UserError
+
+    if size is None:
+        return {}
+    sides = re.fullmatch(r"(\d+)(?:x(\d+))?", size)
+    if sides is None:
+        raise UserError(f"--size {size} is not a size: give pixels, as in 512 or 512x640")
+    return {"height_px": int(sides[1]), "width_px": int(sides[2] or sides[1])}
+
+
+def _pairs(parameters: list[str]) -> dict[str, Any]:
+    from pyscale.errors import UserError
+
+    pairs = [parameter.partition("=") for parameter in parameters]
+    for key, equals, value in pairs:
+        if not (key and equals and value):
+            raise UserError(f"--set {key}{equals}{value} is not KEY=VALUE, as in radius_px=8")
+    return {key: value for key, _, value in pairs}

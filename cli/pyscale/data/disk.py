@@ -1,0 +1,55 @@
+"""The disk that a data folder lies on: its space, and its refusals in sentences."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyscale.errors import UserError
+
+READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+@contextmanager
+def disk_errors_explained(data_root: Path) -> Iterator[None]:
+    """Turn what the disk refuses inside the block into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or data_root
+        if error.errno in FULL:
+            raise UserError(
+                f"the disk of {data_root} is full: what has arrived is kept; free space and "
+                "run the same command again to go on from there, or choose another --data-folder"
+            ) from error
+        if error.errno in READ_ONLY:
+            raise UserError(
+                f"{where} may not be read or written by this user: "
+                "change its permissions, or choose another --data-folder"
+            ) from error
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            raise UserError(
+                f"{where} is in the way, because a folder must be there: "
+                "remove it, or choose another --data-folder"
+            ) from error
+        raise
+
+
+def require_space(folder: Path, n_bytes: int, what: str) -> None:
+    """Raise before anything is written where the disk has too little space.
+
+    Raises
+    ------
+    UserError
+        If fewer than `n_bytes` are free on the disk of `folder`, which must exist.
+    """
+    free = shutil.disk_usage(folder).free
+    if n_bytes > free:
+        raise UserError(
+            f"the disk of {folder} has {free} bytes left, but {what} needs {n_bytes}: "
+            "free space, or choose another --data-folder"
+        )

@@ -1,0 +1,307 @@
+"""Fetching of whole datasets: every file checked, unpacked and put in place, or none half."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pooch
+from filelock import FileLock, Timeout
+from pydantic import Field
+
+from pyscale.data.archives import unpack
+from pyscale.data.contents import sha256_of, survey, write_contents
+from pyscale.data.disk import disk_errors_explained, require_space
+from pyscale.data.download import Patience, Transfer, discard, download
+from pyscale.data.place import dataset_path, presence
+from pyscale.data.progress import Report
+from pyscale.data.registry import Dataset, Registry, RemoteFile
+from pyscale.data.trust import add_trust, read_trust
+from pyscale.data.verify import expected_sha256, file_states
+from pyscale.errors import UserError
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean
+
+INCOMING = ".incoming"
+"""Folder inside a dataset's folder for what is not yet whole and checked."""
+
+Consent = Callable[[str, Dataset], None]
+"""Asks the user to accept a dataset's terms; raises UserError where he does not."""
+
+
+class FetchOptions(Record):
+    """How to fetch."""
+
+    mirror: str | None = Field(
+        None, description="Address or folder to fetch {mirror}/{dataset}/{file} from"
+    )
+    parallel: int = Field(4, ge=1, description="Files that are fetched at once")
+    trust_first_download: bool = Field(
+        False, description="Accept a file without published checksum, and hold it to its first"
+    )
+    patience: Patience = Patience()
+
+
+def ensure(
+    name_or_path: str,
+    registry: Registry,
+    data_root: Path,
+    *,
+    options: FetchOptions,
+    consent: Consent,
+    report: Report,
+) -> Path:
+    """Path of the movie that a name or path stands for, fetched if it is absent.
+
+    Raises
+    ------
+    UserError
+        If there is no such dataset, file or folder, or it cannot be fetched.
+    """
+    path = dataset_path(name_or_path, registry, data_root)
+    if path is not None:
+        return path
+    if name_or_path not in registry.datasets:
+        raise UserError(
+            f"{name_or_path!r} is no dataset, and no file or folder of that name exists: "
+            f"{did_you_mean(name_or_path, registry.datasets)}"
+        )
+    return fetch_dataset(
+        name_or_path,
+        registry.get(name_or_path),
+        data_root,
+        options=options,
+        consent=consent,
+        report=report,
+    )
+
+
+def fetch_dataset(
+    name: str,
+    dataset: Dataset,
+    data_root: Path,
+    *,
+    options: FetchOptions,
+    consent: Consent,
+    report: Report,
+) -> Path:
+    """Fetch the files of a dataset that are absent or changed; return the path of its movie.
+
+    Files appear under their names when they are whole and their checksum is right. What a
+    broken download brought stays in a part, from which the next call goes on.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry.
+    dataset : Dataset
+    data_root : Path
+        Folder that holds the datasets.
+    options : FetchOptions
+    consent : callable
+        Called before anything is fetched where the terms ask for explicit consent.
+    report : Report
+        Told what happens.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be fetched, is not what the registry says, has no checksum that it
+        could be held to, or an archive is unsafe; or if the disk is full or read-only.
+    """
+    if dataset.consent and presence(name, dataset, data_root) != "here":
+        consent(name, dataset)
+    folder = data_root / name
+    with disk_errors_explained(data_root), _sole_fetcher(name, data_root, report):
+        wanted = _wanted(name, dataset, data_root, options, report)
+        if wanted:
+            _say_terms(name, dataset, report)
+            _clean(folder / INCOMING)
+            _require_space_for(wanted, folder)
+            _fetch_all(wanted, options.parallel, report)
+            report.say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
+        else:
+            report.say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
+        shutil.rmtree(folder / INCOMING, ignore_errors=True)
+    movie = folder / dataset.movie
+    if not movie.exists():
+        raise UserError(
+            f"{name} was fetched, but {movie} is not in it: "
+            "the movie that the registry names is wrong; report it"
+        )
+    return movie
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One file to fetch."""
+
+    file: RemoteFile
+    source: str
+    address: str
+    sha256: str | None
+    folder: Path
+    patience: Patience
+
+    @property
+    def incoming(self) -> Path:
+        return self.folder / INCOMING
+
+    @property
+    def part(self) -> Path:
+        return self.incoming / f"{self.file.name}.part"
+
+
+def _wanted(
+    name: str, dataset: Dataset, data_root: Path, options: FetchOptions, report: Report
+) -> list[_Job]:
+    """Jobs for the files that are absent or not what they must be."""
+    trust = read_trust(data_root)
+    jobs = []
+    with report.bar(f"check {name}", dataset.size_bytes) as advance:
+        for file in dataset.files:
+            states = file_states(
+                name, dataset, file, data_root=data_root, trust=trust, advance=advance
+            )
+            if all(state.state == "ok" for state in states):
+                continue
+            sha256 = expected_sha256(dataset, file, trust)
+            if sha256 is None and not options.trust_first_download:
+                raise UserError(
+                    f"{file.name} of {name} has no published checksum: to accept what arrives "
+                    "now and hold later downloads to it, add --trust-first-download"
+                )
+            jobs.append(
+                _Job(
+                    file=file,
+                    source=_source(name, dataset, file, options.mirror),
+                    address=dataset.address(file),
+                    sha256=sha256,
+                    folder=data_root / name,
+                    patience=options.patience,
+                )
+            )
+    return jobs
+
+
+def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -> str:
+    if mirror is None:
+        return dataset.address(file)
+    file_name = quote(file.name) if "://" in mirror else file.name
+    return f"{mirror.rstrip('/')}/{name}/{file_name}"
+
+
+def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
+    stop = threading.Event()
+    with ThreadPoolExecutor(parallel) as pool:
+        running = [pool.submit(_fetch_one, job, stop, report) for job in jobs]
+        try:
+            for done in as_completed(running):
+                done.result()
+        except BaseException as error:
+            # Threads hear of an error or of Ctrl-C by this alone, and keep their parts.
+            stop.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt):
+                report.say("stopped: the same command goes on from what has arrived")
+            raise
+
+
+def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
+    """Bring one file, prove it, and put it in its place."""
+    arrived = _download_checked(job, stop, report)
+    sha256 = job.sha256
+    if sha256 is None:
+        sha256 = sha256_of(arrived, lambda _: None)
+        add_trust(job.folder.parent, job.address, sha256)
+        report.say(f"{job.file.name}: from now on trusted is sha256 {sha256}")
+    final = job.folder / job.file.local_name
+    if job.file.unpack is None or job.file.unpacked_limit_bytes is None:
+        arrived.replace(final)
+        return
+    staging = job.incoming / f"{job.file.local_name}.unpacking"
+    unpack(arrived, job.file.unpack, final, staging, job.file.unpacked_limit_bytes)
+    with report.bar(f"check {job.file.local_name}", None) as advance:
+        write_contents(final, survey(final, advance, origin_sha256=sha256))
+    arrived.unlink()
+
+
+def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
+    """Let pooch fetch the file: it downloads by our function and compares the checksum."""
+    pooch.get_logger().setLevel("ERROR")
+
+    def into_part_then(source: str, output: str, _: pooch.Pooch) -> None:
+        with report.bar(job.file.name, job.file.size_bytes) as advance:
+            download(
+                Transfer(
+                    address=source,
+                    part=job.part,
+                    size_bytes=job.file.size_bytes,
+                    checked=job.sha256 is not None,
+                    patience=job.patience,
+                    advance=advance,
+                    stop=stop,
+                )
+            )
+        job.part.replace(output)
+        discard(job.part)
+
+    store = pooch.Pooch(
+        path=job.incoming,
+        base_url="",
+        registry={job.file.name: job.sha256},
+        urls={job.file.name: job.source},
+    )
+    try:
+        return Path(store.fetch(job.file.name, downloader=into_part_then))
+    except ValueError as error:
+        raise UserError(
+            f"{job.source} is not the file that the checksum {job.sha256} describes: the "
+            "download was removed; fetch again, or from a --mirror that has the original"
+        ) from error
+
+
+@contextmanager
+def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
+    """Let one process at a time fetch a dataset."""
+    data_root.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(data_root / f".{name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        report.say(f"{name}: another pyscale is fetching it; waiting for that one")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _clean(incoming: Path) -> None:
+    """Remove what a killed process left, except the parts."""
+    incoming.mkdir(parents=True, exist_ok=True)
+    for left in incoming.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif not left.name.endswith((".part", ".part.json")):
+            left.unlink()
+
+
+def _require_space_for(jobs: Sequence[_Job], folder: Path) -> None:
+    arrived = sum(job.part.stat().st_size for job in jobs if job.part.exists())
+    needed = sum(job.file.size_bytes or 0 for job in jobs) - arrived
+    require_space(folder, needed, "the download")
+
+
+def _say_terms(name: str, dataset: Dataset, report: Report) -> None:
+    report.say(f"{name}: {dataset.title}. Licence: {dataset.licence} ({dataset.licence_url})")
+    if dataset.terms:
+        report.say(f"{name}: {dataset.terms}")
+    doi = f" https://doi.org/{dataset.doi}" if dataset.doi else ""
+    report.say(f"{name}: cite {dataset.citation}.{doi}")

@@ -1,0 +1,123 @@
+"""Datasets shown to a person or a script: what there is, and what verification found."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.filesize import decimal
+from rich.table import Table
+
+from pyscale.console import answer
+from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.progress import TerminalReport
+from pyscale.data.registry import Registry
+from pyscale.data.verify import FileState, verify_dataset, verify_synthetic
+from pyscale.errors import UserError
+from pyscale_stages.wording import did_you_mean
+
+
+def show(registry: Registry, data_root: Path, *, as_json: bool) -> None:
+    """Print all datasets."""
+    rows = _rows(registry, data_root)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("dataset", "kind", "state", "size", "licence", "content", box=None)
+    for row in rows:
+        size = "?" if row["size_bytes"] is None else decimal(row["size_bytes"])
+        cells = (row["name"], row["kind"], row["state"], size, row["licence"], row["title"])
+        table.add_row(*cells)
+    answer(table)
+
+
+def show_verified(
+    registry: Registry, data_root: Path, names: Sequence[str], *, as_json: bool
+) -> bool:
+    """Verify datasets, print what became of each, and say whether all is well.
+
+    Raises
+    ------
+    UserError
+        If a name is unknown or a file cannot be read.
+    """
+    synthetic = synthetic_names(data_root)
+    states = []
+    report = TerminalReport()
+    for name in names or _present(registry, data_root):
+        if name in registry.datasets:
+            states += verify_dataset(name, registry.get(name), data_root, report)
+        elif name in synthetic:
+            states += verify_synthetic(name, data_root, report)
+        else:
+            known = [*registry.datasets, *synthetic]
+            raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, known)}")
+    if as_json:
+        typer.echo(json.dumps([state.model_dump() for state in states], indent=2))
+    else:
+        _print_states(states, report, data_root)
+    return all(state.state == "ok" for state in states)
+
+
+def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for name, dataset in registry.datasets.items():
+        path = dataset_path(name, registry, data_root)
+        rows.append(
+            {
+                "name": name,
+                "kind": dataset.kind,
+                "state": presence(name, dataset, data_root),
+                "size_bytes": dataset.size_bytes,
+                "licence": dataset.licence,
+                "title": dataset.title,
+                "path": None if path is None else str(path),
+            }
+        )
+    for name in synthetic_names(data_root):
+        path = dataset_path(name, registry, data_root)
+        rows.append(
+            {
+                "name": name,
+                "kind": "movie",
+                "state": "here",
+                "size_bytes": _size_bytes(data_root / name),
+                "licence": "yours",
+                "title": "A synthetic movie with its truth",
+                "path": str(path),
+            }
+        )
+    return rows
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _present(registry: Registry, data_root: Path) -> list[str]:
+    fetched = [
+        name
+        for name, dataset in registry.datasets.items()
+        if presence(name, dataset, data_root) != "absent"
+    ]
+    return [*fetched, *synthetic_names(data_root)]
+
+
+def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:
+    """Show each file that is not well, and a count for each dataset."""
+    if not states:
+        report.say(f"no dataset is in {data_root}: there is nothing to verify")
+        return
+    table = Table("dataset", "file", "state", box=None)
+    for name in dict.fromkeys(state.dataset for state in states):
+        own = [state for state in states if state.dataset == name]
+        for state in own:
+            if state.state != "ok":
+                table.add_row(name, state.file, state.state)
+        n_ok = Counter(state.state for state in own)["ok"]
+        table.add_row(name, f"{n_ok} of {len(own)} files", "ok")
+    answer(table)

@@ -1,0 +1,85 @@
+"""What a long operation on data tells its user: sentences and bars, on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Lock
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+
+Advance = Callable[[int], None]
+"""Adds bytes to a bar; a negative number takes back what must be done again."""
+
+
+class Report(Protocol):
+    """Listener of an operation."""
+
+    def say(self, sentence: str) -> None:
+        """Tell the user one thing."""
+
+    def bar(self, what: str, total_bytes: int | None) -> AbstractContextManager[Advance]:
+        """Show how far `what` is while the block runs."""
+
+
+class SilentReport:
+    """Says nothing."""
+
+    def say(self, sentence: str) -> None:
+        """Swallow the sentence."""
+
+    def bar(self, what: str, total_bytes: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG002
+        """Show nothing."""
+        return nullcontext(lambda _: None)
+
+
+class TerminalReport:
+    """Sentences always, bars on a terminal; both on stderr."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._bars = 0
+        self._bars_lock = Lock()
+
+    def say(self, sentence: str) -> None:
+        """Print above the bars."""
+        self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def bar(self, what: str, total_bytes: int | None) -> Iterator[Advance]:
+        """Show a bar that vanishes when its block ends."""
+        task = self._progress.add_task(what, total=total_bytes)
+        self._count_bars(1)
+        try:
+            yield lambda n_bytes: self._progress.advance(task, n_bytes)
+        finally:
+            self._progress.remove_task(task)
+            self._count_bars(-1)
+
+    def _count_bars(self, change: int) -> None:
+        """Hold the terminal only while there are bars: a question may be asked between."""
+        with self._bars_lock:
+            self._bars += change
+            if self._bars == 1 and change == 1:
+                self._progress.start()
+            elif self._bars == 0:
+                self._progress.stop()

@@ -1,0 +1,147 @@
+"""The dataset registry: what can be fetched, from where, under which licence."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+
+from pyscale.errors import UserError
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean, first_problem
+
+REGISTRY_FILE = "datasets.toml"
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
+
+DatasetName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Kind = Literal["movie", "labels", "images", "slide"]
+
+
+class RemoteFile(Record):
+    """One file of a dataset as its source serves it."""
+
+    name: str = Field(pattern=r"^[^/\\.][^/\\]*$", description="File name, without a folder")
+    size_bytes: int | None = Field(None, gt=0, description="Size, where it is known")
+    sha256: Sha256 | None = Field(
+        None, description="Published checksum; without one, the first download must be trusted"
+    )
+    url: str | None = Field(
+        None, pattern=r"^https?://", description="Address; without one, base_url and the name"
+    )
+    unpack: Literal["zip", "tar"] | None = Field(
+        None, description="Unpack into a folder named like the file without its suffix"
+    )
+    unpacked_limit_bytes: int | None = Field(
+        None, gt=0, description="Refuse an archive whose members are larger together"
+    )
+
+    @model_validator(mode="after")
+    def _archives_have_a_limit(self) -> Self:
+        if (self.unpack is None) != (self.unpacked_limit_bytes is None):
+            raise ValueError("unpack and unpacked_limit_bytes go together")
+        return self
+
+    @property
+    def local_name(self) -> str:
+        """Name inside the dataset's folder: of the file, or of the folder unpacked from it."""
+        return self.name if self.unpack is None else self.name.partition(".")[0]
+
+
+class Dataset(Record):
+    """One entry of the registry."""
+
+    title: str = Field(description="What it shows, in a few words")
+    kind: Kind = Field(description="A movie, labels of a movie, images, or a slide")
+    base_url: str | None = Field(
+        None, pattern=r"^https?://.*/$", description="Address that file names are added to"
+    )
+    files: tuple[RemoteFile, ...] = Field(
+        min_length=1, description="Each file as [name, size_bytes, sha256] or as a table"
+    )
+    movie: str = Field(description="File or folder that a run reads; . is the dataset's folder")
+    licence: str = Field(description="SPDX identifier, or the licence in words")
+    licence_url: str = Field(pattern=r"^https?://", description="Where the licence is written")
+    terms: str = Field("", description="What the licence asks of whoever uses the data")
+    consent: bool = Field(False, description="Whether the terms ask for explicit consent")
+    citation: str = Field(description="What to cite")
+    doi: str | None = Field(None, description="DOI of the citation, without a prefix")
+    axes: str = Field(description="Axes of the movie as the stages read it, like TYX")
+    channels: int = Field(1, ge=1, description="Channels, or samples of each pixel")
+    pixel_size_um: float | None = Field(None, gt=0, description="Side of a pixel")
+    frame_interval_s: float | None = Field(None, gt=0, description="Time between frames")
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _name_the_columns(cls, value: object) -> object:
+        """Give the short form of a file, an array, the names of its columns."""
+        if not isinstance(value, list):
+            return value
+        columns = ("name", "size_bytes", "sha256")
+        return [
+            dict(zip(columns, file, strict=False))
+            if isinstance(file, list) and len(file) <= len(columns)
+            else file
+            for file in value
+        ]
+
+    @model_validator(mode="after")
+    def _files_can_be_found(self) -> Self:
+        local_names = [file.local_name for file in self.files]
+        if len(set(local_names)) != len(local_names):
+            raise ValueError("two files would have the same name")
+        if self.base_url is None and any(file.url is None for file in self.files):
+            raise ValueError("a file has no url, and there is no base_url")
+        first, *_ = (*PurePosixPath(self.movie).parts, ".")
+        if first not in {*local_names, "."} or ".." in self.movie:
+            raise ValueError(f"movie {self.movie!r} is none of the files")
+        return self
+
+    def address(self, file: RemoteFile) -> str:
+        """Address of one of this dataset's files at its source."""
+        return file.url or f"{self.base_url}{file.name}"
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size of all downloads together; None where one is not known."""
+        sizes = [file.size_bytes for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+
+class Registry(Record):
+    """All datasets that can be fetched by name."""
+
+    datasets: dict[DatasetName, Dataset]
+
+    def get(self, name: str) -> Dataset:
+        """Entry of that name.
+
+        Raises
+        ------
+        UserError
+            If there is none; the sentence suggests the nearest.
+        """
+        if name not in self.datasets:
+            raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, self.datasets)}")
+        return self.datasets[name]
+
+
+def load_registry(config_dir: Path) -> Registry:
+    """Read `datasets.toml` of a configuration folder.
+
+    Raises
+    ------
+    UserError
+        If the file is absent or not TOML, or a key or value is wrong; names the key.
+    """
+    path = config_dir / REGISTRY_FILE
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"the dataset registry {path} cannot be read: {error}") from error
+    try:
+        return Registry.model_validate(entries)
+    except ValidationError as error:
+        raise UserError(f"{path} is wrong: {first_problem(error, Registry)}") from error

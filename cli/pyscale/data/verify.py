@@ -1,0 +1,114 @@
+"""Whether the files of a dataset are what they were when they were published or made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale.data.contents import KnownFile, read_contents, sha256_of
+from pyscale.data.disk import disk_errors_explained
+from pyscale.data.progress import Advance, Report
+from pyscale.data.registry import Dataset, RemoteFile
+from pyscale.data.trust import Trust, read_trust
+from pyscale_stages.contract import Record
+
+State = Literal["ok", "missing", "changed", "unverified"]
+
+
+class FileState(Record):
+    """What became of one file."""
+
+    dataset: str
+    file: str = Field(description="Path inside the dataset's folder")
+    state: State = Field(description="unverified: it is there, but no checksum is known")
+
+
+def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report) -> list[FileState]:
+    """Checksum every file of a fetched dataset.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read.
+    """
+    trust = read_trust(data_root)
+    with disk_errors_explained(data_root), report.bar(name, dataset.size_bytes) as advance:
+        return [
+            state
+            for file in dataset.files
+            for state in file_states(
+                name, dataset, file, data_root=data_root, trust=trust, advance=advance
+            )
+        ]
+
+
+def verify_synthetic(name: str, data_root: Path, report: Report) -> list[FileState]:
+    """Checksum every file of a synthetic movie.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read.
+    """
+    with disk_errors_explained(data_root), report.bar(name, None) as advance:
+        return _recorded_states(name, data_root / name, "", advance)
+
+
+def file_states(
+    name: str,
+    dataset: Dataset,
+    file: RemoteFile,
+    *,
+    data_root: Path,
+    trust: Trust,
+    advance: Advance,
+) -> list[FileState]:
+    """State of one download: of the file, or of each file unpacked from it."""
+    local = data_root / name / file.local_name
+    expected = expected_sha256(dataset, file, trust)
+    if file.unpack is not None:
+        contents = read_contents(local)
+        if contents is not None and contents.origin_sha256 != expected:
+            return [FileState(dataset=name, file=file.local_name, state="changed")]
+        return _recorded_states(name, local, f"{file.local_name}/", advance)
+    if not local.is_file():
+        state: State = "missing"
+    elif expected is None:
+        state = "unverified"
+    else:
+        known = KnownFile(
+            path=file.name, size_bytes=file.size_bytes or local.stat().st_size, sha256=expected
+        )
+        state = _state(local, known, advance)
+    return [FileState(dataset=name, file=file.name, state=state)]
+
+
+def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | None:
+    """Published checksum, else the one that the user trusted at the first download."""
+    return file.sha256 or trust.sha256.get(dataset.address(file))
+
+
+def _recorded_states(name: str, folder: Path, prefix: str, advance: Advance) -> list[FileState]:
+    contents = read_contents(folder)
+    if contents is None:
+        state: State = "unverified" if folder.is_dir() else "missing"
+        return [FileState(dataset=name, file=prefix or ".", state=state)]
+    return [
+        FileState(
+            dataset=name,
+            file=f"{prefix}{known.path}",
+            state=_state(folder / known.path, known, advance),
+        )
+        for known in contents.files
+    ]
+
+
+def _state(path: Path, known: KnownFile, advance: Advance) -> State:
+    if not path.is_file():
+        return "missing"
+    # A wrong size says enough: there is no need to read the file.
+    if path.stat().st_size != known.size_bytes:
+        return "changed"
+    return "ok" if sha256_of(path, advance) == known.sha256 else "changed"

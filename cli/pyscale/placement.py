@@ -1,0 +1,90 @@
+"""Which cores and which GPU each worker gets on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyscale.errors import UserError
+from pyscale_stages.contract import Device
+
+
+@dataclass(frozen=True)
+class Place:
+    """Cores and variables of one worker, and whether another worker shares them."""
+
+    cpus: tuple[int, ...]
+    env: dict[str, str] = field(default_factory=dict)
+    shared: bool = False
+
+
+class Placement:
+    """Gives each worker its own cores, as long as there are any.
+
+    Parameters
+    ----------
+    cpus : sequence of int
+        Cores that may be used.
+    cpus_per_worker : int
+        Cores of each worker.
+    gpus : sequence of str
+        Identifiers of the GPUs that may be used.
+    """
+
+    def __init__(self, cpus: Sequence[int], cpus_per_worker: int, gpus: Sequence[str]) -> None:
+        if cpus_per_worker > len(cpus):
+            raise UserError(
+                f"a worker cannot have {cpus_per_worker} cores: this machine lends {len(cpus)}; "
+                "lower --cpus-per-worker"
+            )
+        self._cpus = tuple(cpus)
+        self._per_worker = cpus_per_worker
+        self._gpus = tuple(gpus)
+
+    @property
+    def most_workers(self) -> int:
+        """Workers that can run at once without sharing a core."""
+        return len(self._cpus) // self._per_worker
+
+    def of(self, worker: int, workers: int, device: Device) -> Place:
+        """Place of one worker among `workers`.
+
+        Workers beyond the cores wrap around; all workers of such a trial count as shared.
+
+        Raises
+        ------
+        UserError
+            If a GPU is asked for and none is visible.
+        """
+        first = (worker % self.most_workers) * self._per_worker
+        cpus = self._cpus[first : first + self._per_worker]
+        shared = workers > self.most_workers
+        if device != "cuda":
+            return Place(cpus, shared=shared)
+        if not self._gpus:
+            raise UserError(
+                "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, "
+                "or use --device cpu"
+            )
+        gpu = self._gpus[worker % len(self._gpus)]
+        return Place(cpus, {"CUDA_VISIBLE_DEVICES": gpu}, shared or workers > len(self._gpus))
+
+
+def visible_gpus() -> list[str]:
+    """Identifiers of the NVIDIA GPUs that this process may use; empty without a driver."""
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if allowed is not None:
+        return [part for part in allowed.split(",") if part]
+    try:
+        import pynvml
+    except ModuleNotFoundError:
+        return []
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    count = int(pynvml.nvmlDeviceGetCount())
+    return [
+        str(pynvml.nvmlDeviceGetUUID(pynvml.nvmlDeviceGetHandleByIndex(i))) for i in range(count)
+    ]

@@ -1,0 +1,298 @@
+"""The expansion of a suite into ordered trials: randomised blocks that respect the pipeline."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, JsonValue, ValidationError
+
+from pyscale.errors import UserError
+from pyscale.suite import MOVIE, Suite
+from pyscale_stages.contract import Device, Record, Stage
+from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import did_you_mean, first_problem
+
+
+class TrialInput(Record):
+    """Where one input of a trial comes from."""
+
+    slot: str
+    path: Path | None = Field(None, description="A file or folder given from outside")
+    from_trial: str | None = Field(None, description="Trial whose merged output it is")
+    file: str | None = Field(None, description="Name of the file in that output")
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in a word."""
+        return self.from_trial or (self.path.name if self.path else "")
+
+
+class Trial(Record):
+    """One repeat of one configuration."""
+
+    id: str = Field(description="Like segment-n2-b3")
+    entry: str = Field(description="Entry of the suite")
+    stage: str = Field(description="Stage that runs")
+    workers: int
+    block: int = Field(description="Which repeat, from 1")
+    device: Device
+    windows: tuple[tuple[int, int], ...] = Field(description="Frames of each worker")
+    inputs: tuple[TrialInput, ...]
+    params: dict[str, JsonValue]
+    truth: Path | None
+    reference_trial: str = Field(description="Trial whose output this one must agree with")
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether later stages and comparisons rest on this trial's output."""
+        return self.id == self.reference_trial
+
+    @property
+    def reads_movie(self) -> bool:
+        """Whether its input is the dataset itself and not another stage's output."""
+        return any(item.path is not None for item in self.inputs)
+
+    @property
+    def window_tasks(self) -> tuple[str, ...]:
+        """Names of the tasks that process windows."""
+        return tuple(f"w{worker}" for worker in range(self.workers))
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of all tasks, in the order of their start.
+
+        One worker's output is the whole already. The reference needs no comparison with
+        itself, but its quality is measured where the truth is known.
+        """
+        merge = ("merge",) if self.workers > 1 else ()
+        check = () if self.is_reference and self.truth is None else ("check",)
+        return (*self.window_tasks, *merge, *check)
+
+
+class Plan(Record):
+    """Everything that a run will do, frozen before it does anything."""
+
+    run_id: str
+    suite: Suite
+    settings: dict[str, Any]
+    movie: Path
+    movie_frames: int
+    axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    baseline_workers: int = Field(description="N0: the smallest number of workers measured")
+    trials: tuple[Trial, ...] = Field(description="In the order in which they run")
+
+    def trial(self, trial_id: str) -> Trial:
+        """Return the trial of that id."""
+        return next(trial for trial in self.trials if trial.id == trial_id)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The movie that a run measures on.
+
+    Attributes
+    ----------
+    movie : Path
+        Its file or folder.
+    frames : int
+        Its length.
+    axes : str or None
+        Axes to believe in place of the file's own.
+    truth : Path or None
+        A synthetic movie's `truth` folder.
+    """
+
+    movie: Path
+    frames: int
+    axes: str | None = None
+    truth: Path | None = None
+
+
+def make_plan(
+    suite: Suite,
+    dataset: Dataset,
+    *,
+    run_id: str,
+    settings: dict[str, Any],
+    workers: Sequence[int],
+    only: Sequence[str] = (),
+) -> Plan:
+    """Expand a suite into trials.
+
+    Each block holds every configuration once, in seeded random order, so that a drift of the
+    machine hits all alike. In the first block a stage's baseline trial comes before what needs
+    its output: its own trials at other N, which are compared with it, and the stages that read
+    it. This is the only departure from a random order.
+
+    Parameters
+    ----------
+    suite : Suite
+    dataset : Dataset
+    run_id : str
+    settings : dict
+        The run's settings, frozen into the plan; `seed`, `repeats`, `device` and `stages`
+        are used here.
+    workers : sequence of int
+        Worker counts N, rising.
+    only : sequence of str
+        Entries of the suite to measure; entries that feed them run at the baseline once.
+
+    Raises
+    ------
+    UserError
+        If a worker count exceeds the frames, or a name or parameter is wrong.
+    """
+    if max(workers) > dataset.frames:
+        raise UserError(
+            f"{max(workers)} workers cannot share the {dataset.frames} frames of "
+            f"{dataset.movie.name}: ask for fewer --workers or give a longer movie"
+        )
+    for name in (*only, *settings["stages"]):
+        if name not in suite.stages:
+            raise UserError(
+                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
+            )
+    measured = set(only) or set(suite.stages)
+    entries = {
+        entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
+    }
+    return Plan(
+        run_id=run_id,
+        suite=suite,
+        settings=settings,
+        movie=dataset.movie,
+        movie_frames=dataset.frames,
+        axes=dataset.axes,
+        baseline_workers=workers[0],
+        trials=tuple(
+            entries[entry].trial(n, block)
+            for block in range(1, settings["repeats"] + 1)
+            for entry, n in _block_order(suite, measured, workers, block, settings["seed"])
+        ),
+    )
+
+
+def powers_of_two(most: int) -> tuple[int, ...]:
+    """1, 2, 4 … up to `most`."""
+    return tuple(1 << exponent for exponent in range(most.bit_length()))
+
+
+def even_windows(n_frames: int, workers: int) -> tuple[tuple[int, int], ...]:
+    """Split frames 0 … n_frames into contiguous windows whose lengths differ by one at most."""
+    edges = [worker * n_frames // workers for worker in range(workers + 1)]
+    return tuple(pairwise(edges))
+
+
+def _block_order(
+    suite: Suite, measured: set[str], workers: Sequence[int], block: int, seed: int
+) -> list[tuple[str, int]]:
+    """Entries and worker counts of one block, in the order in which they run."""
+    configurations = [(entry, n) for entry in suite.stages for n in workers if entry in measured]
+    if block == 1:
+        feeding = _feeding(suite, measured) - measured
+        configurations += [(entry, workers[0]) for entry in suite.stages if entry in feeding]
+    random.Random(f"{seed}/{block}").shuffle(configurations)
+    if block > 1:
+        return configurations
+    ordered: list[tuple[str, int]] = []
+    while configurations:
+        ready = next(
+            (entry, n)
+            for entry, n in configurations
+            if all(
+                source == MOVIE or (source, workers[0]) in ordered
+                for source in suite.stages[entry].inputs.values()
+            )
+            # Every other N is compared with the baseline's output, which must be there.
+            and (n == workers[0] or (entry, workers[0]) in ordered)
+        )
+        configurations.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _feeding(suite: Suite, measured: set[str]) -> set[str]:
+    """Entries whose outputs the measured entries need, directly or not."""
+    needed: set[str] = set()
+    frontier = set(measured)
+    while frontier:
+        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()} - {MOVIE}
+        frontier = sources - needed
+        needed |= sources
+    return needed
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What all trials of one entry of the suite have in common."""
+
+    name: str
+    stage: Stage
+    inputs: tuple[TrialInput, ...]
+    params: dict[str, JsonValue]
+    device: Device
+    truth: Path | None
+    frames: int
+    baseline: int
+
+    @classmethod
+    def of(
+        cls, suite: Suite, name: str, dataset: Dataset, baseline: int, settings: dict[str, Any]
+    ) -> _Entry:
+        step = suite.stages[name]
+        stage = load_stage(suite.stage_name(name))
+        inputs = tuple(
+            TrialInput(slot=slot, path=dataset.movie)
+            if source == MOVIE
+            else TrialInput(
+                slot=slot,
+                from_trial=_trial_id(source, baseline, 1),
+                file=load_stage(suite.stage_name(source)).output,
+            )
+            for slot, source in step.inputs.items()
+        )
+        wanted: Device = settings["device"]
+        return cls(
+            name=name,
+            stage=stage,
+            inputs=inputs,
+            params=_validated(name, stage, step.params | settings["stages"].get(name, {})),
+            # A stage without a kernel for the device runs on the CPU, and its record says so.
+            device=wanted if wanted in stage.resources.devices else "cpu",
+            truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
+            frames=dataset.frames,
+            baseline=baseline,
+        )
+
+    def trial(self, workers: int, block: int) -> Trial:
+        return Trial(
+            id=_trial_id(self.name, workers, block),
+            entry=self.name,
+            stage=self.stage.name,
+            workers=workers,
+            block=block,
+            device=self.device,
+            windows=even_windows(self.frames, workers),
+            inputs=self.inputs,
+            params=self.params,
+            truth=self.truth,
+            reference_trial=_trial_id(self.name, self.baseline, 1),
+        )
+
+
+def _trial_id(entry: str, workers: int, block: int) -> str:
+    return f"{entry}-n{workers}-b{block}"
+
+
+def _validated(entry: str, stage: Stage, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        return stage.params.model_validate(given).model_dump(mode="json")
+    except ValidationError as error:
+        raise UserError(
+            f"the parameters of {entry} are wrong: {first_problem(error, stage.params)}"
+        ) from error

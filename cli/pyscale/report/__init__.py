@@ -1,0 +1,1 @@
+"""Presentation of what analysis found: tables, figures, text. Computes nothing itself."""

@@ -1,0 +1,64 @@
+"""The scaling curves of a table of configurations, each with a name that tells it apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.losses import GROUP
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One stage on one kind of device, by rising worker count."""
+
+    name: str
+    rows: list[dict[str, Any]]
+    """Rows of the table of configurations."""
+    key: dict[str, Any]
+    """Values of the columns that every table of the report has in common."""
+
+    @property
+    def timed(self) -> list[dict[str, Any]]:
+        """Configurations of which at least one trial was timed."""
+        return [row for row in self.rows if row["wall_s"] is not None]
+
+    @property
+    def base(self) -> dict[str, Any] | None:
+        """The baseline: None where no trial was timed."""
+        return self.timed[0] if self.timed else None
+
+    def select(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Rows of another table that belong to this curve."""
+        import polars as pl
+
+        return table.filter(
+            *(pl.col(name).eq_missing(pl.lit(value)) for name, value in self.key.items())
+        )
+
+
+def curves(configurations: pl.DataFrame) -> list[Curve]:
+    """Split the table into curves, in its order.
+
+    A curve is named by its stage, and by its device and suite only where the stage alone
+    would name two curves.
+    """
+    groups = [
+        (dict(zip(GROUP, key, strict=True)), group.to_dicts())
+        for key, group in configurations.group_by(GROUP, maintain_order=True)
+    ]
+    keys = [key for key, _ in groups]
+    return [Curve(_name(key, keys), rows, key) for key, rows in groups]
+
+
+def _name(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
+    namesakes = [other for other in keys if other["stage"] == key["stage"]]
+    details = [
+        str(key[column])
+        for column in ("suite", "device")
+        if len({other[column] for other in namesakes}) > 1
+    ]
+    return f"{key['stage']} ({', '.join(details)})" if details else str(key["stage"])

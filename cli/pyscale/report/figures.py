@@ -1,0 +1,255 @@
+"""Wall time and speedup against the number of workers, in print quality."""
+
+# Most of plotnine's constructors have no annotations.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.curves import Curve, curves
+from pyscale.report.wording import number
+from pyscale_stages.atomic import atomic_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from plotnine import ggplot
+
+RESULTS, SPEEDUP = "benchmark_results", "benchmark_speedup"
+FORMATS = ("png", "svg", "pdf")
+# Okabe and Ito's blue: told from grey by any kind of colour vision, and in print.
+MEASURED, SINGLE, IDEAL = "#0072B2", "#8C8C8C", "#404040"
+WIDTH_MM, PANEL_HEIGHT_MM, FRAME_MM = 180, 58, 24
+POINTS, DPI = 8, 300
+# Single trials stand this fraction of the axis left of their configuration, where they hide
+# neither the median nor its interval.
+ASIDE = 0.04
+NO_INTERVAL = f"none is drawn where fewer than {repeats_needed()} trials were timed."
+
+
+def write_figures(folder: Path, configurations: pl.DataFrame, trials: pl.DataFrame) -> list[Path]:
+    """Write both figures in every format; none where no trial was timed.
+
+    Parameters
+    ----------
+    folder : Path
+    configurations : polars.DataFrame
+        As `pyscale.analysis.scaling.configurations` gives it.
+    trials : polars.DataFrame
+        The trials behind it; each timed one is a point.
+    """
+    found = [curve for curve in curves(configurations) if curve.timed]
+    if not found:
+        return []
+    written = []
+    for name, plot in ((RESULTS, results_plot(found, trials)), (SPEEDUP, speedup_plot(found))):
+        for suffix in FORMATS:
+            final = folder / f"{name}.{suffix}"
+            with atomic_path(final) as temporary:
+                _save(plot, temporary, suffix, panels=len(found))
+            written.append(final)
+    return written
+
+
+def results_plot(found: list[Curve], trials: pl.DataFrame) -> ggplot:
+    """Draw the wall time of every trial and configuration, both axes logarithmic.
+
+    No line joins the points: between two worker counts nothing was measured.
+    """
+    from plotnine import aes, geom_line, geom_linerange, geom_point, labs, scale_y_log10
+
+    plot: ggplot = (
+        _frame(found, scales="free_y")
+        + geom_line(aes("workers", "ideal_s"), _ideal(found), linetype="dashed", color=IDEAL)
+        + geom_point(
+            aes("workers", "wall_s"), _singles(found, trials), color=SINGLE, size=1, stroke=0
+        )
+        + geom_linerange(
+            aes("workers", ymin="wall_s_low", ymax="wall_s_high"),
+            _with_interval(found, "wall_s"),
+            color=MEASURED,
+            size=0.8,
+        )
+        + geom_point(aes("workers", "wall_s"), _medians(found), color=MEASURED, size=1.8, stroke=0)
+        + scale_y_log10(breaks=log_breaks, labels=_labels)
+        + labs(
+            y="Wall time (s)",
+            caption="Blue: median; grey, set to the left: single trials; dashed: ideal scaling "
+            "of the base case.\n"
+            f"Bars: 95 % intervals of the median by order statistics; {NO_INTERVAL}",
+        )
+    )
+    return plot
+
+
+def speedup_plot(found: list[Curve]) -> ggplot:
+    """Draw the speedup over each curve's base case, whose wall time its panel names."""
+    from plotnine import aes, geom_line, geom_linerange, geom_point, labs, scale_y_continuous
+
+    plot: ggplot = (
+        _frame(found, scales="fixed")
+        + geom_line(aes("workers", "ideal_speedup"), _ideal(found), linetype="dashed", color=IDEAL)
+        + geom_linerange(
+            aes("workers", ymin="speedup_low", ymax="speedup_high"),
+            _with_interval(found, "speedup"),
+            color=MEASURED,
+            size=0.8,
+        )
+        + geom_point(aes("workers", "speedup"), _medians(found), color=MEASURED, size=1.8, stroke=0)
+        + scale_y_continuous(trans="log2", breaks=_power_breaks, labels=_labels)
+        + labs(
+            y="Speedup over the base case",
+            caption="Blue: ratio of median wall times; dashed: ideal.\n"
+            f"Bars: 95 % intervals by bootstrap; {NO_INTERVAL}",
+        )
+    )
+    return plot
+
+
+def log_breaks(limits: tuple[float, float]) -> list[float]:
+    """Ticks at 1, 2 and 5 times powers of ten inside the limits; every digit if few fit."""
+    low, high = limits
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= 3:
+            return inside
+    return inside
+
+
+def _power_breaks(limits: tuple[float, float]) -> list[float]:
+    """Ticks at powers of two inside the limits; finer ones if few fit."""
+    low, high = (math.log2(limit) for limit in limits)
+    powers = range(math.ceil(low), math.floor(high) + 1)
+    return [2.0**power for power in powers] if len(powers) >= 3 else log_breaks(limits)
+
+
+def _labels(ticks: Sequence[float] | Sequence[str]) -> list[str]:
+    return [f"{float(tick):g}" for tick in ticks]
+
+
+def _frame(found: list[Curve], scales: Literal["fixed", "free_y"]) -> ggplot:
+    """Panels, the axis of workers and the look that both figures share."""
+    from plotnine import (
+        element_blank,
+        element_line,
+        element_text,
+        facet_wrap,
+        ggplot,
+        labs,
+        scale_x_continuous,
+        theme,
+        theme_minimal,
+    )
+
+    counts = sorted({row["workers"] for curve in found for row in curve.timed})
+    plot = (
+        ggplot()
+        + facet_wrap("panel", ncol=_columns(len(found)), scales=scales)
+        + scale_x_continuous(
+            trans="log2", breaks=counts, labels=[str(n) for n in counts], expand=(0.08, 0)
+        )
+        + labs(x="Workers N")
+        + theme_minimal(base_size=POINTS)
+        + theme(
+            panel_grid_minor=element_blank(),
+            panel_grid_major=element_line(color="#E3E3E3", size=0.4),
+            strip_text=element_text(size=POINTS, ha="left", ma="left", linespacing=1.3),
+            axis_title=element_text(size=POINTS + 1),
+            axis_text=element_text(size=POINTS),
+            plot_caption=element_text(size=POINTS - 0.5, ha="left", linespacing=1.4),
+            panel_spacing=0.03,
+        )
+    )
+    # plotnine annotates the sum of a plot and a theme as a theme.
+    return cast("ggplot", plot)
+
+
+def _columns(panels: int) -> int:
+    return 2 if panels in {2, 4} else min(panels, 3)
+
+
+def _save(plot: ggplot, path: Path, suffix: str, *, panels: int) -> None:
+    """Render with fixed seeds and no date, so that the same numbers give the same bytes."""
+    import matplotlib as mpl
+
+    rows = math.ceil(panels / _columns(panels))
+    no_date = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
+    # Type 42 embeds whole letters, which publishers ask for and editors can change.
+    with mpl.rc_context({"svg.hashsalt": "pyscale", "pdf.fonttype": 42}):
+        plot.save(
+            path,
+            format=suffix,
+            width=WIDTH_MM,
+            height=rows * PANEL_HEIGHT_MM + FRAME_MM,
+            units="mm",
+            dpi=DPI,
+            verbose=False,
+            limitsize=False,
+            metadata=no_date,
+        )
+
+
+def _panel(curve: Curve) -> str:
+    base = curve.base
+    assert base is not None  # only curves with a timed trial are drawn
+    return f"{curve.name}\nbase case N = {base['workers']}: {number(base['wall_s'])} s"
+
+
+def _table(found: list[Curve], rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Rows for plotnine, with panels in the order of the curves."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=[*rows[0]] if rows else ["panel"])
+    panels = [_panel(curve) for curve in found]
+    return table.assign(panel=pd.Categorical(table["panel"], categories=panels))
+
+
+def _medians(found: list[Curve]) -> pd.DataFrame:
+    return _table(found, [row | {"panel": _panel(curve)} for curve in found for row in curve.timed])
+
+
+def _with_interval(found: list[Curve], value: str) -> pd.DataFrame:
+    """Configurations whose value has an interval; a layer without rows draws nothing."""
+    return _medians(found).dropna(subset=[f"{value}_low", f"{value}_high"])
+
+
+def _singles(found: list[Curve], trials: pl.DataFrame) -> pd.DataFrame:
+    counts = [row["workers"] for curve in found for row in curve.timed]
+    octaves = max(1.0, math.log2(max(counts) / min(counts)))
+    aside = 2 ** (-ASIDE * octaves)
+    return _table(
+        found,
+        [
+            {"panel": _panel(curve), "workers": row["workers"] * aside, "wall_s": row["wall_s"]}
+            for curve in found
+            for row in curve.select(trials).filter("valid").iter_rows(named=True)
+        ],
+    )
+
+
+def _ideal(found: list[Curve]) -> pd.DataFrame:
+    """The base case's work divided evenly, at every count that was measured.
+
+    A curve of one configuration has no such line.
+    """
+    return _table(
+        found,
+        [
+            {
+                "panel": _panel(curve),
+                "workers": row["workers"],
+                "ideal_speedup": row["workers"] / curve.timed[0]["workers"],
+                "ideal_s": curve.timed[0]["worker_seconds"] / row["workers"],
+            }
+            for curve in found
+            if len(curve.timed) > 1
+            for row in curve.timed
+        ],
+    )

@@ -1,0 +1,203 @@
+"""Sentences that follow from the numbers of one curve; nothing is said that no number shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.curves import Curve
+from pyscale.report.wording import (
+    growth,
+    listing,
+    number,
+    phase,
+    quality,
+    ratio,
+    score,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Row = dict[str, Any]
+
+SMALL_PART = 0.005
+"""Share of the worker-seconds below which a part is left to the table."""
+
+
+def base_case(curve: Curve) -> str:
+    """State the base case and its absolute time."""
+    base = curve.base
+    if base is None:
+        return "No trial was timed, so there is no wall time and no speedup."
+    return (
+        f"Base case: N = {base['workers']} took {number(base['wall_s'])} s "
+        f"({_of_trials(base)}; {_interval(base, 'wall_s', number, ' s')})."
+    )
+
+
+def speedups(curve: Curve) -> Iterator[str]:
+    """State wall time, speedup and efficiency at every other worker count."""
+    for row in curve.timed[1:]:
+        yield (
+            f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), "
+            f"{ratio(row['speedup'])} times as fast as the base case "
+            f"({_interval(row, 'speedup', ratio)}); efficiency {ratio(row['efficiency'])}"
+            f"{_factors(row, curve.timed[0])}."
+        )
+    for row in curve.rows:
+        if row["wall_s"] is None:
+            yield f"N = {row['workers']}: no trial was timed."
+
+
+def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
+    """State what the worker-seconds beyond the base case's went to, largest part first."""
+    own = curve.select(losses).sort("growth_s", descending=True)
+    for row in curve.timed[1:]:
+        parts = own.filter(own["workers"] == row["workers"])
+        if parts.is_empty():
+            continue
+        base = curve.timed[0]
+        growth_s = row["worker_seconds"] - base["worker_seconds"]
+        named = [
+            f"{phase(part)} {growth(grown)}"
+            for part, grown in zip(parts["part"], parts["growth_s"], strict=True)
+            if abs(grown) >= SMALL_PART * row["worker_seconds"]
+        ]
+        yield (
+            f"N = {row['workers']} held {number(row['worker_seconds'])} worker-seconds, "
+            f"{seconds(abs(growth_s))} {'more' if growth_s >= 0 else 'fewer'} than the base case"
+            f"{': ' + listing(named) if named else ''}."
+        )
+
+
+def serial_fractions(curve: Curve) -> str | None:
+    """State the Karp-Flatt fractions, where they are defined."""
+    rows = [row for row in curve.timed if row["karp_flatt"] is not None]
+    if not rows:
+        return None
+    found = listing(f"{ratio(row['karp_flatt'])} at N = {row['workers']}" for row in rows)
+    return f"Serial fraction by Karp and Flatt: {found}."
+
+
+def beside_the_wall_time(curve: Curve) -> str | None:
+    """State queue wait, stagger and overlap, which are no part of the wall time."""
+    rows = [row for row in curve.timed if row["queue_s"] is not None]
+    if not rows:
+        return None
+    found = "; ".join(
+        f"N = {row['workers']}: queue {number(row['queue_s'])} s"
+        + (
+            f", stagger {number(row['start_stagger_s'])} s, all workers together for "
+            f"{100 * row['overlap']:.0f} % of the slowest one's time"
+            if row["workers"] > 1
+            else ""
+        )
+        for row in rows
+    )
+    return f"Beside the wall time (medians): {found}."
+
+
+def agreement(curve: Curve) -> str | None:
+    """State how far the outputs are those of the base case."""
+    rows = [row for row in curve.rows if row["agreement"] is not None]
+    if not rows:
+        return None
+    found = listing(f"{score(row['agreement'])} at N = {row['workers']}" for row in rows)
+    return f"Agreement of the output with the baseline's (1 is identical, lowest trial): {found}."
+
+
+def correctness(curve: Curve) -> str | None:
+    """State how right the outputs are, at every worker count where truth was known."""
+    rows = [row for row in curve.rows if json.loads(row["quality"])]
+    if not rows:
+        return None
+    records = {row["quality"] for row in rows}
+    counts = listing(row["workers"] for row in rows)
+    if len(records) == 1:
+        return f"Quality against the truth, the same at N = {counts}: {quality(records.pop())}."
+    found = "; ".join(f"N = {row['workers']}: {quality(row['quality'])}" for row in rows)
+    return f"Quality against the truth (medians): {found}."
+
+
+def doubts(curve: Curve) -> Iterator[str]:
+    """Give the sentence of every flag with the worker counts that raise it."""
+    for code, sentence in SENTENCES.items():
+        counts = [row["workers"] for row in curve.rows if code in row["flags"]]
+        if counts:
+            yield f"`{code}` at N = {listing(counts)}: {sentence}"
+
+
+def not_measured(found: list[Curve]) -> Iterator[str]:
+    """Say what the tables leave open, each with the curves that it concerns."""
+    for sentence, lacks in (
+        (
+            f"95 % intervals ({repeats_needed()} timed trials per configuration are needed)",
+            lambda row: row["wall_s_low"] is None,
+        ),
+        (
+            "whether the output is that of the baseline",
+            lambda row: row["agreement"] is None and row["workers"] > row["baseline_workers"],
+        ),
+        (
+            "how right the output is (there was no truth to compare with)",
+            lambda row: not json.loads(row["quality"]),
+        ),
+        ("the state of the page cache", lambda row: row["cache_state"] is None),
+        ("the time of single tasks", lambda row: row["load_balance"] is None),
+        (
+            "the time by phase: whole tasks stand for useful work",
+            lambda row: row["useful_share"] is None and row["load_balance"] is not None,
+        ),
+        (
+            "queue wait, start stagger and overlap of workers",
+            lambda row: row["queue_s"] is None,
+        ),
+    ):
+        curves = [curve for curve in found if any(lacks(row) for row in curve.rows)]
+        if curves:
+            where = "all stages" if len(curves) == len(found) else listing(c.name for c in curves)
+            yield f"{where}: {sentence}."
+    largest = max((row["workers"] for curve in found for row in curve.timed), default=None)
+    if largest is not None:
+        yield f"Anything beyond N = {largest}: nothing here is extrapolated."
+    states = {row["cache_state"] for curve in found for row in curve.rows}
+    if "verified-cold" in states:
+        yield (
+            "Caches outside the node: verified-cold speaks of the node's own page cache; "
+            "those of storage servers and hypervisors cannot be seen from it."
+        )
+
+
+def _of_trials(row: Row) -> str:
+    repeats = row["repeats"]
+    return "one trial" if repeats == 1 else f"median of {repeats} trials"
+
+
+def _interval(row: Row, name: str, written: Any, unit: str = "") -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if low is None:
+        needed = repeats_needed()
+        if row["repeats"] < needed:
+            return f"no 95 % interval, {needed} trials needed"
+        return f"no 95 % interval, the base case has fewer than {needed} trials"
+    return f"95 % interval {written(low)} to {written(high)}{unit}"
+
+
+def _factors(row: Row, base: Row) -> str:
+    """Write the efficiency as the product that it is, with the baseline's values beside."""
+    if row["load_balance"] is None or row["computation_scaling"] is None:
+        return ""
+    parts = [f"load balance {_against(row, base, 'load_balance')}"]
+    parts.append(f"computation scaling {ratio(row['computation_scaling'])}")
+    if row["useful_share"] is not None:
+        parts.append(f"useful share {_against(row, base, 'useful_share')}")
+    return " = " + " x ".join(parts)
+
+
+def _against(row: Row, base: Row, column: str) -> str:
+    return f"{ratio(row[column])}/{ratio(base[column])}"

@@ -1,0 +1,84 @@
+"""Numbers as people read them: three digits, an interval beside, a dash for what is absent."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+
+ABSENT = "-"
+
+
+def number(value: float | None) -> str:
+    """Print three significant digits, but never round the digits before the point."""
+    if value is None:
+        return ABSENT
+    if value == 0:
+        return "0"
+    if abs(value) < 1e-4:
+        return f"{value:.2e}"
+    # Rounding first keeps 9.996 from becoming "10.00", with a digit too many.
+    magnitude = math.floor(math.log10(abs(float(f"{value:.2e}"))))
+    return f"{value:.{max(0, 2 - magnitude)}f}"
+
+
+def seconds(value: float) -> str:
+    """Print worker-seconds; what lies below the clocks' microsecond is nothing."""
+    return number(round(value, 6))
+
+
+def growth(value: float) -> str:
+    """Print a difference of worker-seconds with its sign."""
+    if not round(value, 6):
+        return "0"
+    return f"{'+' if value > 0 else '-'}{seconds(abs(value))}"
+
+
+def ratio(value: float | None) -> str:
+    """Print two decimals, as speedups and shares are compared."""
+    return ABSENT if value is None else f"{value:.2f}"
+
+
+def score(value: float | None) -> str:
+    """Print an agreement; it says 1 only where it is 1."""
+    if value is None:
+        return ABSENT
+    return "1" if value == 1 else f"{min(value, 0.9999):.4f}"
+
+
+def with_interval(text: str, low: str, high: str) -> str:
+    """Put an interval beside a number, where there is one."""
+    return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"
+
+
+def wall_time(row: Mapping[str, float | None]) -> str:
+    """Wall time of a configuration in seconds, with its interval."""
+    return with_interval(
+        number(row["wall_s"]), number(row["wall_s_low"]), number(row["wall_s_high"])
+    )
+
+
+def speedup(row: Mapping[str, float | None]) -> str:
+    """Speedup of a configuration, with its interval."""
+    return with_interval(
+        ratio(row["speedup"]), ratio(row["speedup_low"]), ratio(row["speedup_high"])
+    )
+
+
+def quality(record: str) -> str:
+    """Measures of a JSON object as `name value`, joined by commas."""
+    measures = json.loads(record)
+    return ", ".join(f"{name} {number(value)}" for name, value in measures.items()) or ABSENT
+
+
+def listing(words: Iterable[object]) -> str:
+    """Join words as a sentence lists them."""
+    texts = [str(word) for word in words]
+    if len(texts) < 2:
+        return "".join(texts)
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def phase(part: str) -> str:
+    """Name a part of the worker-seconds in words."""
+    return {"busy": "tasks"}.get(part, part.replace("_", " "))

@@ -1,0 +1,45 @@
+"""All files of a report, each by its own exporter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale.report.context import ReportContext
+from pyscale.report.csv import write_csv
+from pyscale.report.figures import write_figures
+from pyscale.report.markdown import write_markdown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def write_report(
+    folder: Path,
+    configurations: pl.DataFrame,
+    trials: pl.DataFrame,
+    losses: pl.DataFrame,
+    context: ReportContext,
+) -> list[Path]:
+    """Write tables, figures and text; each file appears whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if absent; files of an earlier report are replaced.
+    configurations, trials, losses : polars.DataFrame
+        From `pyscale.analysis`: `configurations`, `trial_table` or `trials_from_wall_times`,
+        and `loss_table`.
+    context : ReportContext
+        Where the numbers come from.
+
+    Returns
+    -------
+    list of Path
+        What was written. Figures are absent where no trial was timed.
+    """
+    return [
+        write_csv(folder, configurations),
+        *write_figures(folder, configurations, trials),
+        write_markdown(folder, configurations, losses, context),
+    ]

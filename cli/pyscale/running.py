@@ -1,0 +1,151 @@
+"""The commands that start, resume, detach and cancel a run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import psutil
+from rich.table import Table
+
+from pyscale.benchmark import benchmark, plan_run
+from pyscale.console import answer, talk
+from pyscale.errors import UserError
+from pyscale.executors.local import LocalExecutor
+from pyscale.plan import Plan
+from pyscale.report.terminal import summary
+from pyscale.runprogress import RunProgress
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.journal import Journal
+from pyscale.store.lock import is_locked, lock_holder, run_lock
+from pyscale.suite import suite_names
+from pyscale_stages.measure.stamp import node_name
+
+EXIT_INCOMPLETE = 1
+EXIT_INTERRUPTED = 130
+
+
+def start(
+    suite: str | None,
+    flags: dict[str, Any],
+    only: Sequence[str],
+    *,
+    accept_terms: bool,
+    dry_run: bool,
+    detach: bool,
+) -> int:
+    """Plan a new run and carry it out; return the exit code."""
+    if suite is None:
+        raise UserError(f"name a suite to run: {', '.join(suite_names())}")
+    settings = load_settings(**flags)
+    plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    if dry_run:
+        _show_plan(plan)
+        return 0
+    run = RunFolder.create(settings.runs_folder, plan)
+    return _detached(run) if detach else _carry_out(run)
+
+
+def resume(name: str, *, detach: bool, refused: Sequence[str]) -> int:
+    """Finish a run that was interrupted; return the exit code."""
+    if refused:
+        raise UserError(
+            f"--resume goes on with the run's own plan, so it takes no other flags (given: "
+            f"{', '.join(refused)}); start a new run to measure something else"
+        )
+    run = find_run(load_settings().runs_folder, name)
+    return _detached(run) if detach else _carry_out(run)
+
+
+def cancel(name: str | None) -> None:
+    """End a run's pyscale and its tasks.
+
+    Raises
+    ------
+    UserError
+        If the run is written from another node, where no signal reaches.
+    """
+    run = find_run(load_settings().runs_folder, name)
+    holder = lock_holder(run.path)
+    if is_locked(run.path) and holder is not None:
+        if holder.node != node_name():
+            raise UserError(
+                f"the run {run.path.name} is written by process {holder.pid} on {holder.node}: "
+                f"run `pyscale cancel {run.path.name}` there"
+            )
+        _end_writer(holder.pid)
+    with run_lock(run.path):
+        ended = _executor(run).end_leftovers()
+        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} processes ended")
+    talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
+
+
+def _carry_out(run: RunFolder) -> int:
+    plan = run.plan
+    with RunProgress(plan) as progress:
+        try:
+            outcome, results = benchmark(run, _executor(run), progress.hear)
+        except KeyboardInterrupt:
+            progress.stop()
+            talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
+            return EXIT_INTERRUPTED
+    answer(summary(results.configurations))
+    talk(f"report: {run.report}")
+    if not outcome.incomplete:
+        return 0
+    talk(
+        f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
+        f"see `pyscale status {plan.run_id}`; try them again with "
+        f"`pyscale run --resume {plan.run_id}`"
+    )
+    return EXIT_INCOMPLETE
+
+
+def _detached(run: RunFolder) -> int:
+    """Carry the run out in a process of its own that outlives this shell."""
+    with (run.path / "orchestrator.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    talk(f"follow it with: pyscale status {run.path.name} --watch")
+    print(run.path.name)  # noqa: T201 - the command's answer
+    return 0
+
+
+def _end_writer(pid: int) -> None:
+    """Ask the run's pyscale to end, and wait until it has."""
+    try:
+        process = psutil.Process(pid)
+        process.terminate()
+        process.wait()
+    except psutil.NoSuchProcess:
+        return
+
+
+def _executor(run: RunFolder) -> LocalExecutor:
+    return LocalExecutor(run.submissions)
+
+
+def _show_plan(plan: Plan) -> None:
+    """Print what a run would do, in its order."""
+    table = Table(title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)")
+    for column in ("#", "trial", "workers", "frames of each", "input", "device"):
+        table.add_column(column)
+    for position, trial in enumerate(plan.trials, start=1):
+        lengths = sorted({stop - start for start, stop in trial.windows})
+        table.add_row(
+            str(position),
+            trial.id,
+            str(trial.workers),
+            " or ".join(map(str, lengths)),
+            ", ".join(item.source for item in trial.inputs),
+            trial.device,
+        )
+    answer(table)

@@ -1,0 +1,77 @@
+"""Live progress of a run on a terminal; one line a trial elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from pyscale.plan import Plan
+from pyscale.store.journal import Event
+
+WORDS = {
+    "trial_finished": "done",
+    "trial_failed": "failed",
+    "trial_skipped": "skipped",
+    "trial_retried": "tried again",
+    "trial_interrupted": "was interrupted; it starts anew",
+}
+ENDS = {"trial_finished", "trial_failed", "trial_skipped"}
+
+
+class RunProgress:
+    """Shows the events of a run as they happen.
+
+    Parameters
+    ----------
+    plan : Plan
+        Tells how many trials there are.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._ended: set[str] = set()
+        self._total = len(plan.trials)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._bar = self._progress.add_task(f"run {plan.run_id}", total=self._total)
+
+    def __enter__(self) -> RunProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def hear(self, event: Event) -> None:
+        """Show one event."""
+        if event.trial is None:
+            return
+        if event.kind == "trial_started":
+            self._progress.update(self._bar, description=event.trial)
+        if event.kind in ENDS:
+            self._ended.add(event.trial)
+            self._progress.update(self._bar, completed=len(self._ended))
+        if event.kind in WORDS:
+            detail = f": {event.detail}" if event.detail else ""
+            self._console.print(
+                f"[{len(self._ended)}/{self._total}] {event.trial} {WORDS[event.kind]}{detail}",
+                markup=False,
+                soft_wrap=True,
+            )
+
+    def stop(self) -> None:
+        """Leave the terminal as it was."""
+        self._progress.stop()

@@ -1,0 +1,1 @@
+"""How one task's process is started: natively, or in an image."""

@@ -1,0 +1,152 @@
+"""Settings in layers: built-in < config/ < pyscale.toml < environment < flags."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pooch
+from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale_stages.contract import Device
+from pyscale_stages.wording import first_problem
+
+USER_FILE = "pyscale.toml"
+ENVIRONMENT_PREFIX = "PYSCALE_"
+
+
+class Settings(BaseSettings):
+    """Everything about a run that is not the suite itself."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENVIRONMENT_PREFIX,
+        frozen=True,
+        extra="forbid",
+        env_nested_delimiter="__",
+        validate_default=True,
+    )
+
+    data: str = Field("cancer-migration", description="Dataset name, or a path of your own")
+    workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
+        None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
+    )
+    repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
+    executor: Literal["local"] = Field("local", description="Where tasks run")
+    runtime: Literal["native"] = Field("native", description="How a task's process is started")
+    device: Device = Field("cpu", description="Where stages that can use it compute")
+    cache: Literal["cold", "warm", "asis"] = Field(
+        "cold", description="State of the page cache that each trial's inputs are brought to"
+    )
+    cpus_per_worker: int = Field(1, ge=1, description="Cores and threads of each worker")
+    retries: int = Field(1, ge=0, description="How often a failed trial is tried again")
+    seed: int = Field(0, ge=0, description="Seed of the order of trials and of every stage")
+    keep_outputs: Literal["reference", "all"] = Field(
+        "reference", description="Outputs to keep: the baseline's alone, or all"
+    )
+    runs_folder: Path = Field(Path("runs"), description="Folder that holds the runs")
+    data_folder: Path = Field(
+        Path(pooch.os_cache("pyscale")) / "data", description="Folder that holds datasets"
+    )
+    mirror: str | None = Field(
+        None, description="Address or folder to fetch from: {mirror}/{dataset}/{file}"
+    )
+    stages: dict[str, dict[str, JsonValue]] = Field(
+        default_factory=dict, description="Stage parameters that replace the suite's, by stage"
+    )
+
+    @field_validator("workers", mode="before")
+    @classmethod
+    def _split_workers(cls, value: object) -> object:
+        """Accept "1,2,4" as flags and the environment give it."""
+        if isinstance(value, str):
+            parts = [part.strip() for part in value.split(",") if part.strip()]
+            if not all(part.isdigit() for part in parts):
+                raise ValueError("worker counts are whole numbers with commas between, as in 1,2,4")
+            return tuple(int(part) for part in parts)
+        return value
+
+    @field_validator("workers")
+    @classmethod
+    def _order_workers(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value is not None and (not value or min(value) < 1 or len(set(value)) != len(value)):
+            raise ValueError("worker counts are positive and each is given once, as in 1,2,4")
+        return tuple(sorted(value)) if value else value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the layers, strongest first."""
+        files = (TomlConfigSettingsSource(settings_cls, path) for path in settings_files())
+        return (init_settings, env_settings, *files)
+
+
+def settings_files() -> tuple[Path, Path]:
+    """The user's file and the committed defaults, strongest first."""
+    return Path(USER_FILE), shipped("config") / "defaults.toml"
+
+
+def load_settings(**flags: Any) -> Settings:
+    """Settings with the given flags over all other layers; a flag that is None was not given.
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read, or a value or key is wrong; says in which layer.
+    """
+    given = {name: value for name, value in flags.items() if value is not None}
+    for path in settings_files():
+        _refuse_unreadable(path)
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        key = str(error.errors(include_url=False)[0]["loc"][0])
+        origin = value_origins(given).get(key, "built-in")
+        raise UserError(
+            f"the setting from {origin} is wrong: {first_problem(error, Settings)}"
+        ) from (error)
+
+
+def value_origins(flags: dict[str, Any]) -> dict[str, str]:
+    """Name of the layer that each setting's value comes from.
+
+    Keys that no layer gives are absent: their value is built in.
+    """
+    user_file, defaults_file = settings_files()
+    layers: list[tuple[str, PydanticBaseSettingsSource]] = [
+        ("defaults.toml of pyscale", TomlConfigSettingsSource(Settings, defaults_file)),
+        (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
+        ("the environment", EnvSettingsSource(Settings)),
+        ("a flag", InitSettingsSource(Settings, flags)),
+    ]
+    origins: dict[str, str] = {}
+    for name, source in layers:
+        for key in source():
+            origins[key] = f"{ENVIRONMENT_PREFIX}{key.upper()}" if "environ" in name else name
+    return origins
+
+
+def _refuse_unreadable(path: Path) -> None:
+    if not path.exists():
+        return
+    try:
+        tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read as TOML: {error}") from error

@@ -1,0 +1,31 @@
+"""Where the files that come with pyscale lie: configuration, templates, image definitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pyscale.errors import UserError
+
+ShippedFolder = Literal["config", "sbatch_templates", "containers"]
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parents[1]
+
+
+def shipped(name: ShippedFolder) -> Path:
+    """Folder of files that come with pyscale.
+
+    A wheel carries them inside the package; a checkout has them at its root.
+
+    Raises
+    ------
+    UserError
+        If the installation has lost them.
+    """
+    for folder in (_PACKAGE / "resources" / name, _CHECKOUT / name):
+        if folder.is_dir():
+            return folder
+    raise UserError(
+        f"pyscale's own folder {name} is missing from {_PACKAGE}: install pyscale again"
+    )

@@ -1,0 +1,1 @@
+"""The run folder: plan, journal, records, locks, tables, manifest."""

@@ -1,0 +1,123 @@
+"""The run folder: where everything about one run lies."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import string
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.plan import Plan, Trial
+from pyscale_stages.atomic import write_atomically
+
+PLAN_FILE = "plan.json"
+
+
+class RunFolder:
+    """Paths of one run, and its plan.
+
+    Parameters
+    ----------
+    path : Path
+        An existing run folder; `create` makes one.
+
+    Raises
+    ------
+    UserError
+        If there is no readable plan at `path`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        try:
+            self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
+        except (OSError, ValidationError) as error:
+            raise UserError(
+                f"{path} is not a run of pyscale: {PLAN_FILE} is missing or unreadable there"
+            ) from error
+
+    @classmethod
+    def create(cls, runs_folder: Path, plan: Plan) -> RunFolder:
+        """Make the folder of a new run; the plan is written last, so a run is whole or absent."""
+        path = runs_folder / plan.run_id
+        (path / "tasks").mkdir(parents=True)
+        write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        return cls(path)
+
+    @property
+    def journal_file(self) -> Path:
+        """Append-only events."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def report(self) -> Path:
+        """Folder of the report."""
+        return self.path / "report"
+
+    @property
+    def submissions(self) -> Path:
+        """Where submitit keeps its own files."""
+        return self.path / "submitit"
+
+    def trial(self, trial: Trial) -> Path:
+        """Folder of a trial's tasks."""
+        return self.path / "tasks" / trial.id
+
+    def task(self, trial: Trial, task: str) -> Path:
+        """Folder of one task: `w0` … for the windows, `merge`, `check`."""
+        return self.trial(trial) / task
+
+    def output(self, trial: Trial) -> Path:
+        """Folder of a trial's whole output: of the merge, or of the only worker."""
+        return self.task(trial, "merge" if trial.workers > 1 else "w0") / "out"
+
+    def set_aside(self, trial: Trial, why: str) -> None:
+        """Keep a trial's folder under another name and make room for a new attempt."""
+        folder = self.trial(trial)
+        count = len(self.attempts(trial, why)) + 1
+        folder.rename(folder.with_name(f"{folder.name}.{why}-{count}"))
+
+    def attempts(self, trial: Trial, why: str) -> list[Path]:
+        """Folders of earlier attempts that were set aside, by reason."""
+        return sorted(self.trial(trial).parent.glob(f"{trial.id}.{why}-*"))
+
+    def clear_task(self, trial: Trial, task: str) -> None:
+        """Delete what a task that never ended left, so that it can be ordered again."""
+        if self.task(trial, task).exists():
+            shutil.rmtree(self.task(trial, task))
+
+    def drop_outputs(self, trial: Trial) -> None:
+        """Delete a trial's outputs and keep its records."""
+        for output in self.trial(trial).glob("*/out"):
+            shutil.rmtree(output)
+
+
+def new_run_id() -> str:
+    """UTC time to the second and a random suffix, like 20260317T114224Z-k3f9."""
+    suffix = "".join(random.SystemRandom().choices(string.ascii_lowercase + string.digits, k=4))
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{suffix}"
+
+
+def find_run(runs_folder: Path, name: str | None) -> RunFolder:
+    """Open a run by its id, by a path, or the latest.
+
+    Raises
+    ------
+    UserError
+        If there is no such run, or none at all.
+    """
+    if name is not None:
+        path = Path(name) if (Path(name) / PLAN_FILE).exists() else runs_folder / name
+        if not path.is_dir():
+            raise UserError(
+                f"there is no run {name} in {runs_folder}: `ls {runs_folder}` shows the runs"
+            )
+        return RunFolder(path)
+    runs = sorted(plan.parent for plan in runs_folder.glob(f"*/{PLAN_FILE}"))
+    if not runs:
+        raise UserError(f"there is no run in {runs_folder}: start one with `pyscale run pipeline`")
+    return RunFolder(runs[-1])

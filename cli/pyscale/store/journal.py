@@ -1,0 +1,93 @@
+"""The journal: what happened in a run, as append-only lines that survive a crash."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from pyscale_stages.contract import Record
+
+EventKind = Literal[
+    "run_started",
+    "trial_started",
+    "submitted",
+    "trial_finished",
+    "trial_failed",
+    "trial_retried",
+    "trial_skipped",
+    "trial_interrupted",
+    "run_interrupted",
+    "run_cancelled",
+    "run_finished",
+]
+
+
+class Event(Record):
+    """One line of the journal."""
+
+    time_utc: datetime
+    kind: EventKind
+    trial: str | None = None
+    job_ids: tuple[str, ...] = ()
+    detail: str = Field("", description="In plain words")
+
+
+class Journal:
+    """Appends events to a file and reads them back.
+
+    Parameters
+    ----------
+    path : Path
+        The journal; it is made by the first event.
+    listener : callable, optional
+        Hears of each event once it is written.
+    """
+
+    def __init__(self, path: Path, listener: Callable[[Event], None] | None = None) -> None:
+        self._path = path
+        self._listener = listener
+
+    def append(
+        self,
+        kind: EventKind,
+        trial: str | None = None,
+        job_ids: tuple[str, ...] = (),
+        detail: str = "",
+    ) -> None:
+        """Write one event so that it survives the death of this process and of the node."""
+        event = Event(
+            time_utc=datetime.now(UTC), kind=kind, trial=trial, job_ids=job_ids, detail=detail
+        )
+        # A line torn by a crash would swallow the next one, so each event starts on its own.
+        prefix = "" if self._ends_whole() else "\n"
+        line = prefix + event.model_dump_json(exclude_defaults=True) + "\n"
+        with self._path.open("a", encoding="utf-8") as journal:
+            journal.write(line)
+            journal.flush()
+            os.fsync(journal.fileno())
+        if self._listener is not None:
+            self._listener(event)
+
+    def read(self) -> list[Event]:
+        """All whole events in order; a line torn by a crash is passed over."""
+        if not self._path.exists():
+            return []
+        events = []
+        for line in self._path.read_bytes().splitlines():
+            try:
+                events.append(Event.model_validate_json(line))
+            except ValidationError:
+                continue
+        return events
+
+    def _ends_whole(self) -> bool:
+        if not self._path.exists() or self._path.stat().st_size == 0:
+            return True
+        with self._path.open("rb") as journal:
+            journal.seek(-1, os.SEEK_END)
+            return journal.read(1) == b"\n"

@@ -1,0 +1,113 @@
+"""The provenance manifest: what ran, where, and from what."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import read_task
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import TaskResult
+
+MANIFEST_FILE = "provenance_manifest.json"
+
+
+def build_manifest(run: RunFolder) -> dict[str, Any]:
+    """Collect the provenance of a run from its plan and its records.
+
+    Returns
+    -------
+    dict
+        The plan's facts, the input with its sha256, the versions of the application and of
+        each stage's libraries, every distinct hardware stamp with the tasks that ran on it,
+        the output of each stage's reference trial with its sha256, and warnings.
+    """
+    results = list(_results(run))
+    hardware: dict[str, dict[str, Any]] = {}
+    for task, result in results:
+        label = str(result.stamp.get("label", "unknown"))
+        hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})["tasks"].append(task)
+    plan = run.plan
+    return {
+        "run_id": plan.run_id,
+        "pyscale": {"version": version("pyscale"), "git_commit": _git_commit()},
+        "python": sys.version.split()[0],
+        "suite": plan.suite.model_dump(mode="json"),
+        "settings": plan.settings,
+        "input": {
+            "path": str(plan.movie),
+            "frames": plan.movie_frames,
+            "files": [_described(file) for file in _files(plan.movie)],
+        },
+        "order": [trial.id for trial in plan.trials],
+        "versions": {result.spec.stage: result.versions for _, result in results},
+        "determinism": {result.spec.stage: result.determinism for _, result in results},
+        "hardware": hardware,
+        "outputs": {
+            trial.entry: [
+                output.model_dump(mode="json")
+                for _, result in _results(run, trial.id)
+                for output in result.outputs
+            ]
+            for trial in plan.trials
+            if trial.is_reference
+        },
+        "warnings": sorted({warning for _, result in results for warning in result.warnings}),
+    }
+
+
+def write_manifest(run: RunFolder) -> dict[str, Any]:
+    """Write the manifest into the run folder, and return it."""
+    manifest = build_manifest(run)
+    text = json.dumps(manifest, indent=1, default=str) + "\n"
+    write_atomically(run.path / MANIFEST_FILE, text)
+    return manifest
+
+
+def _results(run: RunFolder, only: str | None = None) -> list[tuple[str, TaskResult]]:
+    found = []
+    for trial in run.plan.trials:
+        if only is not None and trial.id != only:
+            continue
+        for task in trial.tasks:
+            result = read_task(run.task(trial, task)).result
+            if result is not None:
+                found.append((f"{trial.id}/{task}", result))
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
+
+
+def _described(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {"name": path.name, "missing": True}
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"name": path.name, "size_bytes": path.stat().st_size, "sha256": digest}
+
+
+def _git_commit() -> str | None:
+    """Commit of the checkout that this code runs from; None for an installed wheel."""
+    given = os.environ.get("PYSCALE_GIT_COMMIT")
+    if given:
+        return given
+    here = Path(__file__).resolve().parent
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(here), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,150 @@
+"""What the files of a task say about it: the only source of a task's state."""
+
+from __future__ import annotations
+
+import os
+import signal
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from pyscale_stages.contract import CacheState, Record, Residency, TaskError, TaskResult
+from pyscale_stages.measure.pagecache import Eviction
+
+R = TypeVar("R", bound=Record)
+
+SPEC_FILE = "spec.json"
+RESULT_FILE = "result.json"
+CACHE_FILE = "cache.json"
+# The launcher knows these three by name, because it must start without importing this module.
+ORDER_FILE = "order.json"
+LAUNCH_FILE = "launch.json"
+EXIT_FILE = "exit.json"
+
+
+class TaskOrder(Record):
+    """What the launcher on the node has to start."""
+
+    submit_utc: datetime
+    argv: tuple[str, ...] = Field(description="Command line of the task's process")
+    env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
+    cpus: tuple[int, ...] = Field((), description="Cores to pin to; none leaves it to the node")
+    oversubscribed: bool = Field(False, description="Another worker shares these cores or GPU")
+
+
+class LaunchRecord(Record):
+    """Written by the launcher on the node just before the task's process starts."""
+
+    pid: int
+    node: str
+    spawn_utc: datetime
+    cpus: tuple[int, ...] = Field(description="Cores that the process is pinned to")
+
+
+class ExitRecord(Record):
+    """Written by the launcher when the task's process has ended."""
+
+    returncode: int | None = Field(
+        description="Negative: the signal that ended it; None: it vanished without a word"
+    )
+    end_utc: datetime
+
+
+class TrialCache(Record):
+    """Page-cache state that the inputs of a trial were brought to before it began."""
+
+    asked: Literal["cold", "warm", "asis"]
+    state: CacheState | Literal["asis"]
+    evictions: tuple[Eviction, ...] = Field((), description="Each file, where cold was asked")
+    files: tuple[Residency, ...] = Field((), description="Each file, where it was not")
+
+
+class TaskRecord(Record):
+    """All that is known of one task."""
+
+    state: Literal["absent", "queued", "running", "done", "failed"]
+    order: TaskOrder | None = None
+    launch: LaunchRecord | None = None
+    result: TaskResult | None = None
+    error: TaskError | None = None
+
+
+def read_task(folder: Path) -> TaskRecord:
+    """Derive the state of a task from its files.
+
+    A task is done when its process ended with 0 and its record says so; it has failed when its
+    process ended otherwise, with or without a record.
+    """
+    order = _read(TaskOrder, folder / ORDER_FILE)
+    if order is None:
+        return TaskRecord(state="absent")
+    launch = _read(LaunchRecord, folder / LAUNCH_FILE)
+    ended = _read(ExitRecord, folder / EXIT_FILE)
+    result = _read(TaskResult, folder / RESULT_FILE)
+    if ended is None:
+        state: Literal["running", "queued"] = "running" if launch else "queued"
+        return TaskRecord(state=state, order=order, launch=launch)
+    if ended.returncode == 0 and result is not None and result.status == "done":
+        return TaskRecord(state="done", order=order, launch=launch, result=result)
+    return TaskRecord(
+        state="failed",
+        order=order,
+        launch=launch,
+        result=result,
+        error=result.error if result and result.error else _error_of(ended, folder),
+    )
+
+
+def read_cache(trial_folder: Path) -> TrialCache | None:
+    """Page-cache state of a trial's inputs, where it was prepared."""
+    return _read(TrialCache, trial_folder / CACHE_FILE)
+
+
+def _error_of(ended: ExitRecord, folder: Path) -> TaskError:
+    if ended.returncode is None:
+        return TaskError(
+            kind="Lost",
+            message="the process vanished without a word: its launcher was killed or its node died",
+            exit_code=1,
+        )
+    if ended.returncode < 0:
+        signal_name = _signal_name(-ended.returncode)
+        return TaskError(
+            kind="Killed",
+            message=f"the process was ended by {signal_name} (often: out of memory, or cancelled)",
+            exit_code=3,
+        )
+    last_words = _last_line(folder / "stderr")
+    return TaskError(
+        kind="Failed",
+        message=last_words or f"the process ended with {ended.returncode} and said nothing",
+        exit_code=ended.returncode,
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(path: Path) -> str:
+    """Last line of a log, reading only its end."""
+    try:
+        with path.open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - 4096))
+            lines = log.read().decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def _read(model: type[R], path: Path) -> R | None:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None

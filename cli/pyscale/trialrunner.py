@@ -1,0 +1,218 @@
+"""Runs one trial: its workers at once, then the merge, then the check against the baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyscale.executors.protocol import Executor
+from pyscale.executors.waiting import wait_for
+from pyscale.inputcache import bring_inputs_to
+from pyscale.placement import Placement
+from pyscale.plan import Trial
+from pyscale.runtimes import native
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.records import (
+    CACHE_FILE,
+    ORDER_FILE,
+    RESULT_FILE,
+    SPEC_FILE,
+    TaskOrder,
+    read_task,
+)
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.errors import EXIT_BAD_INPUT
+
+
+class TrialRunner:
+    """Brings trials of one run to their end, from whatever state they are in.
+
+    Parameters
+    ----------
+    run : RunFolder
+    executor : Executor
+    journal : Journal
+    placement : Placement
+        Which cores and GPUs each worker gets.
+    """
+
+    def __init__(
+        self, run: RunFolder, executor: Executor, journal: Journal, placement: Placement
+    ) -> None:
+        self._run = run
+        self._executor = executor
+        self._journal = journal
+        self._placement = placement
+        self._settings = run.plan.settings
+        self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
+
+    def finish(self, trial: Trial) -> bool:
+        """Do what is missing of a trial; return whether it is complete.
+
+        A failed trial is tried again as often as the settings allow. Bad input is not: the
+        answer would be the same.
+        """
+        if self.is_complete(trial):
+            # A pyscale that died just after the last record never said that it was the last.
+            if trial.id not in self._finished:
+                self._journal.append("trial_finished", trial.id)
+            self._drop_outputs(trial)
+            return True
+        missing = self._missing_input(trial)
+        if missing is not None:
+            self._journal.append("trial_skipped", trial.id, detail=missing)
+            return False
+        self._make_room(trial)
+        for attempt in range(1 + self._settings["retries"]):
+            if attempt:
+                self._run.set_aside(trial, "failed")
+                self._journal.append("trial_retried", trial.id, detail=f"attempt {attempt + 1}")
+            error = self._attempt(trial)
+            if error is None:
+                self._journal.append("trial_finished", trial.id)
+                self._drop_outputs(trial)
+                return True
+            self._journal.append("trial_failed", trial.id, detail=error.message)
+            if error.exit_code == EXIT_BAD_INPUT:
+                break
+        return False
+
+    def is_complete(self, trial: Trial) -> bool:
+        """Whether every task of the trial has its record."""
+        return all(read_task(self._run.task(trial, task)).state == "done" for task in trial.tasks)
+
+    def _make_room(self, trial: Trial) -> None:
+        """Set aside an earlier attempt, unless all its workers have finished.
+
+        Workers of one trial must run at once: a trial that lost one is run again as a whole.
+        When only the merge or the check is missing, the timed part is complete and stays.
+        """
+        if not self._run.trial(trial).exists():
+            return
+        states = {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
+        workers = trial.window_tasks
+        if any(state == "failed" for state in states.values()):
+            self._run.set_aside(trial, "failed")
+        elif any(states[task] != "done" for task in workers):
+            self._run.set_aside(trial, "interrupted")
+            self._journal.append("trial_interrupted", trial.id)
+        else:
+            for task, state in states.items():
+                if state != "done":
+                    self._run.clear_task(trial, task)
+
+    def _attempt(self, trial: Trial) -> TaskError | None:
+        """Run the tasks of a trial that have no record; return the first error."""
+        states = {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
+        workers = trial.window_tasks
+        if any(states[task] != "done" for task in workers):
+            self._prepare_cache(trial)
+            self._journal.append("trial_started", trial.id)
+            self._submit_and_wait(trial, workers)
+            error = self._first_error(trial, workers)
+            if error is not None:
+                return error
+        for task in trial.tasks[len(workers) :]:
+            if states[task] != "done":
+                self._submit_and_wait(trial, [task])
+                error = self._first_error(trial, [task])
+                if error is not None:
+                    return error
+        return None
+
+    def _prepare_cache(self, trial: Trial) -> None:
+        cache = bring_inputs_to(self._settings["cache"], [path for _, path in self._inputs(trial)])
+        write_atomically(
+            self._run.trial(trial) / CACHE_FILE, cache.model_dump_json(indent=1) + "\n"
+        )
+
+    def _submit_and_wait(self, trial: Trial, tasks: Sequence[str]) -> None:
+        folders = [self._order(trial, task, worker) for worker, task in enumerate(tasks)]
+        jobs = self._executor.submit(folders)
+        self._journal.append("submitted", trial.id, tuple(job.id for job in jobs))
+        wait_for(dict(zip(folders, jobs, strict=True)))
+
+    def _order(self, trial: Trial, task: str, worker: int) -> Path:
+        """Write the spec and the order of one task; return its folder."""
+        folder = self._run.task(trial, task)
+        folder.mkdir(parents=True)
+        spec = self._spec(trial, task)
+        params_file = folder / "params.json"
+        write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
+        write_atomically(params_file, json.dumps(spec.params, indent=1) + "\n")
+        place = self._placement.of(worker, trial.workers, spec.device)
+        order = TaskOrder(
+            submit_utc=datetime.now(UTC),
+            argv=tuple(native.command(spec, params_file, folder / RESULT_FILE)),
+            env=place.env,
+            cpus=place.cpus,
+            oversubscribed=place.shared,
+        )
+        write_atomically(folder / ORDER_FILE, order.model_dump_json(indent=1) + "\n")
+        return folder
+
+    def _spec(self, trial: Trial, task: str) -> TaskSpec:
+        folder = self._run.task(trial, task)
+        common = TaskSpec(
+            stage=trial.stage,
+            inputs=(),
+            params=trial.params,
+            seed=self._settings["seed"],
+            threads=self._settings["cpus_per_worker"],
+            device=trial.device,
+        )
+        if task == "merge":
+            windows = tuple((w, self._run.task(trial, w) / "out") for w in trial.window_tasks)
+            return common.model_copy(
+                update={"verb": "merge", "inputs": windows, "output": folder / "out"}
+            )
+        if task == "check":
+            reference = self._run.plan.trial(trial.reference_trial)
+            compared = (
+                ("reference", self._run.output(reference)),
+                ("other", self._run.output(trial)),
+            )
+            return common.model_copy(
+                update={"verb": "check", "inputs": compared, "truth": trial.truth}
+            )
+        return common.model_copy(
+            update={
+                "inputs": self._inputs(trial),
+                "output": folder / "out",
+                "frames": trial.windows[int(task.removeprefix("w"))],
+                # What a stage wrote names its own axes.
+                "axes": self._run.plan.axes if trial.reads_movie else None,
+            }
+        )
+
+    def _inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:
+        resolved = []
+        for item in trial.inputs:
+            if item.path is not None:
+                resolved.append((item.slot, item.path))
+            elif item.from_trial and item.file:
+                source = self._run.plan.trial(item.from_trial)
+                resolved.append((item.slot, self._run.output(source) / item.file))
+        return tuple(resolved)
+
+    def _missing_input(self, trial: Trial) -> str | None:
+        for item in trial.inputs:
+            if item.from_trial and not self.is_complete(self._run.plan.trial(item.from_trial)):
+                return f"its input, the output of {item.from_trial}, is not there"
+        if not trial.is_reference and not self.is_complete(
+            self._run.plan.trial(trial.reference_trial)
+        ):
+            return f"the trial it must agree with, {trial.reference_trial}, is not there"
+        return None
+
+    def _first_error(self, trial: Trial, tasks: Sequence[str]) -> TaskError | None:
+        errors = (read_task(self._run.task(trial, task)).error for task in tasks)
+        return next((error for error in errors if error is not None), None)
+
+    def _drop_outputs(self, trial: Trial) -> None:
+        if self._settings["keep_outputs"] == "reference" and not trial.is_reference:
+            self._run.drop_outputs(trial)

@@ -1,0 +1,44 @@
+"""Files that appear whole under their final name, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+
+
+@contextmanager
+def atomic_path(final: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `final`; move it there when the block succeeds.
+
+    The data is on the disk before the name is: a file that can be seen is complete, even
+    after a power cut. If the block fails, nothing stays behind.
+    """
+    final.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix is kept, because writers choose their format by it. Process ids of two nodes
+    # may be the same on a shared filesystem, so the name is random.
+    temporary = final.with_name(f".{final.stem}.{token_hex(4)}.partial{final.suffix}")
+    try:
+        yield temporary
+        _flush_to_disk(temporary)
+        temporary.replace(final)
+        _flush_to_disk(final.parent)
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def write_atomically(final: Path, text: str) -> None:
+    """Write a small text file so that readers see all of it or none of it."""
+    with atomic_path(final) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _flush_to_disk(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

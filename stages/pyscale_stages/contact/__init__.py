@@ -1,0 +1,1 @@
+"""Finds touching and neighbouring cells in label images."""

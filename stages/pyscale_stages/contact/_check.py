@@ -1,0 +1,90 @@
+"""Compares two outputs of the stage, and one of them with the truth of a synthetic movie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contact._quality import contact_quality
+from pyscale_stages.contact._tables import Tables, read_tables
+from pyscale_stages.contract import Agreement
+from pyscale_stages.task import Task
+from pyscale_stages.windows import folders_to_check, read_window
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAME_CENTROID_PX = 1e-3
+"""Centroids are float32 on the device: at 2048 px its steps are 0.0001 px."""
+PAIR = ["frame", "label_a", "label_b"]
+CELL = ["frame", "cell_type", "label"]
+COUNTS = {
+    "contacts": [*PAIR, "contact_px", "overlap_px"],
+    "cells": [*CELL, "area_px", "nearest_label", "n_touching"],
+    "neighbours": ["frame", "cell_type_a", "label_a", "cell_type_b", "label_b"],
+}
+"""Columns of each table that must be equal exactly."""
+
+
+def check(task: Task) -> Agreement:
+    """Say which share of the rows of two outputs are the same.
+
+    Raises
+    ------
+    BadInput
+        If a folder is no output of this stage, or the truth cannot be read.
+    """
+    folders = folders_to_check(task)
+    reference, other = (read_tables(folder) for folder in folders)
+    agreement = agreement_of(reference, other)
+    if task.spec.truth is not None:
+        _set_quality(task, folders[1], other, task.spec.truth)
+    return agreement
+
+
+def agreement_of(reference: Tables, other: Tables) -> Agreement:
+    """Compare the three tables row by row."""
+    shares = {f"same_{name}": _share(reference[name], other[name], COUNTS[name]) for name in COUNTS}
+    shift_px = _largest_shift(reference["cells"], other["cells"])
+    score = min(shares.values())
+    pairs = [tables["contacts"].select(PAIR) for tables in (reference, other)]
+    common = len(pairs[0].join(pairs[1], on=PAIR))
+    return Agreement(
+        same=score == 1.0 and shift_px <= SAME_CENTROID_PX,
+        score=score,
+        measure=(
+            "share of rows found in both outputs with the same counts, of all rows in either; "
+            "the smallest of the tables contacts, cells and neighbours; "
+            f"centroids within {SAME_CENTROID_PX} px"
+        ),
+        tolerance=1.0,
+        details={
+            **shares,
+            "pair_precision": common / len(pairs[1]) if len(pairs[1]) else 1.0,
+            "pair_recall": common / len(pairs[0]) if len(pairs[0]) else 1.0,
+            "largest_centroid_shift_px": shift_px,
+        },
+    )
+
+
+def _share(one: pl.DataFrame, two: pl.DataFrame, columns: list[str]) -> float:
+    """Rows in both tables, divided by rows in either."""
+    common = len(one.join(two, on=columns, how="semi", nulls_equal=True))
+    either = len(one) + len(two) - common
+    return common / either if either else 1.0
+
+
+def _largest_shift(one: pl.DataFrame, two: pl.DataFrame) -> float:
+    """Largest distance between centroids of one cell in two tables; 0 without a common cell."""
+    import polars as pl
+
+    both = one.join(two, on=CELL, suffix="_two")
+    squared = (pl.col("y_px") - pl.col("y_px_two")) ** 2 + (
+        pl.col("x_px") - pl.col("x_px_two")
+    ) ** 2
+    largest: float | None = both.select(squared.max().sqrt()).item()
+    return largest or 0.0
+
+
+def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
+    task.set_quality(**contact_quality(folder, tables, truth, read_window(folder).frames))

@@ -1,0 +1,136 @@
+"""Label movies in: opened, checked and read in pieces that fit in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.task import Task
+
+MAX_LABEL = np.iinfo(np.uint32).max
+BYTES_PER_READ = 64 << 20
+"""Pixels read at once: many frames of a small movie, a few of a large one."""
+
+
+def open_labels(task: Task) -> tuple[Movie, ...]:
+    """Open the label movie, and the second cell type's where it was given.
+
+    Returns
+    -------
+    tuple of Movie
+        One or two, with the same frames and image size.
+
+    Raises
+    ------
+    BadInput
+        If a movie is no label movie, or the two do not fit.
+    """
+    first = _checked(task.movie("labels"))
+    if task.input("other_labels") is None:
+        return (first,)
+    other = _checked(task.movie("other_labels"))
+    for what, of_first, of_other in (
+        ("frames", first.n_frames, other.n_frames),
+        ("pixels (height, width)", first.shape_yx, other.shape_yx),
+    ):
+        if of_first != of_other:
+            raise BadInput(
+                f"{other.path} has {of_other} {what}, but {first.path} has {of_first}: "
+                "give label movies of the same recording"
+            )
+    return first, other
+
+
+def pieces(movies: tuple[Movie, ...], window: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Split a window into the ranges of frames that are read at once."""
+    start, stop = window
+    frame_bytes = sum(int(np.prod(m.shape_yx)) * m.dtype.itemsize for m in movies)
+    step = max(1, BYTES_PER_READ // frame_bytes)
+    for first in range(start, stop, step):
+        yield first, min(first + step, stop)
+
+
+def read_labels(movie: Movie, start: int, stop: int) -> npt.NDArray[Any]:
+    """Read label images (T, Y, X) of whole numbers from 0 to 2**32 - 1.
+
+    Raises
+    ------
+    BadInput
+        If a label is negative or too large, or the file is damaged.
+    """
+    frames = movie.read(start, stop, channel=0)
+    if frames.dtype.kind == "i":
+        _refuse(frames < 0, "negative", movie, start)
+    if frames.dtype.itemsize > 4:
+        _refuse(frames > MAX_LABEL, f"larger than {MAX_LABEL}", movie, start)
+    return frames
+
+
+@dataclass(frozen=True)
+class DenseLabels:
+    """One label image with its labels renumbered without gaps.
+
+    Attributes
+    ----------
+    labels : ndarray of uint32, shape (n,)
+        The true labels in ascending order: number k of the image stands for `labels[k - 1]`.
+    area_px : ndarray of int64, shape (n,)
+    image : ndarray of uint32, shape (Y, X)
+        0 for background and 1 to n.
+    """
+
+    labels: npt.NDArray[np.uint32]
+    area_px: npt.NDArray[np.int64]
+    image: npt.NDArray[np.uint32]
+
+
+def densify(image: npt.NDArray[Any]) -> DenseLabels:
+    """Renumber the labels of one image 1 to n, keeping their order.
+
+    The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and
+    time. Each frame is renumbered by itself: no number depends on another frame or window.
+    """
+    # Counting by value is ten times faster than sorting, but needs memory up to the largest.
+    if int(image.max(initial=0)) < 4 * image.size:
+        count = np.bincount(image.ravel())
+        values = np.flatnonzero(count)
+        number = np.zeros(len(count), dtype=np.uint32)
+        number[values] = np.arange(len(values))
+        area, dense = count[values], number[image]
+    else:
+        values, inverse, area = np.unique(image, return_inverse=True, return_counts=True)
+        dense = inverse.reshape(image.shape).astype(np.uint32)
+    if values[0] == 0:
+        values, area = values[1:], area[1:]
+    else:
+        dense += np.uint32(1)
+    return DenseLabels(labels=values.astype(np.uint32), area_px=area.astype(np.int64), image=dense)
+
+
+def _checked(movie: Movie) -> Movie:
+    if movie.dtype.kind not in "iu":
+        raise BadInput(
+            f"{movie.path} holds {movie.dtype} values, but labels are whole numbers: "
+            "give a label movie of uint16 or uint32, with 0 as background"
+        )
+    if movie.n_channels != 1:
+        raise BadInput(
+            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: "
+            "give one file for each cell type, as labels and other_labels"
+        )
+    return movie
+
+
+def _refuse(bad: npt.NDArray[np.bool_], problem: str, movie: Movie, start: int) -> None:
+    if bad.any():
+        frame = start + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
+        raise BadInput(
+            f"frame {frame} of {movie.path} has labels that are {problem}: "
+            "labels are whole numbers from 1, and 0 is background"
+        )

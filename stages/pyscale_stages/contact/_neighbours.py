@@ -1,0 +1,88 @@
+"""Neighbourhood of cells from their centroids: Delaunay edges and the nearest cell."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Points = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+
+def delaunay_edges(points: Points) -> Indices:
+    """Pairs of points that are neighbours in the Delaunay triangulation.
+
+    Points on one line have no triangles: their neighbours are the next on the line, to which
+    the triangulation shrinks. A point that coincides with another is a neighbour of that one
+    alone. Where four or more points lie on one circle several triangulations are right, and
+    the one of scipy (Qhull) is taken.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, 2)
+
+    Returns
+    -------
+    ndarray of int64, shape (edges, 2)
+        Indices a < b, in order.
+    """
+    from scipy.spatial import Delaunay, QhullError
+
+    if len(points) < 3:
+        return _chain(points)
+    try:
+        triangulation = Delaunay(points)
+    except QhullError:
+        return _chain(points)
+    corners = triangulation.simplices
+    # Points that Qhull left out come with the nearest that it kept.
+    sides = [corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]
+    edges = np.concatenate([*sides, triangulation.coplanar[:, [0, 2]]]).astype(np.int64)
+    return _in_order(edges)
+
+
+def nearest(points: Points, candidates: Points, *, same: bool) -> tuple[Indices, Points]:
+    """Nearest candidate of each point, the first of equals, and how far it is.
+
+    Computed here in float64 and not on the device: pyclesperanto 0.25.1 computes a distance
+    matrix n times over (each entry's work item fills the whole row), which at 512 cells
+    takes 0.4 s a frame and at 5000 would take minutes.
+
+    Parameters
+    ----------
+    points : ndarray, shape (n, 2)
+    candidates : ndarray, shape (m, 2)
+    same : bool
+        Whether the candidates are the points themselves: no point is its own neighbour.
+
+    Returns
+    -------
+    index : ndarray of int64, shape (n,)
+        -1 where there is no candidate.
+    distance_px : ndarray, shape (n,)
+        Infinite where there is none.
+    """
+    from scipy.spatial.distance import cdist
+
+    if len(candidates) <= same:
+        return np.full(len(points), -1), np.full(len(points), np.inf)
+    distance = cdist(points, candidates)
+    if same:
+        np.fill_diagonal(distance, np.inf)
+    index = np.argmin(distance, axis=1)
+    return index, distance[np.arange(len(points)), index]
+
+
+def _chain(points: Points) -> Indices:
+    """Join points that lie on one line with the next along it."""
+    if len(points) < 2:
+        return np.empty((0, 2), dtype=np.int64)
+    _, _, axes = np.linalg.svd(points - points.mean(axis=0))
+    order = np.argsort(points @ axes[0], kind="stable")
+    return _in_order(np.stack([order[:-1], order[1:]], axis=1))
+
+
+def _in_order(edges: Indices) -> Indices:
+    """Each pair once and with the smaller index first, sorted."""
+    found: Indices = np.unique(np.sort(edges, axis=1), axis=0)
+    return found

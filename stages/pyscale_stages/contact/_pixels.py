@@ -1,0 +1,158 @@
+"""Pixel work on the OpenCL device: contacts, overlaps and centroids of one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contact._labels import DenseLabels
+from pyscale_stages.errors import ResourceExhausted
+
+SMALLEST_CAPACITY = 256
+SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
+"""(dy, dx) from a pixel to itself and to its four neighbours."""
+SUM_LIMIT = 2**31
+"""The centroid kernel sums coordinates in signed 32-bit integers and wraps silently beyond."""
+NO_ROOM = ("CL_INVALID_BUFFER_SIZE", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_")
+
+
+@dataclass(frozen=True)
+class PixelMeasures:
+    """What the pixels of one frame say, for n cells: those of the first type, then the second's.
+
+    Attributes
+    ----------
+    contact_px : ndarray of uint32, shape (n_a, n_b)
+        Pairs of touching pixels. With one type n_a and n_b are both n, and it is symmetric.
+    overlap_px : ndarray of uint32, shape (n_a, n_b)
+        Pixels in both cells; all zero with one type.
+    y_px, x_px : ndarray of float64, shape (n,)
+        Centroids, as accurate as the device's float32.
+    """
+
+    contact_px: npt.NDArray[np.uint32]
+    overlap_px: npt.NDArray[np.uint32]
+    y_px: npt.NDArray[np.float64]
+    x_px: npt.NDArray[np.float64]
+
+
+def capacity_for(n_cells: int) -> int:
+    """Number of labels that the kernels are built for, with background and the marker.
+
+    clesperanto writes the size of every array into the kernel's source. Matrices of exactly
+    n cells would be compiled again in each frame with another n (about a second, against
+    milliseconds of work), so the size goes up in powers of two.
+    """
+    return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
+
+
+def build_kernels(n_types: int, shape_yx: tuple[int, int], capacity: int) -> None:
+    """Run every kernel once on an empty image of the frames' own shape.
+
+    The first call compiles, later ones take milliseconds: this belongs to `model_load`, or
+    `compute` would depend on how many windows the movie was cut into. A small image would
+    not do, for kernels are built for one size.
+    """
+    nothing = DenseLabels(
+        labels=np.empty(0, np.uint32),
+        area_px=np.empty(0, np.int64),
+        image=np.zeros(shape_yx, np.uint32),
+    )
+    measure([nothing] * n_types, capacity)
+
+
+def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
+    """Tell for each cell whether its coordinate sums surely fit the device's integers."""
+    fits: npt.NDArray[np.bool_] = cells.area_px * (max(cells.image.shape) + 2) < SUM_LIMIT
+    return fits
+
+
+def measure(types: Sequence[DenseLabels], capacity: int) -> PixelMeasures:
+    """Measure one frame.
+
+    Two pixels touch where they are 4-neighbours. Of two types, a pixel also touches the pixel
+    at its own place, so `contact_px` counts pairs (p in a, q in b) at city-block distance 0
+    or 1. Counts are exact: the kernel adds integers atomically. It compares neighbours along
+    y, x and z; two types are stacked along z with the second shifted by each step in turn, so
+    that what it counts along z are the wanted pairs.
+
+    Parameters
+    ----------
+    types : sequence of DenseLabels
+        One or two images of the same shape.
+    capacity : int
+        From `capacity_for` the number of cells of all types.
+
+    Raises
+    ------
+    ResourceExhausted
+        If the device cannot hold the matrices.
+    """
+    n_a, n_all = len(types[0].labels), sum(len(cells.labels) for cells in types)
+    try:
+        if len(types) == 1:
+            stack = _stack(types, (0, 0), capacity)
+            contact = _touching(stack)[1 : n_all + 1, 1 : n_all + 1]
+            overlap = np.zeros_like(contact)
+        else:
+            counts = [
+                _touching(_stack(types, shift, capacity))[1 : n_a + 1, n_a + 1 : n_all + 1]
+                for shift in SHIFTS
+            ]
+            stack = _stack(types, (0, 0), capacity)
+            contact, overlap = np.sum(counts, axis=0, dtype=np.uint32), counts[0]
+        points = _centroids(stack, capacity)
+    except RuntimeError as error:
+        if any(sign in str(error) for sign in NO_ROOM):
+            raise ResourceExhausted(
+                f"the OpenCL device has no room for matrices of {capacity} x {capacity} labels, "
+                f"which {n_all} cells in one frame need: use a device with more memory, or crop"
+            ) from error
+        raise
+    x_px, y_px = points[:, 1 : n_all + 1].astype(np.float64) - 1
+    return PixelMeasures(contact, overlap, y_px, x_px)
+
+
+def _stack(
+    types: Sequence[DenseLabels], shift: tuple[int, int], capacity: int
+) -> npt.NDArray[np.uint32]:
+    """Lay the images in a margin of one pixel, the last of two shifted, numbered throughout.
+
+    The marker in the corner of the margin is the highest label that the capacity allows: it
+    makes the size of every matrix the same in all frames. It meets only background, since
+    no shift reaches a corner.
+    """
+    height, width = types[0].image.shape
+    stack = np.zeros((len(types), height + 2, width + 2), dtype=np.uint32)
+    first = types[0]
+    stack[0, 1:-1, 1:-1] = first.image
+    if len(types) == 2:
+        dy, dx = shift
+        # The shifted place holds what lies (dy, dx) further on.
+        target = stack[1, 1 - dy : 1 - dy + height, 1 - dx : 1 - dx + width]
+        np.add(types[1].image, len(first.labels), out=target, where=types[1].image > 0)
+    stack[0, 0, 0] = capacity - 1
+    return stack
+
+
+def _touching(stack: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """Symmetric matrix (capacity, capacity) of the pixel pairs between labels."""
+    import pyclesperanto as cle
+
+    counts: npt.NDArray[np.uint32] = np.asarray(cle.generate_touching_area_matrix(stack))
+    return counts
+
+
+def _centroids(stack: npt.NDArray[np.uint32], capacity: int) -> npt.NDArray[np.float32]:
+    """Mean x and y of each label, shape (2, capacity)."""
+    import pyclesperanto as cle
+
+    # Without an array to fill, pyclesperanto 0.25.1 makes one that is a row high, writes
+    # three rows and so destroys the heap.
+    rows_xyz = cle.create((3, capacity), dtype=np.float32)
+    cle.centroids_of_labels(stack, rows_xyz, include_background=True)
+    points: npt.NDArray[np.float32] = np.asarray(rows_xyz)[:2]
+    return points

@@ -1,0 +1,144 @@
+"""How right measured contacts are, where the truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contact._tables import Tables, read_table
+from pyscale_stages.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TRACK_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
+PAIR = ["frame", "track_a", "track_b"]
+
+
+def contact_quality(
+    folder: Path, tables: Tables, truth: Path, frames: tuple[int, int]
+) -> dict[str, float]:
+    """Precision and recall of touching pairs against the truth.
+
+    Measured labels are not the truth's track ids, so each measured cell is first matched to
+    the true cell of its type and frame: the two must be each other's nearest by centroid, and
+    nearer than the radius of a disc with the measured cell's area.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the tables are from, for messages.
+    tables : dict of DataFrame
+        The measured contacts and cells.
+    truth : Path
+        Folder with `tracks.parquet` and `contacts.parquet`.
+    frames : tuple of int
+        First frame and end (excluded) that the tables cover.
+
+    Returns
+    -------
+    dict of float
+        `matched_cells`: share of true cells that were matched. `contact_precision`: share of
+        measured pairs that touch in truth; `contact_recall`: share of truly touching pairs
+        that were measured. A share of nothing is left out.
+
+    Raises
+    ------
+    BadInput
+        If the truth cannot be read, or is of another number of cell types.
+    """
+    import polars as pl
+
+    covered = pl.col("frame").is_between(frames[0], frames[1], closed="left")
+    tracks = read_table(truth / "tracks.parquet", TRACK_COLUMNS).filter(covered)
+    touching = read_table(truth / "contacts.parquet", ("frame", "label_a", "label_b")).filter(
+        covered
+    )
+    n_types = _number_of_types(folder, tables, truth, tracks)
+    matched = _matched(tables["cells"], tracks)
+    measured = tables["contacts"].select("frame", "label_a", "label_b")
+    for side, cell_type in (("a", 0), ("b", n_types - 1)):
+        of_side = matched.filter(pl.col("cell_type") == cell_type).select(
+            "frame",
+            pl.col("label").alias(f"label_{side}"),
+            pl.col("track_id").alias(f"track_{side}"),
+        )
+        measured = measured.join(of_side, on=["frame", f"label_{side}"], how="left")
+    true = touching.select(
+        "frame", pl.col("label_a").alias("track_a"), pl.col("label_b").alias("track_b")
+    )
+    right = len(_ordered(measured, n_types).join(_ordered(true, n_types), on=PAIR, how="semi"))
+    shares = {
+        "matched_cells": (len(matched), len(tracks)),
+        "contact_precision": (right, len(measured)),
+        "contact_recall": (right, len(true)),
+    }
+    return {name: part / whole for name, (part, whole) in shares.items() if whole}
+
+
+def _number_of_types(folder: Path, tables: Tables, truth: Path, tracks: pl.DataFrame) -> int:
+    measured = tables["cells"]["cell_type"].n_unique()
+    true = tracks["channel"].n_unique()
+    if tables["cells"].is_empty() or measured == true:
+        return max(true, 1)
+    raise BadInput(
+        f"{folder} has cells of {measured} type(s) and the truth in {truth} of {true}: "
+        "compare with the truth of the movie that was measured, with every cell type as an input"
+    )
+
+
+def _matched(cells: pl.DataFrame, tracks: pl.DataFrame) -> pl.DataFrame:
+    """Table frame, cell_type, label, track_id of the cells that have a true one."""
+    import polars as pl
+
+    true = dict(iter(tracks.group_by("frame", "channel")))
+    parts = [
+        pl.DataFrame(
+            schema={
+                "frame": pl.Int32,
+                "cell_type": pl.Int32,
+                "label": pl.UInt32,
+                "track_id": pl.Int32,
+            }
+        )
+    ]
+    for key, group in cells.group_by("frame", "cell_type", maintain_order=True):
+        if key in true:
+            mine, theirs = _mutual_nearest(group, true[key])
+            parts.append(
+                group[mine].select(
+                    "frame", "cell_type", "label", track_id=true[key]["track_id"].gather(theirs)
+                )
+            )
+    return pl.concat(parts)
+
+
+def _mutual_nearest(
+    cells: pl.DataFrame, tracks: pl.DataFrame
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Rows of cells, and of the true cells that are theirs."""
+    from scipy.spatial import cKDTree
+
+    at_cells, at_tracks = (t.select("y_px", "x_px").to_numpy() for t in (cells, tracks))
+    distance, track_of = map(np.asarray, cKDTree(at_tracks).query(at_cells))
+    cell_of = np.asarray(cKDTree(at_cells).query(at_tracks)[1])
+    radius = np.sqrt(cells["area_px"].to_numpy() / np.pi)
+    mutual = cell_of[track_of] == np.arange(len(cells))
+    mine = np.flatnonzero(mutual & (distance <= radius))
+    return mine, track_of[mine]
+
+
+def _ordered(pairs: pl.DataFrame, n_types: int) -> pl.DataFrame:
+    """Pairs of one type with the smaller id first; of two types as they are."""
+    import polars as pl
+
+    if n_types == 2:
+        return pairs.select(PAIR)
+    return pairs.select(
+        "frame",
+        track_a=pl.min_horizontal("track_a", "track_b"),
+        track_b=pl.max_horizontal("track_a", "track_b"),
+    )

@@ -1,0 +1,200 @@
+"""The stage's three tables: their columns, their rows of one frame, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contact._labels import DenseLabels
+from pyscale_stages.contact._neighbours import delaunay_edges, nearest
+from pyscale_stages.contact._pixels import PixelMeasures
+from pyscale_stages.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale_stages.task import Task
+
+COLUMNS = {
+    "contacts": {
+        "frame": "Int32",
+        "label_a": "UInt32",
+        "label_b": "UInt32",
+        "contact_px": "Int64",
+        "overlap_px": "Int64",
+    },
+    "cells": {
+        "frame": "Int32",
+        "cell_type": "Int32",
+        "label": "UInt32",
+        "y_px": "Float64",
+        "x_px": "Float64",
+        "area_px": "Int64",
+        "nearest_label": "UInt32",
+        "nearest_distance_px": "Float64",
+        "n_touching": "Int32",
+    },
+    "neighbours": {
+        "frame": "Int32",
+        "cell_type_a": "Int32",
+        "label_a": "UInt32",
+        "cell_type_b": "Int32",
+        "label_b": "UInt32",
+    },
+}
+"""Tables by name, and the polars type of each column.
+
+contacts: one row for each touching pair in a frame; with two cell types a is of type 0 and b
+of type 1, with one a < b. cells: one row for each cell in a frame; the nearest cell and
+`n_touching` are of the other type, or of the same where there is one. neighbours: one row for
+each Delaunay edge between the centroids of all cells in a frame.
+"""
+
+Rows = dict[str, dict[str, npt.NDArray[Any]]]
+"""Columns of each table, for one frame."""
+Tables = dict[str, "pl.DataFrame"]
+
+
+def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) -> Rows:
+    """Make the rows of one frame.
+
+    Parameters
+    ----------
+    frame : int
+        Index in the whole movie.
+    types : sequence of DenseLabels
+        One or two cell types.
+    pixels : PixelMeasures
+        What was measured on them.
+    """
+    labels = np.concatenate([cells.labels for cells in types])
+    cell_type = np.repeat(np.arange(len(types)), [len(cells.labels) for cells in types])
+    points = np.stack([pixels.y_px, pixels.x_px], axis=1)
+    a, b = delaunay_edges(points).T
+    rows: Rows = {
+        "contacts": _contacts(types, pixels),
+        "cells": _cells(types, points, pixels) | {"cell_type": cell_type, "label": labels},
+        "neighbours": {
+            "cell_type_a": cell_type[a],
+            "label_a": labels[a],
+            "cell_type_b": cell_type[b],
+            "label_b": labels[b],
+        },
+    }
+    for columns in rows.values():
+        columns["frame"] = np.full(len(next(iter(columns.values()))), frame)
+    return rows
+
+
+def tables_of(frames: Sequence[Rows]) -> Tables:
+    """Make the tables of consecutive frames; without any frame they are empty."""
+    import polars as pl
+
+    tables = {
+        name: pl.DataFrame(
+            [
+                pl.Series(
+                    column,
+                    np.concatenate([rows[name][column] for rows in frames] or [np.empty(0)]),
+                ).cast(getattr(pl, dtype))
+                for column, dtype in columns.items()
+            ]
+        )
+        for name, columns in COLUMNS.items()
+    }
+    # A cell without a candidate has no nearest one, which null says and no number does.
+    found = pl.col("nearest_distance_px").is_finite()
+    tables["cells"] = tables["cells"].with_columns(
+        pl.when(found).then(pl.col("nearest_label", "nearest_distance_px"))
+    )
+    return tables
+
+
+def joined(parts: Iterable[Tables]) -> Tables:
+    """Put tables of consecutive windows one below the other."""
+    import polars as pl
+
+    parts = list(parts)
+    # One chunk: how many windows the rows came from must not show in the file.
+    return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in COLUMNS}
+
+
+def write_tables(task: Task, tables: Tables) -> None:
+    """Write the three tables into the task's output."""
+    for name, table in tables.items():
+        with task.writing(f"{name}.parquet") as path:
+            table.write_parquet(path)
+
+
+def read_tables(folder: Path) -> Tables:
+    """Read the three tables of an output folder.
+
+    Raises
+    ------
+    BadInput
+        If one is missing, damaged or another table.
+    """
+    return {name: read_table(folder / f"{name}.parquet", COLUMNS[name]) for name in COLUMNS}
+
+
+def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
+    """Read a table that must have certain columns.
+
+    Raises
+    ------
+    BadInput
+        If it is missing, damaged or lacks one of them.
+    """
+    import polars as pl
+
+    try:
+        table = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
+        ) from error
+    lacking = [name for name in columns if name not in table.columns]
+    if lacking:
+        raise BadInput(
+            f"{path} has no column {lacking[0]!r}: it is another table or of another version; "
+            "run what wrote it again"
+        )
+    return table
+
+
+def _contacts(types: Sequence[DenseLabels], pixels: PixelMeasures) -> dict[str, npt.NDArray[Any]]:
+    contact = pixels.contact_px if len(types) == 2 else np.triu(pixels.contact_px)
+    a, b = np.nonzero(contact)
+    return {
+        "label_a": types[0].labels[a],
+        "label_b": types[-1].labels[b],
+        "contact_px": contact[a, b],
+        "overlap_px": pixels.overlap_px[a, b],
+    }
+
+
+def _cells(
+    types: Sequence[DenseLabels], points: npt.NDArray[np.float64], pixels: PixelMeasures
+) -> dict[str, npt.NDArray[Any]]:
+    touching = pixels.contact_px > 0
+    n_touching = [touching.sum(axis=axis) for axis in (1, 0)[: len(types)]]
+    split = np.split(points, [len(types[0].labels)])[: len(types)]
+    found = [
+        (others.labels, *nearest(own, candidates, same=len(types) == 1))
+        # The nearest is sought in the other type, or in the same where there is one.
+        for own, candidates, others in zip(split, split[::-1], types[::-1], strict=True)
+    ]
+    return {
+        "y_px": pixels.y_px,
+        "x_px": pixels.x_px,
+        "area_px": np.concatenate([cells.area_px for cells in types]),
+        "nearest_label": np.concatenate(
+            [np.append(labels, 0)[index] for labels, index, _ in found]
+        ),
+        "nearest_distance_px": np.concatenate([distance for _, _, distance in found]),
+        "n_touching": np.concatenate(n_touching),
+    }

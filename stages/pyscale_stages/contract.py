@@ -1,0 +1,242 @@
+"""The stage contract: the only thing that the application and the stages share.
+
+A stage is a folder with a `STAGE` object of type `Stage`. One execution of it is described
+by a `TaskSpec` and answered by a `TaskResult`; both are files, so that a task can run in
+another process, in an image, on another node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+if TYPE_CHECKING:
+    from pyscale_stages.task import Task
+
+Phase = Literal[
+    "queue",
+    "container_start",
+    "python_start",
+    "import",
+    "model_load",
+    "read",
+    "compute",
+    "write",
+    "merge",
+    "unattributed",
+]
+PHASES: tuple[Phase, ...] = get_args(Phase)
+Verb = Literal["run", "merge", "check"]
+Device = Literal["cpu", "cuda", "mps"]
+
+
+class Record(BaseModel):
+    """A frozen record that refuses unknown keys."""
+
+    # Built at first use: a task uses few of the records, and importing them is measured time.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class StageParams(Record):
+    """Parameters of a stage; each stage extends this with described fields."""
+
+
+class TaskSpec(Record):
+    """One execution of one verb of one stage."""
+
+    stage: str = Field(description="Name of the stage")
+    verb: Verb = Field("run", description="What to do")
+    inputs: tuple[tuple[str, Path], ...] = Field(
+        description="Slot and path of each input; for merge and check, the folders in order"
+    )
+    output: Path | None = Field(None, description="Folder for the output; check writes none")
+    frames: tuple[int, int] | None = Field(
+        None, description="Window as first frame and end (excluded); None is the whole movie"
+    )
+    axes: str | None = Field(
+        None, description="Axes of the input frames, where the file says nothing or is wrong"
+    )
+    params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
+    truth: Path | None = Field(
+        None, description="Folder of truth that `check` also compares the output with"
+    )
+    seed: int = Field(0, ge=0, description="Seed of everything random")
+    threads: int = Field(1, ge=1, description="Threads the task may use")
+    device: Device = Field("cpu", description="Where the stage computes")
+
+    def command_line(self, params_file: Path, result_file: Path) -> list[str]:
+        """Arguments after `python -m pyscale_stages` that repeat this task by hand."""
+        line = [self.stage, self.verb]
+        for slot, path in self.inputs:
+            line += ["--input", f"{slot}={path}"]
+        if self.output is not None:
+            line += ["--output", str(self.output)]
+        if self.frames is not None:
+            line += ["--frames", f"{self.frames[0]}:{self.frames[1]}"]
+        if self.axes is not None:
+            line += ["--axes", self.axes]
+        if self.truth is not None:
+            line += ["--truth", str(self.truth)]
+        line += ["--params", str(params_file), "--result", str(result_file)]
+        line += ["--seed", str(self.seed), "--threads", str(self.threads)]
+        return [*line, "--device", self.device]
+
+
+class Span(Record):
+    """A phase of a task, on the node's monotonic clock and in UTC."""
+
+    phase: Phase
+    start_monotonic_s: float
+    end_monotonic_s: float
+    start_utc: datetime
+
+    @property
+    def wall_s(self) -> float:
+        """Length in seconds."""
+        return self.end_monotonic_s - self.start_monotonic_s
+
+
+class Counters(Record):
+    """What a task used and produced."""
+
+    frames: int = Field(0, description="Frames processed")
+    objects: int = Field(0, description="Cells, pairs or links produced")
+    input_bytes: int = Field(0, description="Size of the input on disk")
+    output_bytes: int = Field(0, description="Size of the output on disk")
+    read_bytes: int | None = Field(None, description="Bytes asked of the kernel by read calls")
+    write_bytes: int | None = Field(None, description="Bytes handed to the kernel")
+    storage_read_bytes: int | None = Field(None, description="Bytes fetched from block devices")
+    cpu_s: float = Field(0.0, description="User and system time of the process and its children")
+    peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
+    gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")
+    gpu_mean_utilisation: float | None = Field(None, description="Mean GPU use, 0 to 1")
+
+
+CacheState = Literal["verified-cold", "evicted-unverified", "warm", "unsupported"]
+
+
+class Residency(Record):
+    """How much of one file lies in this node's page cache, and how that is known."""
+
+    path: Path
+    size_bytes: int = Field(ge=0)
+    resident_bytes: int | None = Field(description="None where it cannot be known")
+    method: Literal["cachestat", "mincore", "preadv2", "none"]
+    reason: str = Field("", description="Why it cannot be known")
+
+
+class InputCache(Record):
+    """Page-cache residency of one input file before and after the task."""
+
+    before: Residency
+    after: Residency
+
+
+class OutputFile(Record):
+    """One file that a task left."""
+
+    name: str = Field(description="Name inside the output folder")
+    size_bytes: int
+    sha256: str
+
+
+class Window(Record):
+    """What an output folder holds; written as `window.json` beside the output.
+
+    `merge` joins folders by it, so that no window can be taken for another.
+    """
+
+    stage: str
+    frames: tuple[int, int] = Field(description="First frame and end (excluded), of the movie")
+    movie_frames: int = Field(description="Frames in the whole movie")
+    params: dict[str, JsonValue]
+    seed: int
+
+
+class Agreement(Record):
+    """How far two outputs of one stage are the same."""
+
+    same: bool = Field(description="True within the stage's stated tolerance")
+    score: float = Field(ge=0, le=1, description="1 is identical; the stage's own measure")
+    measure: str = Field(description="What the score is, in words")
+    tolerance: float = Field(description="Smallest score that counts as the same")
+    details: dict[str, float] = Field(default_factory=dict)
+
+
+class TaskError(Record):
+    """Why a task failed."""
+
+    kind: str
+    message: str
+    exit_code: int
+
+
+class TaskResult(Record):
+    """The record of one finished task, written atomically as the task's last act."""
+
+    schema_version: Literal[1] = 1
+    spec: TaskSpec
+    status: Literal["done", "failed"]
+    start_utc: datetime
+    end_utc: datetime
+    wall_s: float = Field(description="From the start of the process to the end of its work")
+    spans: tuple[Span, ...]
+    counters: Counters
+    page_cache: tuple[InputCache, ...] = ()
+    outputs: tuple[OutputFile, ...] = ()
+    quality: dict[str, float] = Field(default_factory=dict)
+    agreement: Agreement | None = None
+    determinism: str = Field("", description="What is reproducible with this seed")
+    versions: dict[str, str] = Field(default_factory=dict)
+    stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it ran on")
+    warnings: tuple[str, ...] = ()
+    error: TaskError | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One input of a stage."""
+
+    name: str
+    help: str
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What one task of a stage asks for, where the site says nothing else."""
+
+    cpus: int = 1
+    memory_gib: float = 4.0
+    devices: tuple[Device, ...] = ("cpu",)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage: its name, what it takes and leaves, and its verbs.
+
+    `run` processes one window, `merge` joins windows, `check` compares two outputs. Each
+    receives a `Task`, which carries paths, parameters and the clock.
+    """
+
+    name: str
+    summary: str
+    params: type[StageParams]
+    inputs: tuple[Slot, ...]
+    output: str
+    """File name of the main output: what the next stage of a pipeline reads."""
+    packages: tuple[str, ...]
+    """Distributions whose versions belong in the record."""
+    determinism: str
+    """What the same seed gives: the same bytes, or a stated tolerance."""
+    run: Callable[[Task], None]
+    merge: Callable[[Task], None]
+    check: Callable[[Task], Agreement]
+    resources: Resources = Resources()
+    extra: str = ""
+    """Extra of the distribution that installs the stage's libraries."""

@@ -1,0 +1,1 @@
+"""Measurement on the node: spans, page cache, hardware stamp, resource use."""

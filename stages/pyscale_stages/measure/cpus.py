@@ -1,0 +1,176 @@
+"""The CPUs of this node, and those that a process may really use, which are seldom all."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+from pydantic import ConfigDict, Field
+
+from pyscale_stages.contract import Record
+from pyscale_stages.measure import cgroups
+from pyscale_stages.measure.kernel_text import kernel_text
+
+_SYSTEM = Path("/sys/devices/system")
+
+
+class Cpu(Record):
+    """The processors of a node, and this process's part of them."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    model: str
+    architecture: str
+    sockets: int = Field(description="Packages online")
+    cores: int = Field(description="Physical cores online")
+    threads: int = Field(description="Hardware threads online")
+    smt_active: bool | None = None
+    numa_nodes: tuple[str, ...] = Field((), description="CPUs of each NUMA node, as `0-31`")
+    caches: dict[str, str] = Field(
+        default_factory=dict, description="Size and sharing of each cache of the first CPU"
+    )
+    current_mhz: float | None = Field(None, description="Of one CPU, at the moment of the stamp")
+    max_mhz: float | None = None
+    governors: tuple[str, ...] = Field((), description="Frequency governors of the usable CPUs")
+    turbo: bool | None = Field(None, description="Whether clocks above the base are allowed")
+    virtual: bool | None = Field(None, description="True on a virtual machine")
+    affinity: tuple[int, ...] = Field(description="CPUs that the scheduler may put us on")
+    usable: tuple[int, ...] = Field(description="CPUs that we may keep busy: `usable_cpus`")
+
+
+def usable_cpus() -> list[int]:
+    """CPUs that this process may keep busy.
+
+    The affinity mask (which holds the cpuset), the CPU quota of the control groups and, inside
+    a Slurm job, the CPUs of a task (else those of the job on this node) each set a bound.
+
+    Returns
+    -------
+    list of int
+        CPU numbers, never empty. Taking them in order fills each physical core once before
+        any is used twice.
+    """
+    allowed = one_thread_per_core_first(affinity())
+    bounds = [len(allowed)]
+    quota = cgroups.limits().cpus
+    if quota is not None:
+        bounds.append(int(quota))
+    granted = os.environ.get("SLURM_CPUS_PER_TASK") or os.environ.get("SLURM_CPUS_ON_NODE", "")
+    if granted.isdigit():
+        bounds.append(int(granted))
+    return allowed[: max(1, min(bounds))]
+
+
+def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -> list[int]:
+    """Order CPUs so that the hardware threads of one core lie far apart.
+
+    Parameters
+    ----------
+    cpus : list of int
+        CPU numbers in rising order.
+    folder : Path
+        The kernel's folder of CPUs.
+    """
+    seen: dict[str, int] = {}
+    rank = {}
+    for cpu in cpus:
+        core = kernel_text(folder / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        rank[cpu] = seen[core] = seen.get(core, -1) + 1
+    return sorted(cpus, key=lambda cpu: (rank[cpu], cpu))
+
+
+def affinity() -> list[int]:
+    """CPUs that the scheduler may put this process on, in rising order."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def describe() -> Cpu:
+    """Read what the kernel says about the processors, in a few milliseconds."""
+    folders = sorted((_SYSTEM / "cpu").glob("cpu[0-9]*"))
+    topology = [
+        (package, kernel_text(folder / "topology/thread_siblings_list"))
+        for folder in folders
+        if (package := kernel_text(folder / "topology/physical_package_id"))
+    ]
+    first = _first_processor()
+    usable = usable_cpus()
+    frequency = _SYSTEM / f"cpu/cpu{usable[0]}/cpufreq"
+    flags = first.get("flags", "").split()
+    return Cpu(
+        model=first.get("model name") or _arm_model(first) or platform.processor(),
+        architecture=platform.machine(),
+        sockets=len({package for package, _ in topology}) or 1,
+        cores=len({core for _, core in topology}) or (os.cpu_count() or 1),
+        threads=len(topology) or (os.cpu_count() or 1),
+        smt_active=_switch(_SYSTEM / "cpu/smt/active"),
+        numa_nodes=tuple(
+            kernel_text(node / "cpulist") for node in sorted((_SYSTEM / "node").glob("node[0-9]*"))
+        ),
+        caches=_caches(_SYSTEM / "cpu/cpu0/cache"),
+        current_mhz=_mhz(frequency / "scaling_cur_freq") or _float(first.get("cpu MHz", "")),
+        max_mhz=_mhz(frequency / "cpuinfo_max_freq"),
+        governors=tuple(
+            sorted(
+                {kernel_text(_SYSTEM / f"cpu/cpu{cpu}/cpufreq/scaling_governor") for cpu in usable}
+                - {""}
+            )
+        ),
+        turbo=_turbo(),
+        virtual="hypervisor" in flags if flags else None,
+        affinity=tuple(affinity()),
+        usable=tuple(usable),
+    )
+
+
+def _first_processor() -> dict[str, str]:
+    """First block of /proc/cpuinfo; the whole of it interrupts every CPU of the node."""
+    found = {}
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                key, colon, value = line.partition(":")
+                if not colon:
+                    break
+                found[key.strip()] = value.strip()
+    except OSError:
+        pass
+    return found
+
+
+def _arm_model(processor: dict[str, str]) -> str:
+    """ARM's numbers for the maker and the core; it gives no name in words."""
+    maker, part = processor.get("CPU implementer"), processor.get("CPU part")
+    return f"ARM implementer {maker} part {part}" if maker and part else ""
+
+
+def _caches(folder: Path) -> dict[str, str]:
+    return {
+        f"L{kernel_text(index / 'level')} {kernel_text(index / 'type').lower()}": (
+            f"{kernel_text(index / 'size')} shared by CPUs {kernel_text(index / 'shared_cpu_list')}"
+        )
+        for index in sorted(folder.glob("index[0-9]*"))
+    }
+
+
+def _turbo() -> bool | None:
+    off = _switch(_SYSTEM / "cpu/intel_pstate/no_turbo")
+    return not off if off is not None else _switch(_SYSTEM / "cpu/cpufreq/boost")
+
+
+def _switch(file: Path) -> bool | None:
+    return {"0": False, "1": True}.get(kernel_text(file))
+
+
+def _mhz(file: Path) -> float | None:
+    khz = _float(kernel_text(file))
+    return None if khz is None else khz / 1000
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

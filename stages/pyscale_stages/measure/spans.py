@@ -1,0 +1,87 @@
+"""Named spans of a task on the monotonic clock, which one node's processes share."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+from pyscale_stages.contract import Phase, Span
+
+SPAWN_VARIABLE = "PYSCALE_SPAWN_MONOTONIC_S"
+"""Set by whoever starts the process: the monotonic clock just before `exec`."""
+CONTAINER_VARIABLE = "PYSCALE_IN_CONTAINER"
+"""Set where a container runtime stands between the launcher and the interpreter."""
+
+
+class SpanRecorder:
+    """Collects the spans of one process; spans follow each other and never overlap.
+
+    Parameters
+    ----------
+    main_monotonic_s : float
+        The monotonic clock at the first line of the program.
+    """
+
+    def __init__(self, main_monotonic_s: float) -> None:
+        self._utc_minus_monotonic = datetime.now(UTC) - timedelta(seconds=time.monotonic())
+        self._spans: list[Span] = []
+        self._open: Phase | None = None
+        process_start = process_start_monotonic_s()
+        spawned = float(os.environ.get(SPAWN_VARIABLE, process_start))
+        self.start_monotonic_s = spawned
+        python_from = spawned
+        if os.environ.get(CONTAINER_VARIABLE):
+            python_from = max(spawned, process_start)
+            self.add("container_start", spawned, python_from)
+        self.add("python_start", python_from, main_monotonic_s)
+
+    @contextmanager
+    def span(self, phase: Phase) -> Iterator[None]:
+        """Record the block as one span of `phase`, also when the block fails."""
+        if self._open is not None:
+            raise RuntimeError(f"span {phase!r} opened inside span {self._open!r}")
+        self._open = phase
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._open = None
+            self.add(phase, start, time.monotonic())
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The spans so far, in order of their start."""
+        return tuple(self._spans)
+
+    def utc(self, monotonic_s: float) -> datetime:
+        """UTC time of a reading of the monotonic clock."""
+        return self._utc_minus_monotonic + timedelta(seconds=monotonic_s)
+
+    def add(self, phase: Phase, start: float, end: float) -> None:
+        """Record a span that lies in the past, from readings of the monotonic clock."""
+        self._spans.append(
+            Span(
+                phase=phase,
+                start_monotonic_s=start,
+                end_monotonic_s=max(start, end),
+                start_utc=self.utc(start),
+            )
+        )
+
+
+def process_start_monotonic_s() -> float:
+    """Start of this process on the monotonic clock, to the kernel's 10 ms.
+
+    `/proc/self/stat` counts clock ticks since boot on the boot-time clock, which differs from
+    the monotonic clock by the time that the machine was suspended.
+    """
+    with open("/proc/self/stat", encoding="ascii") as stat:  # noqa: PTH123 - /proc, no Path needed
+        # The second field is the command in parentheses and may hold blanks.
+        fields = stat.read().rpartition(")")[2].split()
+    ticks_since_boot = int(fields[19])
+    boottime_s = ticks_since_boot / os.sysconf("SC_CLK_TCK")
+    suspended_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
+    return boottime_s - suspended_s

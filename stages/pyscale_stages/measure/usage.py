@@ -1,0 +1,167 @@
+"""What a process uses between two moments: CPU, memory, input and output, GPU."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyscale_stages.contract import Counters, Device
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure.gpus import first_visible, opened_nvml
+from pyscale_stages.measure.kernel_text import kernel_text
+
+GPU_PERIOD_S = 0.1
+"""Between two samples of the GPU. NVML's own utilisation spans 1/6 to 1 s."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process used."""
+
+    cpu_s: float
+    peak_rss_bytes: int
+    read_bytes: int | None
+    write_bytes: int | None
+    storage_read_bytes: int | None
+    gpu_peak_bytes: int | None
+    gpu_mean_utilisation: float | None
+    warnings: tuple[str, ...] = ()
+    """What could not be measured although it was asked for."""
+
+    def counters(
+        self, *, frames: int, objects: int, input_bytes: int, output_bytes: int
+    ) -> Counters:
+        """Join what was used with what was processed."""
+        return Counters(
+            frames=frames,
+            objects=objects,
+            input_bytes=input_bytes,
+            output_bytes=output_bytes,
+            read_bytes=self.read_bytes,
+            write_bytes=self.write_bytes,
+            storage_read_bytes=self.storage_read_bytes,
+            cpu_s=self.cpu_s,
+            peak_rss_bytes=self.peak_rss_bytes,
+            gpu_peak_bytes=self.gpu_peak_bytes,
+            gpu_mean_utilisation=self.gpu_mean_utilisation,
+        )
+
+
+class UsageMeter:
+    """Measures from its construction to `stop`.
+
+    CPU time and bytes are differences, and hold those of child processes that have ended and
+    been waited for. Peak memory is that of the process since its program was started, the
+    interpreter and every import included, because that is what a memory request must cover.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda", "mps"}
+        With "cuda" a thread samples the GPU that CUDA calls device 0. Its memory counts all
+        processes on that GPU.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._gpu = _GpuSampler() if device == "cuda" else None
+        self._io = _io_bytes()
+        self._cpu_s = _cpu_s()
+
+    def stop(self) -> Usage:
+        """Stop sampling and say what was used."""
+        cpu_s = _cpu_s() - self._cpu_s
+        io = {name: count - self._io[name] for name, count in _io_bytes().items()}
+        if self._gpu is not None:
+            self._gpu.stop()
+        return Usage(
+            cpu_s=cpu_s,
+            peak_rss_bytes=_peak_rss_bytes(),
+            read_bytes=io.get("rchar"),
+            write_bytes=io.get("wchar"),
+            storage_read_bytes=io.get("read_bytes"),
+            gpu_peak_bytes=self._gpu.peak_bytes if self._gpu else None,
+            gpu_mean_utilisation=self._gpu.mean_utilisation if self._gpu else None,
+            warnings=self._gpu.warnings if self._gpu else (),
+        )
+
+
+class _GpuSampler:
+    """Samples GPU memory and utilisation in a daemon thread until told to stop."""
+
+    def __init__(self) -> None:
+        self.peak_bytes: int | None = None
+        self._utilisations: list[float] = []
+        self._warnings: dict[str, None] = {}
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._sample, name="gpu-sampler", daemon=True)
+        self._thread.start()
+
+    @property
+    def mean_utilisation(self) -> float | None:
+        """Mean over the samples, 0 to 1."""
+        if not self._utilisations:
+            return None
+        return sum(self._utilisations) / len(self._utilisations)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Each thing that the GPU did not tell, once."""
+        return tuple(self._warnings)
+
+    def stop(self) -> None:
+        """Take a last sample and end the thread."""
+        self._enough.set()
+        self._thread.join()
+
+    def _sample(self) -> None:
+        try:
+            with opened_nvml() as nvml:
+                handle = first_visible(nvml)
+                while True:
+                    last = self._enough.is_set()
+                    self._take(nvml, handle)
+                    if last:
+                        return
+                    self._enough.wait(GPU_PERIOD_S)
+        except MissingPart as error:
+            self._warnings[str(error)] = None
+        except Exception as error:
+            self._warnings[f"the GPU was not sampled: {error}"] = None
+
+    def _take(self, nvml: Any, handle: Any) -> None:
+        try:
+            used = int(nvml.nvmlDeviceGetMemoryInfo(handle).used)
+            self.peak_bytes = max(used, self.peak_bytes or 0)
+        except nvml.NVMLError as error:
+            self._warnings[f"the GPU does not tell its memory use: {error}"] = None
+        try:
+            self._utilisations.append(nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100)
+        except nvml.NVMLError as error:
+            self._warnings[f"the GPU does not tell its utilisation: {error}"] = None
+
+
+def _cpu_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def _io_bytes() -> dict[str, int]:
+    """Fields of /proc/self/io; empty where the kernel does not account or does not show them."""
+    lines = kernel_text(Path("/proc/self/io")).splitlines()
+    return {name: int(count) for name, _, count in (line.partition(": ") for line in lines)}
+
+
+def _peak_rss_bytes() -> int:
+    """Peak resident memory of this program.
+
+    `ru_maxrss` survives `exec`: started from a large launcher, a small program would inherit
+    the launcher's peak. The kernel's high-water mark of the address space does not.
+    """
+    for line in kernel_text(Path("/proc/self/status")).splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

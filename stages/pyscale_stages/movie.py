@@ -1,0 +1,349 @@
+"""Frames in and out: movies as OME-TIFF or plain TIFF, as one file or a folder of frames."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+
+if TYPE_CHECKING:
+    import tifffile
+
+Pixels = npt.NDArray[Any]
+
+TIFF_SUFFIXES = (".tif", ".tiff")
+UNNAMED_AXES = "QI"
+"""Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
+NIL_UUID = "urn:uuid:00000000-0000-0000-0000-000000000000"
+"""What tifffile would otherwise draw at random, so that no two files have the same bytes."""
+
+
+@dataclass(frozen=True)
+class Movie:
+    """A movie on disk whose pixels are read window by window.
+
+    Attributes
+    ----------
+    path : Path
+        A file, or a folder with one file a frame.
+    files : tuple of Path
+        The files that hold the pixels.
+    n_frames, n_channels : int
+        Length in frames, and channels (1 where the file has no channel axis).
+    shape_yx : tuple of int
+        Height and width in pixels.
+    dtype : numpy dtype
+    pages_per_frame : int
+        TIFF pages that hold one frame.
+    channel_axis : {"page", "sample", "none"}
+        Whether channels are pages of their own or samples of one page.
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    n_frames: int
+    n_channels: int
+    shape_yx: tuple[int, int]
+    dtype: np.dtype[Any]
+    pages_per_frame: int
+    channel_axis: str
+
+    @classmethod
+    def open(cls, path: Path, *, axes: str | None = None) -> Movie:
+        """Read the layout of a movie, not its pixels.
+
+        Parameters
+        ----------
+        path : Path
+            A TIFF file or a folder of TIFF frames (in natural order of their names).
+        axes : str, optional
+            Axes to believe in place of the file's own, like "TCYX".
+
+        Raises
+        ------
+        BadInput
+            If there is nothing readable at `path`, or the axes are not frames of images.
+        """
+        if path.is_dir():
+            return cls._open_folder(path, axes)
+        return cls._open_file(path, axes)
+
+    @classmethod
+    def _open_file(cls, path: Path, axes: str | None) -> Movie:
+        with _opened(path) as tiff:
+            series = tiff.series[0]
+            n_frames, n_channels, shape_yx, channel_axis = _layout(
+                path, series.axes, series.shape, axes
+            )
+            pages_per_frame = n_channels if channel_axis == "page" else 1
+            if n_frames * pages_per_frame != series.size // _page_size(
+                shape_yx, n_channels, channel_axis
+            ):
+                raise BadInput(
+                    f"{path} holds another number of images than its axes say: "
+                    "it is damaged or truncated; copy it again"
+                )
+            return cls(
+                path=path,
+                files=(path,),
+                n_frames=n_frames,
+                n_channels=n_channels,
+                shape_yx=shape_yx,
+                dtype=np.dtype(series.dtype),
+                pages_per_frame=pages_per_frame,
+                channel_axis=channel_axis,
+            )
+
+    @classmethod
+    def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
+        files = tuple(
+            sorted(
+                (f for f in folder.iterdir() if f.suffix.lower() in TIFF_SUFFIXES and f.is_file()),
+                key=_natural_order,
+            )
+        )
+        if not files:
+            raise BadInput(f"{folder} holds no TIFF frames: give a .tif file or a folder of them")
+        frame_axes = axes.replace("T", "") if axes else None
+        first = cls._open_file(files[0], frame_axes)
+        if first.n_frames != 1:
+            raise BadInput(
+                f"{files[0]} is a movie of {first.n_frames} frames in a folder of {len(files)} "
+                "files: give one movie file, or a folder with one file a frame"
+            )
+        return cls(
+            path=folder,
+            files=files,
+            n_frames=len(files),
+            n_channels=first.n_channels,
+            shape_yx=first.shape_yx,
+            dtype=first.dtype,
+            pages_per_frame=first.pages_per_frame,
+            channel_axis=first.channel_axis,
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all files together."""
+        return sum(file.stat().st_size for file in self.files)
+
+    def read(self, start: int, stop: int, channel: int | None = None) -> Pixels:
+        """Read a window of frames.
+
+        Parameters
+        ----------
+        start, stop : int
+            First frame and end (excluded).
+        channel : int, optional
+            Read this channel alone; None reads all.
+
+        Returns
+        -------
+        ndarray
+            Shape (T, Y, X) for one channel, (T, C, Y, X) for all.
+
+        Raises
+        ------
+        BadInput
+            If the channel does not exist, a page cannot be read, or a value is not finite.
+        """
+        if channel is not None and not 0 <= channel < self.n_channels:
+            raise BadInput(
+                f"{self.path} has no channel {channel}: it has {self.n_channels}, counted from 0"
+            )
+        if self.path.is_dir():
+            frames = np.stack([self._read_file(f, channel) for f in self.files[start:stop]])
+        else:
+            frames = self._read_pages(self._tiff, self.path, (start, stop), channel)
+        if frames.dtype.kind == "f" and not np.isfinite(frames).all():
+            bad = int(np.argmin(np.isfinite(frames).reshape(len(frames), -1).all(axis=1)))
+            raise BadInput(
+                f"frame {start + bad} of {self.path} has values that are NaN or infinite: "
+                "replace them before measuring on this movie"
+            )
+        return frames
+
+    @cached_property
+    def _tiff(self) -> tifffile.TiffFile:
+        """The one file, kept open: finding page n of a TIFF means walking past n others."""
+        return _opened(self.files[0])
+
+    def _read_file(self, path: Path, channel: int | None) -> Pixels:
+        """Read the one frame of a file."""
+        with _opened(path) as tiff:
+            frame: Pixels = self._read_pages(tiff, path, (0, 1), channel)[0]
+            return frame
+
+    def _read_pages(
+        self, tiff: tifffile.TiffFile, path: Path, window: tuple[int, int], channel: int | None
+    ) -> Pixels:
+        """Read a window of one file as (T, Y, X) or (T, C, Y, X)."""
+        height, width = self.shape_yx
+        start, stop = window
+        pages = [page for frame in range(start, stop) for page in self._pages_of(frame, channel)]
+        try:
+            _refuse_truncated(tiff, path, pages)
+            data = _read_page_stack(tiff, pages)
+        except (ValueError, OSError, IndexError, RuntimeError, TypeError) as error:
+            raise BadInput(
+                f"{path} cannot be read at frame {start}:{stop} ({error}): "
+                "it is damaged or truncated; copy it again"
+            ) from error
+        if self.channel_axis == "sample":
+            expected: tuple[int, ...] = (stop - start, height, width, self.n_channels)
+        else:
+            expected = (stop - start, len(pages) // (stop - start), height, width)
+        if data.size != np.prod(expected):
+            raise BadInput(
+                f"{path} has other images than the first frames of {self.path}: "
+                f"expected {width} x {height} pixels and {self.n_channels} channels"
+            )
+        data = data.reshape(expected)
+        if self.channel_axis == "sample":
+            data = np.moveaxis(data, -1, 1)
+            data = data if channel is None else data[:, channel : channel + 1]
+        return data if channel is None else data[:, 0]
+
+    def _pages_of(self, frame: int, channel: int | None) -> range:
+        first = frame * self.pages_per_frame
+        if channel is None or self.channel_axis != "page":
+            return range(first, first + self.pages_per_frame)
+        return range(first + channel, first + channel + 1)
+
+
+def write_movie(path: Path, frames: Pixels, axes: str) -> None:
+    """Write frames or labels as OME-TIFF, one page an image, zlib-compressed.
+
+    Parameters
+    ----------
+    path : Path
+        Final or temporary name; it must end in `.ome.tif` for readers to know the format.
+    frames : ndarray
+        Shape as `axes` say.
+    axes : str
+        "TYX" or "TCYX".
+    """
+    import tifffile
+
+    # No date, no creator, no random identifier: the same pixels give the same bytes.
+    tifffile.imwrite(
+        path,
+        frames,
+        ome=True,
+        photometric="minisblack",
+        compression="zlib",
+        metadata={"axes": axes, "UUID": NIL_UUID, "Creator": "pyscale"},
+    )
+
+
+def _opened(path: Path) -> tifffile.TiffFile:
+    import tifffile
+
+    if not path.exists():
+        raise BadInput(f"{path} does not exist")
+    if path.is_file() and path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
+    try:
+        with _logged_errors(tifffile.logger()) as complaints:
+            tiff = tifffile.TiffFile(path)
+            holds_images = bool(tiff.pages) and bool(tiff.series)
+        if complaints or not holds_images:
+            what = complaints[0] if complaints else "it holds no image"
+            raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
+    except PermissionError as error:
+        raise BadInput(f"{path} may not be read by this user: change its permissions") from error
+    except (tifffile.TiffFileError, ValueError, OSError, IndexError, KeyError) as error:
+        raise BadInput(
+            f"{path} is not a TIFF file that can be read ({error}): "
+            "give OME-TIFF or plain TIFF frames"
+        ) from error
+    return tiff
+
+
+@contextmanager
+def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
+    """Collect errors that a library only logs: tifffile reads on past a broken page."""
+    found: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(record.getMessage().partition("> ")[2] or record.getMessage())
+
+    collector = Collector(logging.ERROR)
+    propagates = logger.propagate
+    logger.propagate = False
+    logger.addHandler(collector)
+    try:
+        yield found
+    finally:
+        logger.removeHandler(collector)
+        logger.propagate = propagates
+
+
+def _refuse_truncated(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> None:
+    """Raise if pixel data ends after the file: readers may fill it with zeros instead."""
+    size = path.stat().st_size
+    end = max(
+        offset + length
+        for index in pages
+        if index < len(tiff.pages)
+        for page in (tiff.pages[index],)
+        for offset, length in zip(page.dataoffsets, page.databytecounts, strict=True)
+    )
+    if end > size:
+        raise ValueError(f"the file ends at byte {size}, its pixels at byte {end}")
+
+
+def _read_page_stack(tiff: tifffile.TiffFile, pages: list[int]) -> Pixels:
+    if len(tiff.pages) > max(pages):
+        # One thread: the stage's thread count is a measured parameter.
+        return np.asarray(tiff.asarray(key=pages, maxworkers=1))
+    # ImageJ writes more than 4 GB as one page followed by bare pixels.
+    whole = np.asarray(tiff.series[0].asarray(maxworkers=1))
+    stack: Pixels = whole.reshape(-1, *whole.shape[-2:])[pages]
+    return stack
+
+
+def _layout(
+    path: Path, file_axes: str, shape: tuple[int, ...], believed_axes: str | None
+) -> tuple[int, int, tuple[int, int], str]:
+    """Frames, channels, (Y, X) and where the channels lie, from axes and shape."""
+    axes = believed_axes or file_axes
+    if believed_axes and len(believed_axes) != len(shape):
+        raise BadInput(
+            f"--axes {believed_axes} names {len(believed_axes)} axes, "
+            f"but {path} has {len(shape)} ({file_axes}, shape {shape})"
+        )
+    # A stack whose writer named no axis is a movie: nothing else is left for it to be.
+    if axes[0] in UNNAMED_AXES and axes[1:] in {"YX", "CYX", "YXS"}:
+        axes = "T" + axes[1:]
+    sizes = dict(zip(axes, shape, strict=True))
+    if axes not in {"YX", "TYX", "CYX", "TCYX", "YXS", "TYXS"}:
+        raise BadInput(
+            f"{path} has the axes {axes} (shape {shape}), but frames have T Y X or T C Y X: "
+            f"convert it, or say what the axes really are with --axes, as in --axes TYX"
+        )
+    channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
+    channels = sizes.get("C", sizes.get("S", 1))
+    return sizes.get("T", 1), channels, (sizes["Y"], sizes["X"]), channel_axis
+
+
+def _page_size(shape_yx: tuple[int, int], channels: int, channel_axis: str) -> int:
+    samples = channels if channel_axis == "sample" else 1
+    return shape_yx[0] * shape_yx[1] * samples
+
+
+def _natural_order(path: Path) -> list[tuple[bool, int, str]]:
+    """Sort key under which frame 10 comes after frame 9."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]

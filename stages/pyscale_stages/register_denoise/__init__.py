@@ -1,0 +1,1 @@
+"""Registers every frame to a reference frame with ANTs, and denoises it."""

@@ -1,0 +1,170 @@
+"""Whether two outputs agree, and how far an output is from the true drift."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contract import Agreement, Window
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.register_denoise.frames import FRAMES_FILE, frames_of
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.transforms import (
+    centre_and_corners,
+    mapped,
+    read_transforms,
+)
+from pyscale_stages.task import Task
+from pyscale_stages.windows import folders_to_check, read_window
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CORNER_TOLERANCE_PX = 0.5
+"""Frames that agree to half a pixel everywhere show a cell in the same pixels."""
+CORRELATION_TOLERANCE = 0.99
+"""Pearson correlation that two corrections of one frame reach within that distance."""
+TRUTH_FILE = "drift.parquet"
+
+Vector = npt.NDArray[np.float64]
+
+
+def check(task: Task) -> Agreement:
+    """Compare two outputs frame by frame, and the second with the true drift if given.
+
+    The score is the share of frames whose transforms map the image's corners to within
+    `CORNER_TOLERANCE_PX` of each other and whose pixels correlate by at least
+    `CORRELATION_TOLERANCE` in every channel.
+    """
+    reference, other = folders_to_check(task)
+    window = _common_window(reference, other)
+    movies = [Movie.open(folder / FRAMES_FILE) for folder in (reference, other)]
+    _refuse_different_movies(*movies)
+    shape_yx = movies[0].shape_yx
+    tables = [read_transforms(folder, window.frames) for folder in (reference, other)]
+    points = centre_and_corners(shape_yx)
+    distances = np.linalg.norm(mapped(tables[0], points) - mapped(tables[1], points), axis=-1)
+    corner_distance = distances.max(axis=1)
+    correlation, identical = _pixel_agreement(*movies)
+    agreeing = (corner_distance <= CORNER_TOLERANCE_PX) & (correlation >= CORRELATION_TOLERANCE)
+    if task.spec.truth is not None:
+        # The second output's own window: it may have another reference frame.
+        task.set_quality(**drift_errors(tables[1], read_window(other), shape_yx, task.spec.truth))
+    score = float(agreeing.mean())
+    return Agreement(
+        same=score >= 1,
+        score=score,
+        measure=(
+            f"share of frames whose corners are mapped within {CORNER_TOLERANCE_PX} px and "
+            f"whose pixels correlate by at least {CORRELATION_TOLERANCE}"
+        ),
+        tolerance=1.0,
+        details={
+            "corner_distance_max_px": float(corner_distance.max()),
+            "corner_distance_mean_px": float(corner_distance.mean()),
+            "pixel_correlation_min": float(correlation.min()),
+            "identical_frames": float(identical.mean()),
+        },
+    )
+
+
+def drift_errors(
+    transforms: pl.DataFrame, window: Window, shape_yx: tuple[int, int], truth: Path
+) -> dict[str, float]:
+    """Drift that is left after the linear part of the correction.
+
+    The reference frame, which is right by definition, is not counted.
+
+    Returns
+    -------
+    dict
+        `drift_error_px` and `drift_error_max_px`, mean and largest over the frames, at the
+        image centre; `drift_error_corner_max_px`, largest over frames and corners;
+        `drift_uncorrected_px`, the mean drift of the input.
+
+    Raises
+    ------
+    BadInput
+        If the truth is absent or does not hold these frames.
+    """
+    params = RegisterDenoiseParams.model_validate(window.params)
+    drift = _true_drift(truth, window)
+    rows = np.arange(*window.frames)
+    expected = drift[rows] - drift[params.reference_frame]
+    points = centre_and_corners(shape_yx)
+    left = np.linalg.norm(mapped(transforms, points) - points - expected[:, None], axis=-1)
+    counted = rows != params.reference_frame
+    if not counted.any():
+        return {}
+    left = left[counted]
+    return {
+        "drift_error_px": float(left[:, 0].mean()),
+        "drift_error_max_px": float(left[:, 0].max()),
+        "drift_error_corner_max_px": float(left[:, 1:].max()),
+        "drift_uncorrected_px": float(np.linalg.norm(expected[counted], axis=1).mean()),
+    }
+
+
+def _true_drift(truth: Path, window: Window) -> Vector:
+    """Drift (dy, dx) of each frame of the movie, shape (frames, 2)."""
+    import polars as pl
+
+    path = truth / TRUTH_FILE
+    try:
+        table = pl.read_parquet(path).sort("frame")
+        drift: Vector = table.select("dy_px", "dx_px").to_numpy()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"--truth {truth} has no {TRUTH_FILE} that can be read: "
+            "give a truth folder of a synthetic movie"
+        ) from error
+    if table["frame"].to_list() != list(range(window.movie_frames)):
+        raise BadInput(
+            f"{path} does not hold the frames 0:{window.movie_frames} of the movie: "
+            "give the truth of the movie that was registered"
+        )
+    return drift
+
+
+def _common_window(reference: Path, other: Path) -> Window:
+    first, second = read_window(reference), read_window(other)
+    if (first.frames, first.movie_frames) != (second.frames, second.movie_frames):
+        raise BadInput(
+            f"{reference} holds the frames {first.frames[0]}:{first.frames[1]} of "
+            f"{first.movie_frames} and {other} the frames {second.frames[0]}:{second.frames[1]} "
+            f"of {second.movie_frames}: check two outputs of the same frames"
+        )
+    return first
+
+
+def _refuse_different_movies(reference: Movie, other: Movie) -> None:
+    layouts = [(m.n_frames, m.n_channels, *m.shape_yx) for m in (reference, other)]
+    if layouts[0] != layouts[1]:
+        raise BadInput(
+            f"{reference.path} has (frames, channels, height, width) = {layouts[0]} and "
+            f"{other.path} has {layouts[1]}: check two outputs of one movie"
+        )
+
+
+def _pixel_agreement(reference: Movie, other: Movie) -> tuple[Vector, npt.NDArray[np.bool_]]:
+    """Lowest correlation of each frame's channels, and whether the frame is identical."""
+    correlations: list[float] = []
+    identical: list[bool] = []
+    for first, second in zip(frames_of(reference), frames_of(other), strict=True):
+        correlations.append(min(_correlation(a, b) for a, b in zip(first, second, strict=True)))
+        identical.append(np.array_equal(first, second))
+    return np.array(correlations), np.array(identical)
+
+
+def _correlation(first: Pixels, second: Pixels) -> float:
+    """Pearson correlation; images of one value agree with such images alone."""
+    a, b = (image.astype(np.float64).ravel() for image in (first, second))
+    a, b = a - a.mean(), b - b.mean()
+    spread = np.sqrt((a @ a) * (b @ b))
+    if spread == 0:
+        return float(np.array_equal(first, second))
+    return float(np.clip((a @ b) / spread, -1, 1))

@@ -1,0 +1,164 @@
+"""The calls of ANTs: register a frame, move pixels by the result, denoise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyscale_stages.register_denoise.frames import FloatImage
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.transforms import LinearTransform
+
+LARGEST_SEED = 2**31 - 1
+LIKENESS_BLOCK_PX = 4
+"""Side of the blocks whose means are correlated: they average out most of the noise."""
+
+
+class RegistrationFailed(Exception):  # noqa: N818 - what happened, not a defect
+    """ANTs found no transform for a pair of frames."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """The transform that ANTs found for one frame.
+
+    Attributes
+    ----------
+    linear : LinearTransform
+    files : tuple of str
+        The whole transform as ANTs' files, in the order that `move` needs.
+    warp_max_px, warp_mean_px : float
+        Largest and mean length of the deformation's displacement; 0 without deformation.
+    correlation : float or None
+        Pearson correlation of the reference and the moved frame; None where nothing was
+        registered.
+    """
+
+    linear: LinearTransform
+    files: tuple[str, ...] = ()
+    warp_max_px: float = 0.0
+    warp_mean_px: float = 0.0
+    correlation: float | None = None
+
+
+def set_seed(seed: int) -> None:
+    """Seed every registration that follows, each anew."""
+    import ants
+
+    # ANTs takes 0 for "seed by the clock".
+    ants.config.set_ants_deterministic(on=False, seed_value=1 + seed % LARGEST_SEED)
+
+
+def register(
+    reference: FloatImage, frame: FloatImage, params: RegisterDenoiseParams, scratch: Path
+) -> Correction:
+    """Find the transform that makes `frame` look like `reference`.
+
+    Parameters
+    ----------
+    reference, frame : ndarray, shape (Y, X)
+        Neither of one value everywhere.
+    params : RegisterDenoiseParams
+    scratch : Path
+        Empty folder for ANTs' files; `move` reads them there.
+
+    Raises
+    ------
+    RegistrationFailed
+        If ANTs reports a failure or a transform that is no transform.
+    """
+    import ants
+
+    # ANTs starts from the centres of mass, which the camera's offset would pull to the middle
+    # of the image and negative values could put anywhere.
+    fixed, moving = (ants.from_numpy(image - image.min()) for image in (reference, frame))
+    kind = "Affine" if params.transform == "SyN" else params.transform
+    try:
+        found = ants.registration(
+            fixed,
+            moving,
+            type_of_transform=kind,
+            outprefix=str(scratch / "linear_"),
+            aff_iterations=params.iterations,
+            aff_shrink_factors=params.shrink_factors,
+            aff_smoothing_sigmas=params.smoothing_sigmas_px,
+            aff_random_sampling_rate=params.sampling_fraction,
+        )
+        if params.transform == "SyN":
+            # ants.registration("SyN") has its linear levels built in; in two steps the
+            # parameters hold for every transform.
+            found = ants.registration(
+                fixed,
+                moving,
+                type_of_transform="SyNOnly",
+                initial_transform=found["fwdtransforms"],
+                outprefix=str(scratch / "warp_"),
+                reg_iterations=params.syn_iterations,
+            )
+        files = tuple(found["fwdtransforms"])
+        itk = ants.read_transform(next(file for file in files if file.endswith(".mat")))
+    except (RuntimeError, StopIteration) as error:
+        raise RegistrationFailed(str(error) or "no transform was written") from error
+    linear = LinearTransform.about_image_centre(
+        itk.parameters, itk.fixed_parameters, (reference.shape[0], reference.shape[1])
+    )
+    if not np.isfinite(linear.determinant + linear.ty_px + linear.tx_px) or linear.determinant <= 0:
+        raise RegistrationFailed("the transform is not finite or turns the frame inside out")
+    warps = [np.linalg.norm(ants.image_read(f).numpy(), axis=-1) for f in files if f[-3:] == ".gz"]
+    return Correction(
+        linear=linear,
+        files=files,
+        warp_max_px=max((float(warp.max()) for warp in warps), default=0.0),
+        warp_mean_px=sum(float(warp.mean()) for warp in warps),
+        correlation=_likeness(fixed.numpy(), found["warpedmovout"].numpy()),
+    )
+
+
+def move(image: FloatImage, correction: Correction) -> FloatImage:
+    """Show a frame where the reference has it, linearly interpolated.
+
+    Pixels that the camera did not see are 0.
+    """
+    import ants
+
+    # Reference and frame have one size and one pixel grid, so the frame is its own grid.
+    pixels = ants.from_numpy(image)
+    return _pixels_of(ants.apply_transforms(pixels, pixels, list(correction.files)))
+
+
+def denoise(image: FloatImage, params: RegisterDenoiseParams) -> FloatImage:
+    """Denoise one frame of one channel by adaptive non-local means (Manjon et al. 2010)."""
+    import ants
+
+    return _pixels_of(
+        ants.denoise_image(
+            ants.from_numpy(image),
+            shrink_factor=params.denoise_shrink_factor,
+            p=params.patch_radius_px,
+            r=params.search_radius_px,
+            noise_model=params.noise_model,
+        )
+    )
+
+
+def _likeness(first: FloatImage, second: FloatImage) -> float:
+    """Pearson correlation of two images in blocks of `LIKENESS_BLOCK_PX`; 0 without contrast."""
+    height, width = (side // LIKENESS_BLOCK_PX for side in first.shape)
+    a, b = (
+        image[: height * LIKENESS_BLOCK_PX, : width * LIKENESS_BLOCK_PX]
+        .reshape(height, LIKENESS_BLOCK_PX, width, LIKENESS_BLOCK_PX)
+        .mean(axis=(1, 3), dtype=np.float64)
+        .ravel()
+        for image in (first, second)
+    )
+    a, b = a - a.mean(), b - b.mean()
+    spread = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / spread if spread else 0.0
+
+
+def _pixels_of(image: Any) -> FloatImage:
+    pixels: FloatImage = image.numpy().astype(np.float32, copy=False)
+    return pixels

@@ -1,0 +1,176 @@
+"""Corrects one frame: register its driving channel, denoise, move every channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.register_denoise.ants_calls import (
+    Correction,
+    RegistrationFailed,
+    denoise,
+    move,
+    register,
+)
+from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.transforms import LinearTransform, Status
+
+IDENTITY = Correction(LinearTransform())
+
+
+@dataclass(frozen=True)
+class CorrectedFrame:
+    """One frame of the output.
+
+    Attributes
+    ----------
+    pixels : ndarray, shape (C, Y, X)
+    row : dict
+        The frame's row in the table of transforms.
+    """
+
+    pixels: Pixels
+    row: dict[str, Any]
+
+
+def reference_image(
+    movie: Movie, frames: Pixels, start: int, params: RegisterDenoiseParams
+) -> FloatImage | None:
+    """Driving channel of the reference frame, from the window or else from the movie.
+
+    Parameters
+    ----------
+    movie : Movie
+    frames : ndarray, shape (T, C, Y, X)
+        The window that was read.
+    start : int
+        First frame of the window.
+    params : RegisterDenoiseParams
+
+    Returns
+    -------
+    ndarray, shape (Y, X), or None
+        None where no registration is asked for.
+
+    Raises
+    ------
+    BadInput
+        If the frame has one value everywhere.
+    """
+    if not params.registration:
+        return None
+    index = params.reference_frame
+    if start <= index < start + len(frames):
+        image = frames[index - start, params.channel]
+    else:
+        image = movie.read(index, index + 1, params.channel)[0]
+    if np.ptp(image) == 0:
+        raise BadInput(
+            f"the reference frame {index} of {movie.path} has one value everywhere in channel "
+            f"{params.channel}: choose another reference_frame or channel"
+        )
+    driving: FloatImage = image.astype(np.float32)
+    return driving
+
+
+def correct_frames(
+    frames: Pixels,
+    start: int,
+    reference: FloatImage | None,
+    params: RegisterDenoiseParams,
+    movie_path: Path,
+) -> Iterator[CorrectedFrame]:
+    """Correct the frames of a window, each by itself.
+
+    Registration sees the raw pixels, so that transforms do not depend on the denoising;
+    denoising sees them before interpolation makes the noise of neighbouring pixels alike.
+
+    Parameters
+    ----------
+    frames : ndarray, shape (T, C, Y, X)
+    start : int
+        Absolute index of the first frame.
+    reference : ndarray, shape (Y, X), or None
+    params : RegisterDenoiseParams
+    movie_path : Path
+        Named in errors.
+
+    Raises
+    ------
+    BadInput
+        If ANTs cannot register a frame.
+    """
+    for index, frame in enumerate(frames, start):
+        try:
+            yield _correct(frame, index, reference, params)
+        except RegistrationFailed as failure:
+            raise BadInput(
+                f"ANTs cannot register frame {index} of {movie_path} to frame "
+                f"{params.reference_frame} by {params.transform} ({failure}): "
+                "choose another reference_frame, channel or transform"
+            ) from failure
+
+
+def _correct(
+    frame: Pixels, index: int, reference: FloatImage | None, params: RegisterDenoiseParams
+) -> CorrectedFrame:
+    # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
+    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
+        correction, status = _found(frame, index, reference, params, Path(scratch))
+        pixels = _corrected(frame, correction, params)
+    return CorrectedFrame(
+        pixels=pixels,
+        row={
+            "frame": index,
+            "status": status,
+            **asdict(correction.linear),
+            "warp_max_px": correction.warp_max_px,
+            "warp_mean_px": correction.warp_mean_px,
+            "correlation": correction.correlation,
+        },
+    )
+
+
+def _found(
+    frame: Pixels,
+    index: int,
+    reference: FloatImage | None,
+    params: RegisterDenoiseParams,
+    scratch: Path,
+) -> tuple[Correction, Status]:
+    """The transform of a frame and why it has it.
+
+    ANTs moves even the reference frame by some hundredths of a pixel, and a frame of one value
+    by any amount: these two keep the identity.
+    """
+    if reference is None:
+        return IDENTITY, "not_registered"
+    if index == params.reference_frame:
+        return IDENTITY, "reference"
+    image = frame[params.channel].astype(np.float32)
+    if np.ptp(image) == 0:
+        return IDENTITY, "constant"
+    return register(reference, image, params, scratch), "registered"
+
+
+def _corrected(frame: Pixels, correction: Correction, params: RegisterDenoiseParams) -> Pixels:
+    dtype = output_dtype(frame.dtype)
+    if not (params.denoise or correction.files):
+        return frame.astype(dtype)
+    images = []
+    for raw in frame:
+        image = raw.astype(np.float32)
+        if params.denoise:
+            image = denoise(image, params)
+        if correction.files:
+            image = move(image, correction)
+        images.append(as_dtype(image, dtype))
+    return np.stack(images)

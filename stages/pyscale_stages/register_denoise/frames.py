@@ -1,0 +1,119 @@
+"""Frames of the stage in and out: what it accepts, and how its output is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import NIL_UUID, Movie, Pixels
+from pyscale_stages.register_denoise.params import MIN_LEVEL_PX, RegisterDenoiseParams
+
+FRAMES_FILE = "frames.ome.tif"
+BLOCK_BYTES = 64 * 2**20
+"""Pixels in memory at once when outputs are joined or compared."""
+
+FloatImage = npt.NDArray[np.float32]
+
+
+def refuse_unusable(movie: Movie, params: RegisterDenoiseParams) -> None:
+    """Say what the parameters ask of the movie that it does not have.
+
+    Raises
+    ------
+    BadInput
+        For an absent channel or reference frame, pixels of a type without an OME-TIFF
+        counterpart, or frames too small for the coarsest level.
+    """
+    if not movie.dtype.kind == "f" and not (movie.dtype.kind in "iu" and movie.dtype.itemsize <= 4):
+        raise BadInput(
+            f"{movie.path} has pixels of type {movie.dtype}: "
+            "convert it to 8, 16 or 32 bit integers or to floating point"
+        )
+    if not params.registration:
+        return
+    if params.channel >= movie.n_channels:
+        raise BadInput(
+            f"{movie.path} has no channel {params.channel} to register: "
+            f"it has {movie.n_channels}, counted from 0"
+        )
+    if params.reference_frame >= movie.n_frames:
+        raise BadInput(
+            f"reference_frame {params.reference_frame} is outside {movie.path}, "
+            f"which has the frames 0:{movie.n_frames}"
+        )
+    largest = min(movie.shape_yx) // MIN_LEVEL_PX
+    if max(params.shrink_factors) > max(largest, 1):
+        height, width = movie.shape_yx
+        raise BadInput(
+            f"{movie.path} has frames of {height} x {width} pixels, too small to shrink by "
+            f"{max(params.shrink_factors)}: give shrink_factors of at most {max(largest, 1)}"
+        )
+
+
+def output_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Integers keep their type; everything else becomes float32."""
+    return dtype.newbyteorder("=") if dtype.kind in "iu" else np.dtype(np.float32)
+
+
+def as_dtype(image: FloatImage, dtype: np.dtype[Any]) -> Pixels:
+    """Convert a result to the output's type: integers are rounded and clipped."""
+    if dtype.kind == "f":
+        return image.astype(dtype)
+    limits = np.iinfo(dtype)
+    # In float64 the limits of 32 bit integers are exact.
+    return np.clip(np.rint(image.astype(np.float64)), limits.min, limits.max).astype(dtype)
+
+
+def frames_of(movie: Movie) -> Iterator[Pixels]:
+    """Yield every frame, shape (C, Y, X); a block of them that is small is read at once."""
+    frame_bytes = movie.n_channels * movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
+    step = max(1, BLOCK_BYTES // frame_bytes)
+    for first in range(0, movie.n_frames, step):
+        yield from movie.read(first, min(first + step, movie.n_frames))
+
+
+def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:
+    """Shape of `n_frames` of the movie with its own axes: TYX, or TCYX with a channel axis."""
+    channels = () if movie.channel_axis == "none" else (movie.n_channels,)
+    return (n_frames, *channels, *movie.shape_yx)
+
+
+def write_frames(
+    path: Path, frames: Iterable[Pixels], shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> None:
+    """Write frames as OME-TIFF, one at a time; the same pixels give the same bytes.
+
+    Parameters
+    ----------
+    path : Path
+        Temporary name ending in `.ome.tif`.
+    frames : iterable of ndarray
+        Frames in order, each of shape (C, Y, X).
+    shape : tuple of int
+        (T, Y, X) or (T, C, Y, X).
+    dtype : numpy dtype
+    """
+    import tifffile
+
+    tifffile.imwrite(
+        path,
+        (image for frame in frames for image in frame),
+        shape=shape,
+        dtype=dtype,
+        ome=True,
+        photometric="minisblack",
+        compression="zlib",
+        rowsperstrip=shape[-2],
+        # One thread: the stage's thread count is a measured parameter.
+        maxworkers=1,
+        metadata={
+            "axes": "TYX" if len(shape) == 3 else "TCYX",
+            "UUID": NIL_UUID,
+            "Creator": "pyscale",
+        },
+    )

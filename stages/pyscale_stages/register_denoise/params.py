@@ -1,0 +1,80 @@
+"""Parameters of the stage `register_denoise`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pyscale_stages.contract import StageParams
+
+Iterations = tuple[Annotated[int, Field(ge=0, le=100_000)], ...]
+
+MIN_LEVEL_PX = 8
+"""Shortest side of a frame at the coarsest level: below it ANTs answers nonsense."""
+
+
+class RegisterDenoiseParams(StageParams):
+    """What ANTs does to each frame; the defaults of the registration are ANTs' own."""
+
+    registration: bool = Field(True, description="Register every frame to the reference frame")
+    transform: Literal["Translation", "Rigid", "Affine", "SyN"] = Field(
+        "Translation",
+        description="Kind of transform; SyN is an Affine followed by a deformation",
+    )
+    reference_frame: int = Field(
+        0,
+        ge=0,
+        description="Frame of the whole movie that all others are registered to, from 0; "
+        "every window reads it, so that no frame's result depends on the window",
+    )
+    channel: int = Field(
+        0, ge=0, description="Channel that is registered, from 0; all channels move with it"
+    )
+    iterations: Iterations = Field(
+        (2100, 1200, 1200, 10),
+        min_length=1,
+        description="Most iterations of the linear registration at each level, coarsest first",
+    )
+    shrink_factors: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
+        (6, 4, 2, 1), description="Factor by which frames are shrunk at each level"
+    )
+    smoothing_sigmas_px: tuple[Annotated[float, Field(ge=0, le=64)], ...] = Field(
+        (3, 2, 1, 0), description="Standard deviation of the Gaussian blur at each level"
+    )
+    sampling_fraction: float = Field(
+        0.2,
+        gt=0,
+        le=1,
+        description="Share of the pixels that the linear registration compares",
+    )
+    syn_iterations: Iterations = Field(
+        (40, 20, 0),
+        min_length=1,
+        description="Most iterations of the deformation at each level, coarsest first; "
+        "each level has twice the resolution of the one before, the last has all of it",
+    )
+    denoise: bool = Field(True, description="Denoise every channel by adaptive non-local means")
+    noise_model: Literal["Gaussian", "Rician"] = Field(
+        "Gaussian", description="Gaussian for cameras; Rician is for magnetic resonance"
+    )
+    patch_radius_px: int = Field(1, ge=1, le=8, description="Radius of the patches compared")
+    search_radius_px: int = Field(
+        2, ge=1, le=32, description="Radius around a pixel within which patches are sought"
+    )
+    denoise_shrink_factor: int = Field(
+        1, ge=1, le=8, description="Factor by which a frame is shrunk to estimate its noise"
+    )
+
+    @model_validator(mode="after")
+    def _levels_match(self) -> Self:
+        lengths = {len(self.iterations), len(self.shrink_factors), len(self.smoothing_sigmas_px)}
+        if len(lengths) != 1:
+            raise ValueError(
+                "iterations, shrink_factors and smoothing_sigmas_px must name the same number of "
+                f"levels, but name {len(self.iterations)}, {len(self.shrink_factors)} and "
+                f"{len(self.smoothing_sigmas_px)}"
+            )
+        if not (self.registration or self.denoise):
+            raise ValueError("registration and denoise are both off: switch one of them on")
+        return self

@@ -1,0 +1,111 @@
+"""The stage `register_denoise`: frames without drift and noise."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.register_denoise.agreement import check
+from pyscale_stages.register_denoise.ants_calls import set_seed
+from pyscale_stages.register_denoise.correction import correct_frames, reference_image
+from pyscale_stages.register_denoise.doubts import doubts
+from pyscale_stages.register_denoise.frames import (
+    FRAMES_FILE,
+    frames_of,
+    output_dtype,
+    output_shape,
+    refuse_unusable,
+    write_frames,
+)
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.transforms import (
+    TRANSFORMS_FILE,
+    read_transforms,
+    table_of,
+)
+from pyscale_stages.task import Task
+from pyscale_stages.windows import ordered_windows
+
+
+def run(task: Task) -> None:
+    """Register and denoise the task's window, which is held in memory twice.
+
+    Each frame depends on itself and the reference frame alone, not on the window.
+    """
+    params = task.params
+    assert isinstance(params, RegisterDenoiseParams)
+    with task.span("import"):
+        import tifffile  # noqa: F401 - so that its import is not taken for reading
+    # Input that cannot be read ends the task before ANTs is imported, which takes seconds.
+    with task.span("read"):
+        movie = task.movie("frames")
+        start, stop = task.window(movie)
+        refuse_unusable(movie, params)
+        frames = movie.read(start, stop)
+        reference = reference_image(movie, frames, start, params)
+    with task.span("import"):
+        import ants  # noqa: F401
+        import polars  # noqa: F401
+    with task.span("compute"):
+        set_seed(task.spec.seed)
+        corrected = []
+        found = correct_frames(frames, start, reference, params, movie.path)
+        for frame in task.progress(found, stop - start, "registering"):
+            corrected.append(frame)
+            task.count(frames=1)
+        transforms = table_of([frame.row for frame in corrected])
+        for sentence in doubts(transforms, movie.shape_yx, params):
+            task.warn(sentence)
+    with task.span("write"):
+        with task.writing(FRAMES_FILE) as path:
+            shape = output_shape(movie, stop - start)
+            write_frames(path, (f.pixels for f in corrected), shape, output_dtype(movie.dtype))
+        with task.writing(TRANSFORMS_FILE) as path:
+            transforms.write_parquet(path)
+        task.write_window((start, stop), movie.n_frames)
+
+
+def merge(task: Task) -> None:
+    """Join the frames and transforms of all windows, a block of frames in memory at a time."""
+    import polars as pl
+
+    windows = ordered_windows(task)
+    movies = [Movie.open(folder / FRAMES_FILE) for folder, _ in windows]
+    first = movies[0]
+    for movie, (folder, window) in zip(movies, windows, strict=True):
+        n_frames = window.frames[1] - window.frames[0]
+        if output_shape(movie, n_frames) != output_shape(first, n_frames) or (
+            movie.n_frames,
+            movie.dtype,
+        ) != (n_frames, first.dtype):
+            raise BadInput(
+                f"{movie.path} does not hold {n_frames} frames like those of {first.path}: "
+                f"run the window in {folder} again on the same movie"
+            )
+    movie_frames = windows[0][1].movie_frames
+    transforms = pl.concat(
+        [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
+    )
+    with task.writing(FRAMES_FILE) as path:
+        pixels = (frame for movie in movies for frame in frames_of(movie))
+        write_frames(path, pixels, output_shape(first, movie_frames), first.dtype)
+    with task.writing(TRANSFORMS_FILE) as path:
+        transforms.write_parquet(path)
+    task.write_window((0, movie_frames), movie_frames)
+    task.count(frames=movie_frames)
+
+
+STAGE = Stage(
+    name="register_denoise",
+    summary="every frame registered to a reference frame and denoised, with ANTs",
+    params=RegisterDenoiseParams,
+    inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
+    output=FRAMES_FILE,
+    packages=("antspyx",),
+    determinism="",
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu",)),
+    extra="register_denoise",
+)

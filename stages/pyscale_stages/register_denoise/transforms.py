@@ -1,0 +1,145 @@
+"""Linear transforms of frames: one convention, one row a frame, and where points go.
+
+Convention
+----------
+Transforms *pull*: the corrected frame shows at the point p what the input frame shows at
+
+    M (p - c) + c + t,      p = (y, x) in pixels,  c = ((height - 1) / 2, (width - 1) / 2)
+
+so for a specimen that only drifts, M is the identity and t is its position in this frame
+minus its position in the reference frame. Where a frame has a deformation u as well (SyN),
+the input is shown at M (p + u(p) - c) + c + t.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TRANSFORMS_FILE = "transforms.parquet"
+
+Status = Literal["registered", "reference", "constant", "not_registered"]
+"""Why a frame has its transform; all but the first stand for the identity.
+
+"reference" is the reference frame itself, "constant" a frame of one value everywhere, which
+cannot be registered to anything, "not_registered" any frame where registration was off.
+"""
+
+Points = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LinearTransform:
+    """A linear transform about the image centre, in the module's convention."""
+
+    m00: float = 1.0
+    m01: float = 0.0
+    m10: float = 0.0
+    m11: float = 1.0
+    ty_px: float = 0.0
+    tx_px: float = 0.0
+
+    @classmethod
+    def about_image_centre(
+        cls,
+        parameters: npt.ArrayLike,
+        centre_px: npt.ArrayLike,
+        shape_yx: tuple[int, int],
+    ) -> LinearTransform:
+        """Move a transform about any centre to the centre of the image.
+
+        Parameters
+        ----------
+        parameters : array_like, shape (6,)
+            ITK's order: the matrix row by row, then the translation, in (y, x).
+        centre_px : array_like, shape (2,)
+            Centre b of that transform: it maps p to M (p - b) + b + s.
+        shape_yx : tuple of int
+            Height and width of the image.
+        """
+        values = np.asarray(parameters, float)
+        matrix = values[:4].reshape(2, 2)
+        offset = np.asarray(centre_px, float) - image_centre(shape_yx)
+        shift = values[4:] + offset - matrix @ offset
+        return cls(*(float(value) for value in (*matrix.ravel(), *shift)))
+
+    @property
+    def determinant(self) -> float:
+        """Area of the input that one pixel of the output shows, in pixels."""
+        return self.m00 * self.m11 - self.m01 * self.m10
+
+
+def image_centre(shape_yx: tuple[int, int]) -> Points:
+    """Centre of an image as (y, x), with pixel centres at whole numbers."""
+    return (np.asarray(shape_yx, float) - 1) / 2
+
+
+def centre_and_corners(shape_yx: tuple[int, int]) -> Points:
+    """The image's centre and its four corners relative to the centre, shape (5, 2)."""
+    y, x = image_centre(shape_yx)
+    return np.array([(0, 0), (-y, -x), (-y, x), (y, -x), (y, x)])
+
+
+def mapped(table: pl.DataFrame, points: Points) -> Points:
+    """Where each frame's linear transform reads the input for each point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Transforms of F frames.
+    points : ndarray, shape (P, 2)
+        Points (y, x) relative to the image centre.
+
+    Returns
+    -------
+    ndarray, shape (F, P, 2)
+        Points relative to the image centre.
+    """
+    matrices = table.select("m00", "m01", "m10", "m11").to_numpy().reshape(-1, 2, 2)
+    shifts = table.select("ty_px", "tx_px").to_numpy()
+    result: Points = np.einsum("fij,pj->fpi", matrices, points) + shifts[:, None]
+    return result
+
+
+def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Table of transforms, one row a frame."""
+    import polars as pl
+
+    matrix = ("m00", "m01", "m10", "m11", "ty_px", "tx_px")
+    numbers = (*matrix, "warp_max_px", "warp_mean_px", "correlation")
+    schema = {"frame": pl.Int32, "status": pl.String} | dict.fromkeys(numbers, pl.Float64)
+    return pl.DataFrame(rows, schema=schema)
+
+
+def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
+    """Read the transforms in an output folder, sorted by frame.
+
+    Raises
+    ------
+    BadInput
+        If they are not there or not those of the window `frames`.
+    """
+    import polars as pl
+
+    path = folder / TRANSFORMS_FILE
+    try:
+        table = pl.read_parquet(path).cast(table_of([]).schema).sort("frame")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{path} cannot be read as a table of transforms: run the stage on that window again"
+        ) from error
+    if table["frame"].to_list() != list(range(*frames)):
+        raise BadInput(
+            f"{path} does not hold one transform for each of the frames {frames[0]}:{frames[1]} "
+            "that its window names: run the stage on that window again"
+        )
+    return table.select(table_of([]).columns)

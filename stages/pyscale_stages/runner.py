@@ -1,0 +1,164 @@
+"""Runs one task of a stage and writes its record."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import traceback
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import (
+    Agreement,
+    InputCache,
+    OutputFile,
+    Stage,
+    StageParams,
+    TaskError,
+    TaskResult,
+    TaskSpec,
+)
+from pyscale_stages.errors import EXIT_FAILED, BadInput, MissingPart, as_stage_error
+from pyscale_stages.measure import pagecache, stamp
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.measure.usage import UsageMeter
+from pyscale_stages.task import Task
+from pyscale_stages.wording import first_problem
+
+CORE_PACKAGES = ("numpy", "polars", "pydantic", "tifffile")
+
+
+def run_task(
+    stage: Stage, spec: TaskSpec, recorder: SpanRecorder, result_file: Path | None
+) -> TaskResult:
+    """Do what `spec` says and record it, whatever happens.
+
+    The task's wall time ends with its work. Hashing the outputs, stamping the hardware and
+    writing the record come after it: they are the measurement's cost, not the stage's.
+
+    Parameters
+    ----------
+    stage : Stage
+    spec : TaskSpec
+    recorder : SpanRecorder
+        Holds the spans since the process was started.
+    result_file : Path or None
+        Where the record goes; None writes none.
+
+    Returns
+    -------
+    TaskResult
+        Also when the stage failed: then `error` says why.
+    """
+    meter = UsageMeter(device=spec.device)
+    task: Task | None = None
+    agreement: Agreement | None = None
+    error: TaskError | None = None
+    before = [pagecache.probe(path) for path in _input_files(spec)]
+    try:
+        task = Task(stage, spec, _validated_params(stage, spec), recorder)
+        verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
+        if spec.verb == "merge":
+            with recorder.span("merge"):
+                verb(task)
+        else:
+            agreement = verb(task)
+    except Exception as raised:  # every failure must reach the record
+        error = _describe(raised, stage)
+    end = time.monotonic()
+
+    usage = meter.stop()
+    outputs = tuple(_described(path, task.output) for path in task.written) if task else ()
+    result = TaskResult(
+        spec=spec,
+        status="failed" if error else "done",
+        start_utc=recorder.utc(recorder.start_monotonic_s),
+        end_utc=recorder.utc(end),
+        wall_s=end - recorder.start_monotonic_s,
+        spans=recorder.spans,
+        counters=usage.counters(
+            frames=task.frames if task else 0,
+            objects=task.objects if task else 0,
+            input_bytes=sum(residency.size_bytes for residency in before),
+            output_bytes=sum(output.size_bytes for output in outputs),
+        ),
+        page_cache=tuple(
+            InputCache(before=first, after=pagecache.probe(first.path)) for first in before
+        ),
+        outputs=outputs,
+        quality=task.quality if task else {},
+        agreement=agreement,
+        determinism=stage.determinism,
+        versions=installed_versions(stage.packages) | (task.versions if task else {}),
+        stamp=stamp.collect([path for path in (*_input_files(spec), spec.output) if path]),
+        warnings=(*(task.warnings if task else ()), *usage.warnings),
+        error=error,
+    )
+    if result_file is not None:
+        write_atomically(result_file, result.model_dump_json(indent=1) + "\n")
+    return result
+
+
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """Versions of the distributions that shape a stage's result."""
+    found = {}
+    for package in (*CORE_PACKAGES, *packages):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
+
+
+def _input_files(spec: TaskSpec) -> list[Path]:
+    """Every file that the inputs name, in order; a folder stands for its files."""
+    files: list[Path] = []
+    for _, path in spec.inputs:
+        if path.is_dir():
+            files += sorted(child for child in path.iterdir() if child.is_file())
+        elif path.exists():
+            files.append(path)
+    return files
+
+
+def _validated_params(stage: Stage, spec: TaskSpec) -> StageParams:
+    try:
+        return stage.params.model_validate(spec.params)
+    except ValidationError as error:
+        raise BadInput(
+            f"the parameters of {stage.name} are wrong: {first_problem(error, stage.params)}"
+        ) from error
+
+
+def _describe(raised: Exception, stage: Stage) -> TaskError:
+    known = as_stage_error(raised)
+    if known is None and isinstance(raised, ModuleNotFoundError):
+        known = MissingPart(
+            f"{stage.name} needs the library {raised.name!r}, which is not installed here: "
+            f"pip install 'pyscale[{stage.extra}]'"
+        )
+    if known is not None:
+        return TaskError(kind=type(known).__name__, message=str(known), exit_code=known.exit_code)
+    # A defect, not the user's mistake: the whole story belongs in stderr.
+    traceback.print_exception(raised)
+    return TaskError(
+        kind=type(raised).__name__,
+        message=f"{stage.name} failed with {type(raised).__name__}: {raised}",
+        exit_code=EXIT_FAILED,
+    )
+
+
+def _described(path: Path, folder: Path) -> OutputFile:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return OutputFile(
+        name=str(path.relative_to(folder)),
+        size_bytes=path.stat().st_size,
+        sha256=digest.hexdigest(),
+    )

@@ -1,0 +1,132 @@
+"""Runs Cellpose 3: its residual U-Net (CPnet) of any width."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Pixels
+from pyscale_stages.segment.models import Labels, refuse_other_version
+from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.segment.weights import State, cellpose_of_state, read_state
+
+if TYPE_CHECKING:
+    import torch
+
+INPUT_CHANNELS = 2
+"""The cells' channel and the nuclei's; a frame of one channel leaves the second at zero."""
+OUTPUTS = 3
+"""Flow along Y, flow along X, and the cell's logit."""
+STYLE_WIDTH = 256
+"""Cellpose keeps the style vector in an array of this fixed width."""
+
+
+class Cellpose3Segmenter:
+    """A network of Cellpose 3 with its weights on a device.
+
+    Parameters
+    ----------
+    weights : Path
+        A state dict as `CPnet.save_model` writes it; float16 and float32 are both read.
+    device : torch.device
+
+    Raises
+    ------
+    MissingPart
+        If the weights are for Cellpose 4.
+    BadInput
+        If they are not weights of Cellpose.
+    """
+
+    def __init__(self, weights: Path, device: torch.device) -> None:
+        from cellpose.models import CellposeModel
+
+        state = read_state(weights)
+        refuse_other_version(str(weights), cellpose_of_state(weights, state), installed=3)
+        self.model = CellposeModel(pretrained_model=False, device=device)
+        net = build_net(widths_of(weights, state), mkldnn=self.model.mkldnn)
+        _fill(net, state, weights)
+        self.model.net = net.to(device)
+        self.model.diam_mean = float(net.diam_mean.item())
+        self.model.diam_labels = float(net.diam_labels.item())
+
+    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+        """Label a frame; see `Segmenter.segment`."""
+        masks: Labels = self.model.eval(
+            frame,
+            channels=[0, 0],
+            batch_size=params.batch_size,
+            normalize=params.normalise,
+            diameter=params.diameter_px,
+            cellprob_threshold=params.cellprob_threshold,
+            flow_threshold=params.flow_threshold,
+            min_size=params.min_size_px,
+        )[0]
+        return masks.reshape(frame.shape)
+
+
+def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
+    """Build a CPnet that also works in Cellpose when its last level is narrow.
+
+    Parameters
+    ----------
+    widths : list of int
+        Channels of the input and of each level, like [2, 32, 64, 128, 256].
+    mkldnn : bool, optional
+        Use oneDNN's own layout of tensors, as Cellpose does on a CPU; not for training.
+
+    Returns
+    -------
+    CPnet
+        With random weights.
+    """
+    from cellpose.resnet_torch import CPnet
+    from torch.nn.functional import pad
+
+    net = CPnet(list(widths), nout=OUTPUTS, sz=3, mkldnn=mkldnn, max_pool=True)
+    missing_width = STYLE_WIDTH - widths[-1]
+
+    def widen_style(_module: Any, _inputs: Any, outputs: Any) -> Any:
+        flows, style, levels = outputs
+        return flows, pad(style, (0, missing_width)), levels
+
+    if missing_width:
+        net.register_forward_hook(widen_style)
+    return net
+
+
+def widths_of(path: Path, state: State) -> list[int]:
+    """Channels of the input and of each level, read from the shapes of the weights.
+
+    Raises
+    ------
+    BadInput
+        If they are not those of a CPnet for the two channels that Cellpose 3 gives it.
+    """
+    projections: list[torch.Tensor] = []
+    for level in count():
+        found = state.get(f"downsample.down.res_down_{level}.proj.1.weight")
+        if found is None:
+            break
+        projections.append(found)
+    if not projections or projections[0].shape[1] != INPUT_CHANNELS:
+        raise BadInput(
+            f"{path} holds no network for {INPUT_CHANNELS} input channels: "
+            "give weights of Cellpose 3 that were trained with its usual channels"
+        )
+    return [INPUT_CHANNELS, *(int(weight.shape[0]) for weight in projections)]
+
+
+def _fill(net: Any, state: State, path: Path) -> None:
+    try:
+        missing, unexpected = net.load_state_dict(state, strict=False)
+    except RuntimeError as error:
+        raise BadInput(
+            f"the weights in {path} do not fit together as one network: copy the file again"
+        ) from error
+    # Weights of Cellpose 2 lack the diameters; the network then keeps its own 30 px.
+    absent = sorted(set(missing) - {"diam_mean", "diam_labels"}) + list(unexpected)
+    if absent:
+        raise BadInput(f"{path} is no network of Cellpose 3 ({absent[0]}): give another file")

@@ -1,0 +1,53 @@
+"""Runs Cellpose 4: its transformer (cpsam)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.movie import Pixels
+from pyscale_stages.segment.models import Labels, refuse_other_version
+from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.segment.weights import cellpose_of_state, read_state
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Cellpose4Segmenter:
+    """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default.
+
+    Parameters
+    ----------
+    weights : Path
+        A state dict as Cellpose 4 writes it.
+    device : torch.device
+
+    Raises
+    ------
+    MissingPart
+        If the weights are for Cellpose 3.
+    BadInput
+        If they are not weights of Cellpose.
+    """
+
+    def __init__(self, weights: Path, device: torch.device) -> None:
+        from cellpose.models import CellposeModel
+
+        # Cellpose takes its own default, from the network, for a file that it does not know.
+        needed = cellpose_of_state(weights, read_state(weights, mapped=True))
+        refuse_other_version(str(weights), needed, installed=4)
+        self.model = CellposeModel(pretrained_model=str(weights), device=device)
+
+    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+        """Label a frame; see `Segmenter.segment`."""
+        masks: Labels = self.model.eval(
+            frame,
+            batch_size=params.batch_size,
+            normalize=params.normalise,
+            diameter=params.diameter_px,
+            cellprob_threshold=params.cellprob_threshold,
+            flow_threshold=params.flow_threshold,
+            min_size=params.min_size_px,
+        )[0]
+        return masks.reshape(frame.shape)

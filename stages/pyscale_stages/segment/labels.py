@@ -1,0 +1,94 @@
+"""Label images of a window: gathered frame by frame, written as one OME-TIFF."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import NIL_UUID, Movie
+from pyscale_stages.segment.models import Labels
+
+LABELS_FILE = "labels.ome.tif"
+READ_BYTES = 64 * 2**20
+"""Pixels in memory at once: enough that opening the file is rare, little beside a network."""
+ZLIB_LEVEL = 6
+
+
+class LabelStack:
+    """Label images kept compressed, about a hundredth of their size, until they are written.
+
+    The same frames give the same bytes, whether one task added them or `merge` did.
+    """
+
+    def __init__(self) -> None:
+        self._pages: list[bytes] = []
+        self._shape_yx: tuple[int, ...] = ()
+        self._dtype: np.dtype[Any] = np.dtype(np.uint16)
+
+    def add(self, labels: Labels) -> None:
+        """Add the next frame, shape (Y, X)."""
+        self._shape_yx = labels.shape
+        if self._dtype == np.uint16 and labels.max(initial=0) > np.iinfo(np.uint16).max:
+            self._widen()
+        self._pages.append(self._packed(labels))
+
+    def write(self, path: Path) -> None:
+        """Write all frames as uint16, or as uint32 where a frame has more than 65,535 cells."""
+        import tifffile
+
+        tifffile.imwrite(
+            path,
+            iter(self._pages),
+            shape=(len(self._pages), *self._shape_yx),
+            dtype=self._dtype,
+            rowsperstrip=self._shape_yx[0],
+            ome=True,
+            photometric="minisblack",
+            compression="zlib",
+            metadata={"axes": "TYX", "UUID": NIL_UUID, "Creator": "pyscale"},
+        )
+
+    def _packed(self, labels: Labels) -> bytes:
+        return zlib.compress(np.ascontiguousarray(labels, self._dtype).data, ZLIB_LEVEL)
+
+    def _widen(self) -> None:
+        narrow, self._dtype = self._dtype, np.dtype(np.uint32)
+        self._pages = [
+            self._packed(np.frombuffer(zlib.decompress(page), narrow)) for page in self._pages
+        ]
+
+
+def read_bounds(movie: Movie, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Split frames start to stop into pieces that are read at once."""
+    frame_bytes = movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
+    step = max(1, READ_BYTES // frame_bytes)
+    for first in range(start, stop, step):
+        yield first, min(first + step, stop)
+
+
+def open_labels(folder: Path, n_frames: int) -> Movie:
+    """Open the labels in an output folder.
+
+    Raises
+    ------
+    BadInput
+        If they are not the label images of that many frames.
+    """
+    movie = Movie.open(folder / LABELS_FILE)
+    if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
+        raise BadInput(
+            f"{movie.path} is not the label images of the {n_frames} frames that its window "
+            "names: run the stage on that window again"
+        )
+    return movie
+
+
+def label_frames(movie: Movie, start: int, stop: int) -> Iterator[Labels]:
+    """Yield the label image of each frame from start to stop."""
+    for first, end in read_bounds(movie, start, stop):
+        yield from movie.read(first, end, channel=0)

@@ -1,0 +1,146 @@
+"""Which weights a task uses, and the adapter of the Cellpose version that runs them.
+
+Weights are never downloaded: a model that Cellpose would fetch must already lie in its folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.movie import Pixels
+from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.wording import did_you_mean
+
+if TYPE_CHECKING:
+    import torch
+
+Labels = npt.NDArray[Any]
+
+CELLPOSE_OF_MODEL = {EMBEDDED_MODEL: 3, "cyto3": 3, "cpsam": 4, "cpsam_v2": 4}
+"""Major version of Cellpose that runs each model known by name."""
+EXTRA_OF_CELLPOSE = {3: "segment", 4: "segment_cellpose4"}
+MODEL_FOLDER_VARIABLE = "CELLPOSE_LOCAL_MODELS_PATH"
+
+
+class Segmenter(Protocol):
+    """A loaded model that labels the cells of one frame."""
+
+    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+        """Label a frame.
+
+        Parameters
+        ----------
+        frame : ndarray
+            One channel, shape (Y, X).
+        params : SegmentParams
+
+        Returns
+        -------
+        ndarray
+            Shape (Y, X), uint16 or uint32; 0 is background, cells are 1 to their number.
+        """
+        ...
+
+
+def installed_cellpose() -> int:
+    """Major version of the installed Cellpose.
+
+    Raises
+    ------
+    MissingPart
+        If there is none, or one that no adapter knows.
+    """
+    try:
+        found = version("cellpose")
+    except PackageNotFoundError as error:
+        raise MissingPart(
+            "segment needs Cellpose, which is not installed here: pip install 'pyscale[segment]'"
+        ) from error
+    major = int(found.partition(".")[0])
+    if major not in EXTRA_OF_CELLPOSE:
+        raise MissingPart(
+            f"segment runs Cellpose 3 or 4, but {found} is installed: "
+            "pip install 'pyscale[segment]'"
+        )
+    return major
+
+
+def refuse_other_version(model: str, needed: int, installed: int) -> None:
+    """Raise `MissingPart` if the installed Cellpose cannot run a model."""
+    if needed != installed:
+        raise MissingPart(
+            f"the model {model} needs Cellpose {needed}, but {version('cellpose')} is installed: "
+            f"pip install 'pyscale[{EXTRA_OF_CELLPOSE[needed]}]' in an environment of its own, "
+            f"or choose a model of Cellpose {installed}"
+        )
+
+
+def find_weights(model: str) -> Path:
+    """Weights file of a model, by its name or its path.
+
+    Raises
+    ------
+    BadInput
+        If it is neither a known name nor an existing file.
+    MissingPart
+        If the name is known and its file is absent.
+    """
+    if model == EMBEDDED_MODEL:
+        return embedded_model(model)
+    if model in CELLPOSE_OF_MODEL:
+        path = model_folder() / model
+        if path.is_file():
+            return path
+        raise MissingPart(
+            f"the weights of {model} are absent, and a measured task downloads nothing: "
+            f"put Cellpose's file {model!r} into {path.parent}, or name a folder that has it in "
+            f"{MODEL_FOLDER_VARIABLE}"
+        )
+    path = Path(model).expanduser()
+    if path.is_file():
+        return path
+    raise BadInput(
+        f"there is no model {model!r}, neither by that name nor as a file: "
+        f"{did_you_mean(model, CELLPOSE_OF_MODEL)}, or give the path of a weights file"
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of a weights file, which says which model made a result."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def import_cellpose(cellpose: int) -> None:
+    """Import what the adapter of this major version needs; the slow part of a start."""
+    if cellpose == 4:
+        from pyscale_stages.segment import torchvision_cpu
+
+        torchvision_cpu.make_importable()
+    import_module("cellpose.models")
+
+
+def load_segmenter(weights: Path, cellpose: int, device: torch.device) -> Segmenter:
+    """Build the network of this major version and fill in the weights."""
+    if cellpose == 4:
+        from pyscale_stages.segment.cellpose4 import Cellpose4Segmenter
+
+        return Cellpose4Segmenter(weights, device)
+    from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+
+    return Cellpose3Segmenter(weights, device)
+
+
+def model_folder() -> Path:
+    """Folder where Cellpose looks for weights, by its own rule."""
+    given = os.environ.get(MODEL_FOLDER_VARIABLE)
+    return Path(given) if given else Path.home() / ".cellpose" / "models"

@@ -1,0 +1,115 @@
+"""The stage `segment`: cells of one channel as label images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.segment import device, models
+from pyscale_stages.segment.agreement import check
+from pyscale_stages.segment.labels import (
+    LABELS_FILE,
+    LabelStack,
+    label_frames,
+    open_labels,
+    read_bounds,
+)
+from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.task import Task
+from pyscale_stages.windows import ordered_windows
+
+
+def run(task: Task) -> None:
+    """Segment the task's window frame by frame.
+
+    Each frame is given to Cellpose alone, so that its labels do not depend on the window.
+    """
+    params = task.params
+    assert isinstance(params, SegmentParams)
+    with task.span("read"):
+        movie = task.movie("frames")
+        start, stop = task.window(movie)
+    frames = _frames(task, movie, start, stop, params.channel)
+    # Input that cannot be read ends the task before the libraries and the model are loaded.
+    first = next(frames)
+    segmenter = _load(task, params)
+    stack = LabelStack()
+    for frame in task.progress(chain([first], frames), stop - start, "segmenting"):
+        with task.span("compute"):
+            labels = segmenter.segment(frame, params)
+            task.count(frames=1, objects=int(labels.max(initial=0)))
+        with task.span("write"):
+            stack.add(labels)
+    with task.span("write"):
+        _write(task, stack)
+        task.write_window((start, stop), movie.n_frames)
+
+
+def merge(task: Task) -> None:
+    """Join the label images of all windows, one frame in memory at a time."""
+    stack = LabelStack()
+    windows = ordered_windows(task)
+    shape_yx: tuple[int, int] | None = None
+    for folder, window in windows:
+        start, stop = window.frames
+        labels = open_labels(folder, stop - start)
+        shape_yx = shape_yx or labels.shape_yx
+        if labels.shape_yx != shape_yx:
+            raise BadInput(
+                f"{labels.path} has frames of {labels.shape_yx}, the windows before it "
+                f"{shape_yx}: give windows of one movie"
+            )
+        for frame in label_frames(labels, 0, stop - start):
+            stack.add(frame)
+            task.count(frames=1, objects=int(frame.max(initial=0)))
+    _write(task, stack)
+    movie_frames = windows[0][1].movie_frames
+    task.write_window((0, movie_frames), movie_frames)
+
+
+def _load(task: Task, params: SegmentParams) -> models.Segmenter:
+    cellpose = models.installed_cellpose()
+    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
+    models.refuse_other_version(params.model, needed, cellpose)
+    weights = models.find_weights(params.model)
+    with task.span("import"):
+        models.import_cellpose(cellpose)
+    with task.span("model_load"):
+        where = device.prepare(task.spec.device, threads=task.spec.threads, seed=task.spec.seed)
+        task.versions["weights_sha256"] = models.sha256_of(weights)
+        return models.load_segmenter(weights, cellpose, where)
+
+
+def _frames(task: Task, movie: Movie, start: int, stop: int, channel: int) -> Iterator[Pixels]:
+    for first, end in read_bounds(movie, start, stop):
+        with task.span("read"):
+            frames = movie.read(first, end, channel)
+        yield from frames
+
+
+def _write(task: Task, stack: LabelStack) -> None:
+    with task.writing(LABELS_FILE) as path:
+        stack.write(path)
+
+
+STAGE = Stage(
+    name="segment",
+    summary="cells of one channel as label images, with Cellpose 3 or 4",
+    params=SegmentParams,
+    inputs=(Slot("frames", "movie to segment: OME-TIFF, or a folder of TIFF frames"),),
+    output=LABELS_FILE,
+    packages=("cellpose", "torch", "opencv-python-headless", "fastremap", "scipy"),
+    determinism=(
+        "same bytes on one device with the same versions and threads, whatever the window; "
+        "another device or number of threads rounds otherwise, which can move boundary pixels "
+        "and, rarely, split, join or drop a doubtful cell"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    extra="segment",
+)

@@ -1,0 +1,98 @@
+"""Synthetic frames that the embedded model learns from, and others that it is judged by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from pyscale_stages.movie import Pixels
+from pyscale_stages.segment.models import Labels
+from pyscale_stages.synth.movie import SynthParams, render_examples
+
+Example = tuple[Pixels, Labels]
+"""A frame (Y, X) and its true labels (Y, X)."""
+
+HELD_OUT_SEED = 900_000
+"""Movies with this seed or a higher one are never trained on."""
+
+CELL_DIAMETERS_PER_SIDE = 13
+"""Side of a training frame; a crop of it is what the network sees at once."""
+
+
+def training_movies(movies: int, seed: int) -> list[SynthParams]:
+    """Draw movies that differ in everything that real ones differ in.
+
+    Diameter, crowding, outline, brightness, blur, noise and light vary independently, so that
+    the network can rely on none of them.
+
+    Parameters
+    ----------
+    movies : int
+        How many; each has two frames of one or two cell types.
+    seed : int
+        Below `HELD_OUT_SEED` minus `movies`.
+    """
+    if seed + movies > HELD_OUT_SEED:
+        raise ValueError(f"seeds from {HELD_OUT_SEED} on are held out for judging")
+    rng = np.random.default_rng(seed)
+    return [_drawn(rng, seed + index) for index in range(movies)]
+
+
+def held_out_movies() -> dict[str, SynthParams]:
+    """Movies to judge a model by: by default, crowded, noisy and unevenly lit, small."""
+    common = {"frames": 2, "height_px": 320, "width_px": 320, "division_rate": 0.02}
+    drawn: dict[str, dict[str, float]] = {
+        "default": {"cells": 70},
+        "touching": {"cells": 110, "elongation": 1.4},
+        "noisy": {"cells": 70, "signal_photons": 30, "read_noise_electrons": 4},
+        "uneven": {"cells": 70, "illumination_loss": 0.8, "brightness_spread": 0.6},
+        "small": {"cells": 180, "radius_px": 6.0},
+    }
+    return {
+        name: SynthParams.model_validate(common | chosen | {"seed": HELD_OUT_SEED + index})
+        for index, (name, chosen) in enumerate(drawn.items())
+    }
+
+
+def examples(params: SynthParams) -> Iterator[Example]:
+    """Every frame and channel of a movie with its true labels."""
+    for frames, labels in render_examples(params):
+        yield from zip(frames, labels, strict=True)
+
+
+def _drawn(rng: np.random.Generator, seed: int) -> SynthParams:
+    def between(low: float, high: float) -> float:
+        return float(rng.uniform(low, high))
+
+    def log_between(low: float, high: float) -> float:
+        return math.exp(between(math.log(low), math.log(high)))
+
+    radius = log_between(5, 16)
+    spread = between(0.05, 0.25)
+    side = round(CELL_DIAMETERS_PER_SIDE * 2 * radius)
+    # The movie allows cells to cover 0.7 of the field, all types together: one type alone may
+    # crowd it.
+    types = int(rng.integers(1, 3))
+    covered = between(0.06, 0.68 / types)
+    cells = max(6, math.floor(covered * side**2 / (math.pi * radius**2 * (1 + spread**2))))
+    return SynthParams(
+        seed=seed,
+        frames=2,
+        height_px=side,
+        width_px=side,
+        cell_types=types,
+        cells=cells,
+        radius_px=radius,
+        radius_spread=spread,
+        elongation=between(1, 1.9),
+        irregularity=between(0, 0.15),
+        division_rate=0.1,
+        psf_sigma_px=between(0.5, 0.16 * radius),
+        signal_photons=log_between(15, 1000),
+        brightness_spread=between(0.05, 0.7),
+        background_photons=log_between(2, 100),
+        illumination_loss=between(0, 0.8),
+        read_noise_electrons=log_between(0.5, 8),
+    )

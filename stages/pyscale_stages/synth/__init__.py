@@ -1,0 +1,1 @@
+"""Synthetic movies whose every truth is known."""

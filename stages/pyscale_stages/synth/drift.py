@@ -1,0 +1,30 @@
+"""Drift of the microscope's stage over a movie."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.synth.streams import random_stream
+
+
+def drift_path(params: SynthParams) -> npt.NDArray[np.float64]:
+    """Position of the specimen in each frame minus its position in frame 0.
+
+    A random walk, reflected at `max_drift_px`, in fractions of a pixel.
+
+    Returns
+    -------
+    ndarray
+        Shape (frames, 2): dy and dx in pixels, zero in frame 0.
+    """
+    limit = params.max_drift_px
+    path = np.zeros((params.frames, 2))
+    if limit == 0:
+        return path
+    steps = random_stream(params.seed, "drift").normal(0, limit / 5, (params.frames - 1, 2))
+    path[1:] = np.cumsum(steps, axis=0)
+    # A triangle wave reflects the walk at both limits and leaves zero where it is.
+    reflected: npt.NDArray[np.float64] = limit - np.abs((path + limit) % (4 * limit) - 2 * limit)
+    return reflected

@@ -1,0 +1,156 @@
+"""Exact truth of a synthetic movie: where cells are, whose they are, and whom they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.atomic import atomic_path
+from pyscale_stages.synth.cells import Cells
+from pyscale_stages.synth.shapes import Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+def count_contacts(labels: Sequence[Labels]) -> npt.NDArray[np.int64]:
+    """Count touching pixels of each pair of cells in one frame.
+
+    With two types, `contact_px` of a (channel 0) and b (channel 1) is the number of pixel
+    pairs (p, q) with p in a, q in b, and q either p itself or one of its four neighbours: an
+    overlapped pixel counts once for itself and once for each neighbour across. With one type
+    it is the number of pairs of 4-neighbours of which one pixel is in a and the other in b,
+    for a < b.
+
+    Parameters
+    ----------
+    labels : sequence of ndarray
+        One label image (Y, X) for each type.
+
+    Returns
+    -------
+    ndarray
+        Shape (pairs, 3): label a, label b and contact_px, ordered by a and b.
+    """
+    first, second = labels[0], labels[-1]
+    shifts = ((0, 1), (1, 0)) if len(labels) == 1 else ((0, 0), *NEIGHBOURS)
+    keys = []
+    for dy, dx in shifts:
+        a, b = first[_kept(dy, dx)], second[_kept(-dy, -dx)]
+        met = (a > 0) & (b > 0)
+        if len(labels) == 1:
+            met &= a != b
+        met_a, met_b = a[met].astype(np.int64), b[met].astype(np.int64)
+        if len(labels) == 1:
+            met_a, met_b = np.minimum(met_a, met_b), np.maximum(met_a, met_b)
+        keys.append(met_a << 32 | met_b)
+    pairs, contact_px = np.unique(np.concatenate(keys), return_counts=True)
+    return np.stack([pairs >> 32, pairs & 0xFFFFFFFF, contact_px], axis=1)
+
+
+def centroids(labels: Labels) -> npt.NDArray[np.float64]:
+    """Track id and mean (y, x) of the pixels of each cell in view, shape (cells, 3)."""
+    y, x = np.nonzero(labels)
+    label = labels[y, x]
+    size = np.bincount(label)
+    found = np.flatnonzero(size)
+    sum_y, sum_x = np.bincount(label, weights=y), np.bincount(label, weights=x)
+    return np.stack([found, sum_y[found] / size[found], sum_x[found] / size[found]], axis=1)
+
+
+class TruthTables:
+    """Rows of the tables of one coordinate system, collected frame by frame."""
+
+    def __init__(self) -> None:
+        self._tracks: list[npt.NDArray[np.float64]] = []
+        self._contacts: list[npt.NDArray[np.int64]] = []
+
+    def add(self, frame: int, cells: Cells, labels: Sequence[Labels]) -> None:
+        """Add one frame: its cells, and their label image for each type."""
+        parent_of = dict(zip(cells["track_id"].tolist(), cells["parent_id"].tolist(), strict=True))
+        for channel, image in enumerate(labels):
+            found = centroids(image)
+            parents = [parent_of[int(track)] for track in found[:, 0]]
+            rows = np.empty((len(found), 6))
+            rows[:, 0], rows[:, 3] = channel, frame
+            rows[:, 1], rows[:, 2] = found[:, 0], parents
+            rows[:, 4:] = found[:, 1:]
+            self._tracks.append(rows)
+        contacts = count_contacts(labels)
+        self._contacts.append(np.insert(contacts, 0, frame, axis=1))
+
+    def tracks(self) -> pl.DataFrame:
+        """Table `tracks`: one row for each cell in view in each frame.
+
+        `y_px` and `x_px` are the centroid of the cell's pixels in the label image. `parent_id`
+        is the mother where she is in view in the frame before the daughter's first, else 0:
+        a division that nobody can see is no division to be found. A cell that leaves the view
+        and comes back keeps its track id; the frames between have no row.
+        """
+        import polars as pl
+
+        rows = np.concatenate(self._tracks)
+        table = pl.DataFrame(
+            {
+                "channel": rows[:, 0].astype(np.int32),
+                "track_id": rows[:, 1].astype(np.int32),
+                "parent_id": rows[:, 2].astype(np.int32),
+                "frame": rows[:, 3].astype(np.int32),
+                "y_px": rows[:, 4],
+                "x_px": rows[:, 5],
+            }
+        )
+        seen = table.group_by("track_id").agg(
+            pl.col("frame").min().alias("first"), pl.col("frame").max().alias("last")
+        )
+        mothers = seen.select(parent_id="track_id", mother_last="last")
+        return (
+            table.join(seen.select("track_id", "first"), on="track_id", how="left")
+            .join(mothers, on="parent_id", how="left")
+            .with_columns(
+                parent_id=pl.when(pl.col("mother_last") == pl.col("first") - 1)
+                .then("parent_id")
+                .otherwise(pl.lit(0, pl.Int32))
+            )
+            .select("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
+            .sort("channel", "track_id", "frame")
+        )
+
+    def contacts(self) -> pl.DataFrame:
+        """Table `contacts`: one row for each pair of cells that touch in a frame."""
+        import polars as pl
+
+        rows = np.concatenate(self._contacts).astype(np.int32)
+        names = ("frame", "label_a", "label_b", "contact_px")
+        return pl.DataFrame({name: rows[:, i] for i, name in enumerate(names)})
+
+
+def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float64]) -> None:
+    """Write tracks.parquet, contacts.parquet and drift.parquet into a folder."""
+    import polars as pl
+
+    drift_table = pl.DataFrame(
+        {
+            "frame": np.arange(len(drift), dtype=np.int32),
+            "dy_px": drift[:, 0],
+            "dx_px": drift[:, 1],
+        }
+    )
+    found = {"tracks": tables.tracks(), "contacts": tables.contacts(), "drift": drift_table}
+    for name, table in found.items():
+        with atomic_path(folder / f"{name}.parquet") as path:
+            table.write_parquet(path)
+
+
+def _kept(dy: int, dx: int) -> tuple[slice, slice]:
+    """Part of an image whose pixels have a neighbour at (dy, dx)."""
+    return (
+        slice(max(-dy, 0), -dy if dy > 0 else None),
+        slice(max(-dx, 0), -dx if dx > 0 else None),
+    )

@@ -1,0 +1,134 @@
+"""What a stage sees of its task: paths, parameters, the clock, and where to leave results."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from pyscale_stages.atomic import atomic_path, write_atomically
+from pyscale_stages.contract import Phase, Stage, StageParams, TaskSpec, Window
+from pyscale_stages.errors import BadInput
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.movie import Movie
+
+Item = TypeVar("Item")
+
+WINDOW_FILE = "window.json"
+
+
+class Task:
+    """One running task.
+
+    A stage reads its inputs by `movie`, brackets its work by `span`, writes files by
+    `writing`, and reports by `count`, `set_quality` and `warn`.
+
+    Parameters
+    ----------
+    stage : Stage
+        The stage that runs.
+    spec : TaskSpec
+        What to do.
+    params : StageParams
+        The validated parameters, of the type that the stage names.
+    recorder : SpanRecorder
+        Where spans are kept.
+    """
+
+    def __init__(
+        self, stage: Stage, spec: TaskSpec, params: StageParams, recorder: SpanRecorder
+    ) -> None:
+        self.stage = stage
+        self.spec = spec
+        self.params = params
+        self.frames = 0
+        self.objects = 0
+        self.quality: dict[str, float] = {}
+        self.warnings: list[str] = []
+        self.written: list[Path] = []
+        self.versions: dict[str, str] = {}
+        self._recorder = recorder
+
+    def span(self, phase: Phase) -> AbstractContextManager[None]:
+        """Record the block as time spent in `phase`."""
+        return self._recorder.span(phase)
+
+    def input(self, slot: str) -> Path | None:
+        """Path of an input, or None where an optional one was not given."""
+        return dict(self.spec.inputs).get(slot)
+
+    def movie(self, slot: str) -> Movie:
+        """Open the frames of an input slot.
+
+        Raises
+        ------
+        BadInput
+            If the slot was not given or the file cannot be used.
+        """
+        path = self.input(slot)
+        if path is None:
+            raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
+        return Movie.open(path, axes=self.spec.axes)
+
+    def window(self, movie: Movie) -> tuple[int, int]:
+        """First frame and end (excluded) that this task must process."""
+        start, stop = self.spec.frames or (0, movie.n_frames)
+        if not 0 <= start < stop <= movie.n_frames:
+            raise BadInput(
+                f"--frames {start}:{stop} does not lie inside {movie.path.name}, "
+                f"which has the frames 0:{movie.n_frames}"
+            )
+        return start, stop
+
+    @property
+    def output(self) -> Path:
+        """Folder of the output."""
+        if self.spec.output is None:
+            raise BadInput(f"{self.stage.name} {self.spec.verb} needs --output FOLDER")
+        return self.spec.output
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Path]:
+        """Yield a temporary path; the file appears as `name` when the block succeeds."""
+        final = self.output / name
+        with atomic_path(final) as temporary:
+            yield temporary
+        self.written.append(final)
+
+    def write_window(self, frames: tuple[int, int], movie_frames: int) -> None:
+        """Say beside the output which frames of the movie it holds."""
+        window = Window(
+            stage=self.stage.name,
+            frames=frames,
+            movie_frames=movie_frames,
+            params=self.params.model_dump(mode="json"),
+            seed=self.spec.seed,
+        )
+        write_atomically(self.output / WINDOW_FILE, window.model_dump_json(indent=2) + "\n")
+        self.written.append(self.output / WINDOW_FILE)
+
+    def count(self, *, frames: int = 0, objects: int = 0) -> None:
+        """Add to what the task has processed and produced."""
+        self.frames += frames
+        self.objects += objects
+
+    def set_quality(self, **measures: float) -> None:
+        """Record how right the output is, where the truth is known."""
+        self.quality.update(measures)
+
+    def warn(self, sentence: str) -> None:
+        """Record something that the reader of the result must know, and say it now."""
+        self.warnings.append(sentence)
+        print(f"warning: {sentence}", file=sys.stderr)  # noqa: T201 - a task's talk
+
+    def progress(self, items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
+        """Iterate with a progress bar on a terminal, and silently in a batch job."""
+        if not sys.stderr.isatty():
+            yield from items
+            return
+        from rich.console import Console
+        from rich.progress import track
+
+        yield from track(items, what, total=total, console=Console(stderr=True))

@@ -1,0 +1,147 @@
+"""Cells of label images as points: one detection per label and frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+BLOCK_BYTES = 64 << 20
+LARGEST_LABEL = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True)
+class Detections:
+    """Detections in the order of their frame, then of their label.
+
+    Attributes
+    ----------
+    frame, label : ndarray of int64, shape (n,)
+        Absolute frame and label in that frame.
+    y_px, x_px : ndarray of float64, shape (n,)
+        Centroid.
+    """
+
+    frame: Ints
+    label: Ints
+    y_px: Floats
+    x_px: Floats
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def keys(self) -> Ints:
+        """One ascending number per detection, the same for the same frame and label."""
+        return (self.frame << 32) | self.label
+
+    def within(self, start: int, stop: int) -> npt.NDArray[np.bool_]:
+        """Mark the detections of the frames start to stop (excluded)."""
+        return (self.frame >= start) & (self.frame < stop)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Detections:
+        """Keep the marked detections."""
+        return Detections(
+            self.frame[chosen], self.label[chosen], self.y_px[chosen], self.x_px[chosen]
+        )
+
+
+def refuse_other_than_labels(movie: Movie) -> None:
+    """Raise unless the movie can hold labels.
+
+    Raises
+    ------
+    BadInput
+        If pixels are not integers, or frames have channels.
+    """
+    if movie.dtype.kind not in "ui":
+        raise BadInput(
+            f"{movie.path} holds {movie.dtype} pixels, but labels are whole numbers: "
+            "give the label images that a segmentation wrote, as uint16 or uint32"
+        )
+    if movie.n_channels != 1:
+        raise BadInput(
+            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: "
+            "give the labels of one channel, or name the axes with --axes TYX"
+        )
+
+
+def blocks(movie: Movie, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Cut a window into runs of frames that fit into a bounded memory.
+
+    A file is opened once per run: frame by frame, a long movie would be opened too often.
+    """
+    frame_bytes = movie.dtype.itemsize * movie.shape_yx[0] * movie.shape_yx[1]
+    step = max(1, BLOCK_BYTES // frame_bytes)
+    for first in range(start, stop, step):
+        yield first, min(first + step, stop)
+
+
+def detect(labels: Pixels, frame: int) -> Detections:
+    """Centroids of all labels of one frame.
+
+    Sums of pixel coordinates are whole numbers below 2**53, so float64 holds them exactly
+    and the centroids do not depend on the order of summation.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (Y, X)
+        0 is background.
+    frame : int
+        Absolute index of the frame.
+
+    Raises
+    ------
+    BadInput
+        If a label is negative or above 2**31 - 1.
+    """
+    places = np.flatnonzero(labels)
+    values = labels.ravel()[places]
+    if len(values) and not 0 < int(values.min()) <= int(values.max()) <= LARGEST_LABEL:
+        raise BadInput(
+            f"frame {frame} has labels from {values.min()} to {values.max()}, but labels lie "
+            f"between 1 and {LARGEST_LABEL}: label the cells of each frame 1, 2, 3 …"
+        )
+    found, cell = _ranked(values.astype(np.int64))
+    size = np.bincount(cell, minlength=len(found))
+    y, x = np.divmod(places, labels.shape[1])
+    return Detections(
+        frame=np.full(len(found), frame, dtype=np.int64),
+        label=found,
+        y_px=np.bincount(cell, weights=y, minlength=len(found)) / size,
+        x_px=np.bincount(cell, weights=x, minlength=len(found)) / size,
+    )
+
+
+def joined(parts: Iterable[Detections]) -> Detections:
+    """Put detections of successive frames into one."""
+    listed = list(parts)
+    if not listed:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Detections(nothing, nothing, nothing.astype(float), nothing.astype(float))
+    return Detections(
+        *(
+            np.concatenate([getattr(part, name) for part in listed])
+            for name in ("frame", "label", "y_px", "x_px")
+        )
+    )
+
+
+def _ranked(values: Ints) -> tuple[Ints, Ints]:
+    """Labels that occur, ascending, and the rank of each pixel's label among them."""
+    largest = int(values.max(initial=0))
+    if largest <= len(values):
+        # Counting is ten times faster than sorting; labels beyond that would waste memory.
+        occurs = np.bincount(values) > 0
+        rank = np.cumsum(occurs) - 1
+        return np.flatnonzero(occurs), rank[values]
+    found, rank = np.unique(values, return_inverse=True)
+    return found, rank

@@ -1,0 +1,180 @@
+"""The Java virtual machine that TrackMate runs in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.measure.cgroups import limits
+
+MAVEN_COORDINATES = ("net.imagej:imagej:2.16.0", "sc.fiji:TrackMate:7.14.0")
+JARS_VARIABLE = "PYSCALE_TRACKMATE_JARS"
+HEAP_SHARE = 0.75
+"""Share of the job's memory for Java's heap; Python and Java's own tables need the rest."""
+MIB = 1 << 20
+
+Setting = bool | int | float | Mapping[str, Any]
+
+
+def configure(*, threads: int, heap_mib: int | None) -> None:
+    """Import what starts the machine, and set its options.
+
+    Parameters
+    ----------
+    threads : int
+        Processors that Java may use.
+    heap_mib : int or None
+        Largest heap; None leaves it to Java, which takes a quarter of the machine.
+
+    Raises
+    ------
+    MissingPart
+        If Java or pyimagej is not installed.
+    """
+    try:
+        import imagej  # noqa: F401 - imported here, so that starting Java is only that
+        import jpype
+        import scyjava
+    except ModuleNotFoundError as error:
+        raise MissingPart(
+            f"the backend trackmate needs the library {error.name!r}, which is not installed "
+            "here: pip install 'pyscale[track_trackmate]'"
+        ) from error
+    try:
+        jpype.getDefaultJVMPath()
+    except jpype.JVMNotFoundException as error:
+        raise MissingPart(
+            "the backend trackmate needs Java 11 or newer, which was not found: "
+            "install OpenJDK 17 or set JAVA_HOME to it"
+        ) from error
+    # pyimagej 1.8.0 fails with "never"; Java was found above, so "auto" fetches none either.
+    scyjava.config.set_java_constraints(fetch="auto")
+    for option in options(threads=threads, heap_mib=heap_mib):
+        scyjava.config.add_option(option)
+
+
+def start(jars: Path | None) -> None:
+    """Start the machine of this process with TrackMate on its class path.
+
+    Parameters
+    ----------
+    jars : Path or None
+        Fiji folder or folder of jars; None takes `MAVEN_COORDINATES` from Maven's cache or,
+        where that lacks them, from the network.
+
+    Raises
+    ------
+    MissingPart
+        If TrackMate cannot be had.
+    """
+    if jars is None:
+        _start_from_maven()
+        return
+    import scyjava
+
+    scyjava.config.add_classpath(*trackmate_jars(jars))
+    scyjava.start_jvm()
+
+
+def options(*, threads: int, heap_mib: int | None) -> list[str]:
+    """Command-line options of the machine."""
+    # Java counts the node's processors and memory, not the job's, unless it is told.
+    heap = [] if heap_mib is None else [f"-Xmx{heap_mib}m"]
+    return ["-Djava.awt.headless=true", f"-XX:ActiveProcessorCount={threads}", *heap]
+
+
+def fitting_heap_mib(wanted: int | None, environment: Mapping[str, str]) -> int | None:
+    """Heap that fits into the job's memory; None where nothing is wanted or limits it.
+
+    Parameters
+    ----------
+    wanted : int or None
+        Heap that the user asks for; None takes `HEAP_SHARE` of the job's memory.
+    environment : mapping
+        Slurm names the job's memory there, in MiB per node or per CPU (0 is the whole node);
+        the control group may set less.
+
+    Raises
+    ------
+    ResourceExhausted
+        If the job has less than what is wanted: Java would end the process without a word.
+    """
+    per_node = int(environment.get("SLURM_MEM_PER_NODE", 0))
+    per_cpu = int(environment.get("SLURM_MEM_PER_CPU", 0))
+    cpus = int(environment.get("SLURM_CPUS_PER_TASK", 1))
+    of_group = limits().memory_bytes
+    known = [per_node, per_cpu * cpus, 0 if of_group is None else of_group // MIB]
+    job_mib = min((mib for mib in known if mib > 0), default=None)
+    if wanted is None:
+        return None if job_mib is None else int(HEAP_SHARE * job_mib)
+    machine_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB
+    there_mib = min(job_mib or machine_mib, machine_mib)
+    if wanted > there_mib:
+        raise ResourceExhausted(
+            f"trackmate_heap_mib {wanted} is more than the {there_mib} MiB of this job: "
+            "lower it, or give the job more memory"
+        )
+    return wanted
+
+
+def jars_folder(param: str | None, environment: Mapping[str, str]) -> Path | None:
+    """Folder of jars that the parameter or the environment names."""
+    named = param or environment.get(JARS_VARIABLE)
+    return Path(named) if named else None
+
+
+def trackmate_jars(folder: Path) -> list[str]:
+    """All jars below a folder that holds TrackMate.
+
+    Raises
+    ------
+    MissingPart
+        If there is no TrackMate.
+    """
+    jars = sorted(folder.rglob("*.jar"))
+    if not any(jar.name.startswith("TrackMate") for jar in jars):
+        raise MissingPart(
+            f"{folder} holds no TrackMate jar: give a Fiji folder, or a folder with "
+            f"{' and '.join(MAVEN_COORDINATES)} and what they need, as trackmate_jars "
+            f"or in {JARS_VARIABLE}"
+        )
+    return [str(jar) for jar in jars]
+
+
+def java_map(settings: Mapping[str, Setting]) -> Any:
+    """Settings as `java.util.HashMap` with exactly the Java types that TrackMate asks for.
+
+    scyjava's own conversion makes `java.lang.Float` of a number that fits one, and TrackMate
+    refuses any class but Double.
+    """
+    from scyjava import jimport
+
+    converted = jimport("java.util.HashMap")()
+    for key, value in settings.items():
+        # bool is an int in Python: it must be asked for first.
+        if isinstance(value, bool):
+            java_value = jimport("java.lang.Boolean")(value)
+        elif isinstance(value, int):
+            java_value = jimport("java.lang.Integer")(value)
+        elif isinstance(value, float):
+            java_value = jimport("java.lang.Double")(value)
+        else:
+            java_value = java_map(value)
+        converted.put(key, java_value)
+    return converted
+
+
+def _start_from_maven() -> None:
+    import imagej
+
+    try:
+        imagej.init(list(MAVEN_COORDINATES), mode="headless", add_legacy=False)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise MissingPart(
+            f"TrackMate ({' and '.join(MAVEN_COORDINATES)}) could not be had from Maven "
+            f"({type(error).__name__}): connect to the network once, or give a Fiji folder as "
+            f"trackmate_jars or in {JARS_VARIABLE}"
+        ) from error

@@ -1,0 +1,92 @@
+"""The stage's tables on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.lineage import Tracks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale_stages.task import Task
+
+TRACKS_FILE = "tracks.parquet"
+SPLITS_FILE = "splits.parquet"
+
+
+def write_tracks(task: Task, tracks: Tracks) -> None:
+    """Write both tables into the task's output folder."""
+    import polars as pl
+
+    found = tracks.detections
+    detections = pl.DataFrame(
+        {
+            "frame": found.frame.astype(np.int32),
+            "label": found.label.astype(np.int32),
+            "track_id": tracks.track_id.astype(np.int32),
+            "y_px": found.y_px,
+            "x_px": found.x_px,
+        }
+    )
+    splits = pl.DataFrame(
+        {
+            "parent_id": tracks.splits[:, 0].astype(np.int32),
+            "child_id": tracks.splits[:, 1].astype(np.int32),
+        }
+    )
+    for name, table in ((TRACKS_FILE, detections), (SPLITS_FILE, splits)):
+        with task.writing(name) as path:
+            table.write_parquet(path)
+
+
+def read_tracks(folder: Path) -> Tracks:
+    """Read both tables of an output folder.
+
+    Raises
+    ------
+    BadInput
+        If a table is missing, damaged or has other columns.
+    """
+    table = read_table(folder / TRACKS_FILE, ("frame", "label", "track_id", "y_px", "x_px"))
+    splits = read_table(folder / SPLITS_FILE, ("parent_id", "child_id"))
+    table = table.sort("frame", "label")
+    return Tracks(
+        detections=Detections(
+            frame=table["frame"].cast(int).to_numpy(),
+            label=table["label"].cast(int).to_numpy(),
+            y_px=table["y_px"].cast(float).to_numpy(),
+            x_px=table["x_px"].cast(float).to_numpy(),
+        ),
+        track_id=table["track_id"].cast(int).to_numpy(),
+        splits=splits.sort("parent_id", "child_id").to_numpy().astype(np.int64).reshape(-1, 2),
+    )
+
+
+def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    """Read the named columns of a Parquet file.
+
+    Raises
+    ------
+    BadInput
+        If the file is missing, damaged or lacks a column.
+    """
+    import polars as pl
+
+    try:
+        table = pl.read_parquet(path)
+        return table.select(columns)
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise BadInput(
+            f"{path} lacks a column of {', '.join(columns)}: it is not the table that its name says"
+        ) from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{path} cannot be read ({str(error).splitlines()[0]}): "
+            "it is missing or damaged; run what writes it again"
+        ) from error

@@ -1,0 +1,174 @@
+"""Linking with TrackMate.
+
+TrackMate receives the same centroids as laptrack, as manual detections, and runs its sparse
+LAP tracker on them: the pixels need not be copied into Java, and every spot is known to be
+one cell of one frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.track import jvm
+from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.track.lineage import NO_LINKS, by_later
+from pyscale_stages.track.params import TrackParams
+
+SPOT_RADIUS_PX = 5.0
+"""Shown by TrackMate's viewers only: the tracker uses centroids."""
+SPOT_QUALITY = 1.0
+"""Above the initial filter, which keeps spots of quality 0 and more."""
+
+
+def tracker_settings(params: TrackParams) -> dict[str, jvm.Setting]:
+    """Settings of `SparseLAPTrackerFactory`, by TrackMate's keys.
+
+    Alternative costs and the blocking value are TrackMate's defaults. It refuses a map that
+    lacks a key or has a value of another Java class than it expects, so the Python types
+    here decide: float is Double, int is Integer, bool is Boolean.
+    """
+    nothing: dict[str, Any] = {}
+    return {
+        "LINKING_MAX_DISTANCE": params.max_distance_px,
+        "LINKING_FEATURE_PENALTIES": nothing,
+        "ALLOW_GAP_CLOSING": params.gap_frames > 1,
+        "GAP_CLOSING_MAX_DISTANCE": params.gap_distance_px,
+        "MAX_FRAME_GAP": params.gap_frames,
+        "GAP_CLOSING_FEATURE_PENALTIES": nothing,
+        "ALLOW_TRACK_SPLITTING": params.splitting,
+        "SPLITTING_MAX_DISTANCE": params.max_distance_px,
+        "SPLITTING_FEATURE_PENALTIES": nothing,
+        "ALLOW_TRACK_MERGING": False,
+        "MERGING_MAX_DISTANCE": params.max_distance_px,
+        "MERGING_FEATURE_PENALTIES": nothing,
+        "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
+        "CUTOFF_PERCENTILE": 0.9,
+        "BLOCKING_VALUE": float("inf"),
+    }
+
+
+def detector_settings() -> dict[str, jvm.Setting]:
+    """Settings of `ManualDetectorFactory`, by TrackMate's keys."""
+    return {"RADIUS": SPOT_RADIUS_PX}
+
+
+def link(detections: Detections, start: int, stop: int, params: TrackParams, threads: int) -> Ints:
+    """Link the detections of a window in the Java machine that `jvm.start` has started.
+
+    Parameters
+    ----------
+    detections : Detections
+        All within the frames start to stop (excluded).
+    start, stop : int
+        The window.
+    params : TrackParams
+    threads : int
+        Threads of TrackMate.
+
+    Returns
+    -------
+    ndarray of int64, shape (m, 2)
+        Earlier and later detection of each link, as positions in `detections`.
+
+    Raises
+    ------
+    BadInput
+        If TrackMate refuses its input.
+    MissingPart
+        If TrackMate's classes are not on the class path.
+    """
+    if len(detections) == 0:
+        return NO_LINKS
+    model = _class("fiji.plugin.trackmate.Model")()
+    model.setLogger(_class("fiji.plugin.trackmate.Logger").VOID_LOGGER)
+    position_of = _add_spots(model, detections, start, stop)
+
+    settings = _settings(stop - start, params)
+    trackmate = _class("fiji.plugin.trackmate.TrackMate")(model, settings)
+    trackmate.setNumThreads(threads)
+    if not (trackmate.checkInput() and trackmate.process()):
+        raise BadInput(
+            f"TrackMate ended with {str(trackmate.getErrorMessage()).strip()!r}: "
+            "check the distances and the labels"
+        )
+    tracks = model.getTrackModel()
+    edges = [
+        tuple(
+            position_of[int(end(edge).ID())] for end in (tracks.getEdgeSource, tracks.getEdgeTarget)
+        )
+        for edge in tracks.edgeSet()
+    ]
+    return links_of_edges(edges, detections)
+
+
+def links_of_edges(edges: Sequence[tuple[int, ...]], detections: Detections) -> Ints:
+    """Links in the direction of time from TrackMate's edges, which have none.
+
+    Parameters
+    ----------
+    edges : sequence of (int, int)
+        Positions in `detections` of the two spots of each edge, in either order.
+    detections : Detections
+
+    Returns
+    -------
+    ndarray of int64, shape (m, 2)
+        Ascending by the later detection.
+    """
+    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    backwards = detections.frame[pairs[:, 0]] > detections.frame[pairs[:, 1]]
+    pairs[backwards] = pairs[backwards][:, ::-1]
+    return by_later(pairs)
+
+
+def _add_spots(model: Any, detections: Detections, start: int, stop: int) -> dict[int, int]:
+    """Give the model one spot per detection; returns the position of each spot's detection."""
+    spot_class = _class("fiji.plugin.trackmate.Spot")
+    array_list = _class("java.util.ArrayList")
+    spots = model.getSpots()
+    position_of = {}
+    for frame in range(start, stop):
+        of_frame = array_list()
+        for place in np.flatnonzero(detections.frame == frame):
+            spot = spot_class(
+                float(detections.x_px[place]),
+                float(detections.y_px[place]),
+                0.0,
+                SPOT_RADIUS_PX,
+                SPOT_QUALITY,
+            )
+            position_of[int(spot.ID())] = int(place)
+            of_frame.add(spot)
+        # An empty frame is put too: TrackMate links each frame it knows to the next it knows.
+        spots.put(frame - start, of_frame)
+    return position_of
+
+
+def _settings(n_frames: int, params: TrackParams) -> Any:
+    """Java settings for centroids that are known: the image is a placeholder."""
+    image = _class("ij.ImagePlus")("labels", _class("ij.process.ByteProcessor")(1, 1))
+    settings = _class("fiji.plugin.trackmate.Settings")(image)
+    settings.nframes = n_frames
+    settings.tend = n_frames - 1
+    settings.detectorFactory = _class("fiji.plugin.trackmate.detection.ManualDetectorFactory")()
+    settings.detectorSettings = jvm.java_map(detector_settings())
+    tracker = "fiji.plugin.trackmate.tracking.jaqaman.SparseLAPTrackerFactory"
+    settings.trackerFactory = _class(tracker)()
+    settings.trackerSettings = jvm.java_map(tracker_settings(params))
+    return settings
+
+
+def _class(name: str) -> Any:
+    from scyjava import jimport
+
+    try:
+        return jimport(name)
+    except TypeError as error:
+        raise MissingPart(
+            f"Java does not find {name}: the jars are not TrackMate 7 with all it needs; "
+            f"give another Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}"
+        ) from error

@@ -1,0 +1,84 @@
+"""Windows of a movie: how outputs of several tasks are found to be one whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pyscale_stages.contract import Window
+from pyscale_stages.errors import BadInput
+from pyscale_stages.task import WINDOW_FILE, Task
+
+
+def read_window(folder: Path) -> Window:
+    """Read what an output folder says it holds.
+
+    Raises
+    ------
+    BadInput
+        If the folder is not the output of a stage.
+    """
+    path = folder / WINDOW_FILE
+    try:
+        return Window.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise BadInput(
+            f"{folder} is not the output folder of a finished stage: "
+            f"{WINDOW_FILE} is missing or broken there; run the stage on that window again"
+        ) from error
+
+
+def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
+    """Folders given to `merge` in the order of their frames.
+
+    Raises
+    ------
+    BadInput
+        If they are not windows of one stage, one movie and one set of parameters, or if
+        frames are missing or given twice.
+    """
+    found = sorted(
+        ((path, read_window(path)) for _, path in task.spec.inputs),
+        key=lambda item: item[1].frames,
+    )
+    if not found:
+        raise BadInput("merge needs at least one window: give --input FOLDER for each")
+    first = found[0][1]
+    expected_start = 0
+    for path, window in found:
+        if window.stage != task.stage.name:
+            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
+        if (window.params, window.seed) != (first.params, first.seed):
+            raise BadInput(
+                f"{path} was computed with other parameters than {found[0][0]}: "
+                "run both with the same --params and --seed"
+            )
+        if window.movie_frames != first.movie_frames:
+            raise BadInput(
+                f"{path} belongs to a movie of {window.movie_frames} frames, "
+                f"{found[0][0]} to one of {first.movie_frames}"
+            )
+        if window.frames[0] != expected_start:
+            problem = "are missing" if window.frames[0] > expected_start else "were given twice"
+            low, high = sorted((expected_start, window.frames[0]))
+            raise BadInput(f"frames {low}:{high} {problem} before {path}: give each window once")
+        expected_start = window.frames[1]
+    if expected_start != first.movie_frames:
+        raise BadInput(
+            f"frames {expected_start}:{first.movie_frames} are missing: "
+            "give the windows of the whole movie"
+        )
+    return found
+
+
+def folders_to_check(task: Task) -> tuple[Path, Path]:
+    """The reference and the other output folder given to `check`."""
+    if len(task.spec.inputs) != 2:
+        raise BadInput("check compares two output folders: give --input REFERENCE --input OTHER")
+    (_, reference), (_, other) = task.spec.inputs
+    for folder in (reference, other):
+        window = read_window(folder)
+        if window.stage != task.stage.name:
+            raise BadInput(f"{folder} is the output of {window.stage}, not of {task.stage.name}")
+    return reference, other

@@ -1,0 +1,61 @@
+"""Sentences for people: suggestions for a misspelt name, and what a validation found."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """Name the nearest known word, or all of them."""
+    names = sorted(known)
+    close = get_close_matches(given, names, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+
+
+def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
+    """Say the first problem that pydantic found, as one clause with the key's full name.
+
+    Parameters
+    ----------
+    error : ValidationError
+        What pydantic raised.
+    model : type of BaseModel
+        The model that refused; its fields are what a misspelt key is compared with.
+    """
+    problems = error.errors(include_url=False)
+    # A misspelt key is also a missing one: the first says what to do about both.
+    found = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
+    key = ".".join(str(part) for part in found["loc"])
+    if found["type"] == "extra_forbidden":
+        fields = _fields_at(model, found["loc"][:-1])
+        return f"unknown key {key!r}; {did_you_mean(str(found['loc'][-1]), fields)}"
+    if found["type"] == "missing":
+        return f"key {key!r} is missing"
+    # A validator's own sentence comes with pydantic's prefix before it.
+    said = found["msg"].removeprefix("Value error, ")
+    if not key:
+        return said
+    return f"{key!r}: {said[0].lower()}{said[1:]} (given: {found['input']!r})"
+
+
+def _fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """Names of the fields of the model that a location inside `model` leads to."""
+    current: object = model
+    for part in location:
+        if isinstance(current, type) and issubclass(current, BaseModel):
+            field = current.model_fields.get(str(part))
+            current = field.annotation if field else None
+        else:
+            # Inside a dict or tuple the next part is a key or index of its values.
+            arguments = [a for a in get_args(current) if a is not Ellipsis]
+            current = arguments[-1] if arguments else None
+        if get_origin(current) in {Union, types.UnionType}:
+            current = next(a for a in get_args(current) if a is not type(None))
+    if isinstance(current, type) and issubclass(current, BaseModel):
+        return list(current.model_fields)
+    return []

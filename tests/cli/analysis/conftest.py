@@ -1,0 +1,185 @@
+"""A builder of the tables that a run leaves, trial by trial."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
+TASK_SCHEMA: dict[str, Any] = {
+    "trial": pl.String,
+    "suite": pl.String,
+    "stage": pl.String,
+    "workers": pl.Int64,
+    "block": pl.Int64,
+    "position": pl.Int64,
+    "task": pl.String,
+    "verb": pl.String,
+    "status": pl.String,
+    "device": pl.String,
+    "wall_s": pl.Float64,
+    "start_utc": pl.Datetime("us", "UTC"),
+    "end_utc": pl.Datetime("us", "UTC"),
+    "queue_s": pl.Float64,
+    "node": pl.String,
+    "frames": pl.Int64,
+    "objects": pl.Int64,
+    "input_bytes": pl.Int64,
+    "output_bytes": pl.Int64,
+    "read_bytes": pl.Int64,
+    "cpu_s": pl.Float64,
+    "peak_rss_bytes": pl.Int64,
+    "cache_state": pl.String,
+    "agreement": pl.Float64,
+    "agreement_same": pl.Boolean,
+    "quality": pl.String,
+    "attempt": pl.Int64,
+    "oversubscribed": pl.Boolean,
+    "hardware": pl.String,
+}
+SPAN_SCHEMA: dict[str, Any] = {
+    "trial": pl.String,
+    "stage": pl.String,
+    "workers": pl.Int64,
+    "block": pl.Int64,
+    "task": pl.String,
+    "phase": pl.String,
+    "start_utc": pl.Datetime("us", "UTC"),
+    "wall_s": pl.Float64,
+}
+
+
+class RunBuilder:
+    """Builds `tasks` and `spans` in order of execution."""
+
+    def __init__(self) -> None:
+        self._tasks: list[dict[str, Any]] = []
+        self._spans: list[dict[str, Any]] = []
+        self._trials = 0
+        self._now = RUN_START
+
+    def trial(
+        self,
+        stage: str,
+        workers: Sequence[Mapping[str, float]],
+        *,
+        block: int = 0,
+        merge: Mapping[str, float] | None = None,
+        start_s: Sequence[float] | None = None,
+        agreement: float | None = None,
+        same: bool | None = None,
+        quality: Mapping[str, float] | None = None,
+        check: str | None = None,
+        failed: Sequence[str] = (),
+        hardware: Sequence[str] = ("xeon",),
+        **every_task: Any,
+    ) -> RunBuilder:
+        """Add one trial.
+
+        `workers` and `merge` give seconds by phase; the key `unattributed` is time without a
+        span. A merge that takes no time is added where several workers need one. `check` is
+        the status of a check task; `hardware` is dealt to the workers in turn.
+        """
+        base = {
+            "trial": f"{stage}-n{len(workers)}-b{block}-{self._trials}",
+            "suite": "demo",
+            "stage": stage,
+            "workers": len(workers),
+            "block": block,
+            "position": self._trials,
+            "status": "done",
+            "device": "cpu",
+            "queue_s": 0.5,
+            "node": "node1",
+            "frames": 80 // len(workers),
+            "objects": 100,
+            "input_bytes": 1 << 20,
+            "output_bytes": 1 << 20,
+            "read_bytes": None,
+            "cpu_s": 1.0,
+            "peak_rss_bytes": 1 << 28,
+            "cache_state": "verified-cold",
+            "quality": "{}",
+            "attempt": 1,
+            "oversubscribed": False,
+        } | every_task
+        self._trials += 1
+        start_s = start_s or [0.0] * len(workers)
+        ends = []
+        for index, (phases, delay) in enumerate(zip(workers, start_s, strict=True)):
+            label = hardware[index % len(hardware)]
+            start = self._now + timedelta(seconds=delay)
+            ends.append(self._task(base, f"w{index}", "run", phases, start, failed, label))
+        end = max(ends)
+        if len(workers) > 1:
+            end = self._task(base, "merge", "merge", merge or {}, end, failed, hardware[0])
+        if check or agreement is not None or quality is not None:
+            self._tasks.append(
+                {
+                    **base,
+                    "task": "check",
+                    "verb": "check",
+                    "status": check or "done",
+                    "wall_s": 1.0,
+                    "start_utc": end,
+                    "end_utc": end + timedelta(seconds=1),
+                    "hardware": "login",
+                    "agreement": agreement,
+                    "agreement_same": same if same is not None else agreement is not None or None,
+                    "quality": json.dumps(quality or {}),
+                }
+            )
+        self._now = end + timedelta(seconds=5)
+        return self
+
+    def _task(
+        self,
+        base: Mapping[str, Any],
+        task: str,
+        verb: str,
+        phases: Mapping[str, float],
+        start: datetime,
+        failed: Sequence[str],
+        hardware: str,
+    ) -> datetime:
+        at = start
+        for phase, wall_s in phases.items():
+            if phase != "unattributed":
+                keys = ("trial", "stage", "workers", "block")
+                self._spans.append(
+                    {key: base[key] for key in keys}
+                    | {"task": task, "phase": phase, "start_utc": at, "wall_s": wall_s}
+                )
+            at += timedelta(seconds=wall_s)
+        self._tasks.append(
+            {
+                **base,
+                "task": task,
+                "verb": verb,
+                "status": "failed" if task in failed else "done",
+                "wall_s": float(sum(phases.values())),
+                "start_utc": start,
+                "end_utc": at,
+                "hardware": hardware,
+            }
+        )
+        return at
+
+    @property
+    def tasks(self) -> pl.DataFrame:
+        return pl.DataFrame(self._tasks, schema=TASK_SCHEMA)
+
+    @property
+    def spans(self) -> pl.DataFrame:
+        return pl.DataFrame(self._spans, schema=SPAN_SCHEMA)
+
+
+@pytest.fixture(scope="session")
+def new_run() -> Callable[[], RunBuilder]:
+    """Start an empty run; a factory, so that property tests can build many."""
+    return RunBuilder

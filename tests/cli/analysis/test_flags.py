@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.flags import SENTENCES, first_stands_apart, flag_codes, is_unstable
+from pyscale.analysis.trials import trial_table
+
+STEADY = [100.0, 101, 99, 100.5, 99.5, 100.2]
+
+
+def flags_of(builder, workers=1, base_workers=1):
+    table = trial_table(builder.tasks, builder.spans)
+    own = table.filter(pl.col("workers") == workers)
+    return flag_codes(own, table.filter(pl.col("workers") == base_workers))
+
+
+def repeated(new_run, walls=STEADY, **every_trial):
+    builder = new_run()
+    for block, wall_s in enumerate(walls):
+        builder.trial("track", [{"compute": wall_s}], block=block, **every_trial)
+    return builder
+
+
+def test_a_steady_verified_configuration_raises_no_doubt(new_run):
+    assert flags_of(repeated(new_run, agreement=1.0, same=True)) == []
+
+
+def test_each_code_has_one_sentence():
+    for code, sentence in SENTENCES.items():
+        assert code == code.lower().replace(" ", "-")
+        assert sentence.endswith(".")
+        assert sentence.count(". ") == 0
+
+
+def test_five_trials_are_few(new_run):
+    assert flags_of(repeated(new_run, STEADY[:5])) == ["few-repeats"]
+
+
+@pytest.mark.parametrize(
+    ("walls", "unstable"),
+    [
+        (STEADY, False),
+        ([100.0], False),
+        ([100.0, 100.0, 101.0], False),  # ties have no scale to be far out on
+        ([100.0, 100.0 + 1e-12, 101.0], False),
+        ([100.0, 120.0, 90.0, 110.0, 85.0, 100.0], True),  # deviation of 13 %
+        ([100.0] * 40 + [155.0], True),  # deviation of 8.5 %, but one 53 % off the mean
+        ([100.0] * 40 + [45.0], True),
+        ([100.0, 100.1, 99.9, 100.2, 99.8, 104.0], True),  # 27 absolute deviations out
+    ],
+)
+def test_scatter_is_judged_by_the_rules_of_pyperf_and_hyperfine(walls, unstable):
+    assert is_unstable(walls) is unstable
+
+
+def test_scatter_is_flagged(new_run):
+    assert flags_of(repeated(new_run, [100.0, 120, 90, 110, 85, 100])) == ["unstable"]
+
+
+@pytest.mark.parametrize(
+    ("walls", "apart"),
+    [
+        ([150.0, 100, 101, 99, 100.5, 99.5], True),
+        ([100.0, 150, 101, 99, 100.5, 99.5], False),
+        ([150.0, 100, 160, 99, 100.5, 99.5], False),
+        ([150.0, 100.0], False),
+        (STEADY, False),
+    ],
+)
+def test_only_a_first_trial_that_is_alone_stands_apart(walls, apart):
+    assert first_stands_apart(walls) is apart
+
+
+def test_a_first_trial_apart_gets_its_own_words(new_run):
+    assert flags_of(repeated(new_run, [150.0, 100, 101, 99, 100.5, 99.5])) == ["first-trial"]
+
+
+@pytest.mark.parametrize(
+    ("state", "codes"),
+    [
+        ("verified-cold", []),
+        ("warm", ["warm-not-cold"]),
+        ("evicted-unverified", ["evicted-unverified"]),
+        ("asis", ["cache-uncontrolled"]),
+        ("unsupported", ["cache-uncontrolled"]),
+    ],
+)
+def test_cold_is_never_claimed_without_proof(new_run, state, codes):
+    assert flags_of(repeated(new_run, cache_state=state)) == codes
+
+
+def test_more_workers_than_cores_are_flagged(new_run):
+    assert flags_of(repeated(new_run, oversubscribed=True)) == ["oversubscribed"]
+
+
+def pairs(new_run, start_s, second_s=100.0):
+    builder = repeated(new_run)
+    for block in range(6):
+        both = [{"compute": 100.0}, {"compute": second_s}]
+        builder.trial("track", both, block=block, start_s=start_s)
+    return builder
+
+
+def test_workers_that_ran_one_after_the_other_are_flagged(new_run):
+    apart = pairs(new_run, [0.0, 60.0])
+    assert flags_of(apart, workers=2) == ["workers-did-not-overlap"]
+    assert flags_of(pairs(new_run, [0.0, 40.0]), workers=2) == []
+
+
+def test_imbalance_alone_is_not_taken_for_missing_overlap(new_run):
+    assert flags_of(pairs(new_run, [0.0, 1.0], second_s=10.0), workers=2) == []
+
+
+def test_a_retried_trial_is_left_out_and_flagged(new_run):
+    builder = repeated(new_run).trial("track", [{"compute": 500.0}], block=6, attempt=2)
+    assert flags_of(builder) == ["retried"]
+
+
+def test_a_failed_trial_is_left_out_and_flagged(new_run):
+    builder = repeated(new_run).trial("track", [{"compute": 5.0}], block=6, failed=["w0"])
+    assert flags_of(builder) == ["failed-trials"]
+
+
+def test_trials_on_different_machines_are_flagged(new_run):
+    builder = repeated(new_run, STEADY[:5]).trial(
+        "track", [{"compute": 100.0}], block=5, hardware=["epyc"]
+    )
+    assert flags_of(builder) == ["mixed-hardware"]
+
+
+def test_a_baseline_on_another_machine_is_flagged(new_run):
+    builder = repeated(new_run)
+    for block in range(6):
+        builder.trial("track", [{"compute": 50.0}] * 2, block=block, hardware=["epyc"])
+    assert flags_of(builder, workers=1) == []
+    assert flags_of(builder, workers=2) == ["mixed-hardware"]
+
+
+def test_a_different_output_is_flagged_also_where_only_one_trial_had_it(new_run):
+    builder = repeated(new_run, STEADY[:5], agreement=1.0, same=True).trial(
+        "track", [{"compute": 100.0}], block=5, agreement=0.4, same=False
+    )
+    assert flags_of(builder) == ["disagrees"]
+
+
+def test_a_failed_check_is_flagged(new_run):
+    assert flags_of(repeated(new_run, check="failed")) == ["check-failed"]
+
+
+def test_every_doubt_is_raised_at_once(new_run):
+    builder = new_run().trial("track", [{"compute": 100.0}])
+    builder.trial("track", [{"compute": 40.0}] * 2, start_s=[0.0, 90.0], block=0)
+    builder.trial("track", [{"compute": 90.0}] * 2, block=1, hardware=["epyc"], oversubscribed=True)
+    builder.trial("track", [{"compute": 40.0}] * 2, block=2, attempt=2, check="failed")
+    builder.trial("track", [{"compute": 40.0}] * 2, block=3, failed=["w1"])
+    builder.trial(
+        "track", [{"compute": 40.0}] * 2, block=4, cache_state="warm", agreement=0.1, same=False
+    )
+    builder.trial("track", [{"compute": 40.0}] * 2, block=5, cache_state="asis")
+    builder.trial("track", [{"compute": 40.0}] * 2, block=6, cache_state="evicted-unverified")
+    every_other = [code for code in SENTENCES if code != "first-trial"]
+    assert flags_of(builder, workers=2) == every_other

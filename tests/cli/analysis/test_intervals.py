@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.analysis.intervals import median_interval, ratio_interval, repeats_needed
+
+TIMES = st.floats(0.01, 1e5, allow_nan=False)
+
+
+def test_six_repeats_are_needed_for_95_percent():
+    assert repeats_needed(0.95) == 6
+    assert repeats_needed(0.93) == 5
+
+
+def test_five_repeats_have_no_95_percent_interval_of_the_median():
+    assert median_interval([1, 2, 3, 4, 5]) is None
+    assert median_interval([1, 2, 3, 4, 5], 0.93) == (1, 5, 0.9375)
+
+
+def test_six_repeats_give_their_range_which_covers_96_9_percent():
+    interval = median_interval([6, 1, 5, 2, 4, 3])
+    assert interval is not None
+    assert (interval.low, interval.high) == (1, 6)
+    assert interval.coverage == pytest.approx(0.96875)
+
+
+def test_more_repeats_leave_the_extremes_out():
+    # Ranks 2 and 8 of 9 cover 96.1 %, ranks 3 and 7 only 82.0 %.
+    interval = median_interval(range(1, 10))
+    assert interval is not None
+    assert (interval.low, interval.high) == (2, 8)
+    assert interval.coverage == pytest.approx(0.9609375)
+
+
+def test_the_interval_of_a_median_covers_what_it_says():
+    draws = np.random.default_rng(3).lognormal(0, 0.5, (4000, 9))
+    intervals = [median_interval(row.tolist()) for row in draws]
+    covered = np.mean([i is not None and i.low <= 1 <= i.high for i in intervals])
+    assert covered == pytest.approx(0.961, abs=0.012)
+
+
+def test_too_few_repeats_in_either_arm_give_no_interval_of_a_ratio():
+    six, five = [1.0, 2, 3, 4, 5, 6], [1.0, 2, 3, 4, 5]
+    assert ratio_interval(six, five, paired=False) is None
+    assert ratio_interval(five, six, paired=False) is None
+    assert ratio_interval(five, five, paired=True) is None
+
+
+def test_drift_shared_by_a_block_cancels_when_blocks_are_resampled():
+    drift = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5])
+    paired = ratio_interval(100 * drift, 50 * drift, paired=True)
+    apart = ratio_interval(100 * drift, 50 * drift, paired=False)
+    assert paired is not None
+    assert apart is not None
+    assert paired[:2] == pytest.approx((2, 2))
+    assert apart.high - apart.low > 0.3
+
+
+def test_the_same_trials_always_give_the_same_interval():
+    times = [10.0, 11, 12, 10.5, 11.5, 9.8]
+    halves = [5.2, 5.6, 6.3, 5.1, 5.9, 5.0]
+    first = ratio_interval(times, halves, paired=True)
+    assert first == ratio_interval(times, halves, paired=True)
+    assert first is not None
+    assert first.low <= np.median(times) / np.median(halves) <= first.high
+
+
+@given(st.lists(TIMES, min_size=6, max_size=30))
+def test_the_median_lies_in_its_interval_whose_ends_are_trials(values):
+    interval = median_interval(values)
+    assert interval is not None
+    assert interval.low <= np.median(values) <= interval.high
+    assert interval.coverage >= 0.95
+    assert {interval.low, interval.high} <= set(values)

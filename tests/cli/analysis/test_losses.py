@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.losses import factors, loss_table, middle_trials, sums
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+
+SECONDS = st.floats(0.05, 1000)
+WORKER = st.fixed_dictionaries(
+    dict.fromkeys(("python_start", "import", "model_load", "read", "compute", "write"), SECONDS)
+    | {"unattributed": st.floats(0, 5)}
+)
+
+
+@st.composite
+def curves(draw):
+    """Trials of one stage: for two or three worker counts, one to four repeats each."""
+    counts = draw(st.lists(st.integers(1, 5), min_size=2, max_size=3, unique=True))
+    repeats = draw(st.integers(1, 4))
+    return [
+        (
+            block,
+            draw(st.lists(WORKER, min_size=count, max_size=count)),
+            {"python_start": draw(SECONDS), "merge": draw(SECONDS)},
+        )
+        for block in range(repeats)
+        for count in counts
+    ]
+
+
+def trials_of(new_run, curve, scale=1.0):
+    builder = new_run()
+    for block, workers, merge in curve:
+        scaled = [{phase: s * scale for phase, s in worker.items()} for worker in workers]
+        merged = {phase: s * scale for phase, s in merge.items()}
+        builder.trial("segment", scaled, block=block, merge=merged)
+    return trial_table(builder.tasks, builder.spans)
+
+
+property_test = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@given(curve=curves())
+@property_test
+def test_parts_of_the_loss_sum_to_the_growth_of_worker_seconds(new_run, curve):
+    trials = trials_of(new_run, curve)
+    rows = configurations(trials)
+    base_worker_seconds = rows["worker_seconds"][0]
+    parts = loss_table(trials).group_by("workers").agg(pl.col("worker_seconds", "growth_s").sum())
+    for row in rows.iter_rows(named=True):
+        found = parts.row(by_predicate=pl.col("workers") == row["workers"], named=True)
+        assert found["worker_seconds"] == pytest.approx(row["worker_seconds"])
+        grown = row["worker_seconds"] - base_worker_seconds
+        assert found["growth_s"] == pytest.approx(grown, abs=1e-6 * row["worker_seconds"])
+
+
+@given(curve=curves())
+@property_test
+def test_the_factors_multiply_to_the_efficiency(new_run, curve):
+    rows = configurations(trials_of(new_run, curve)).to_dicts()
+    base = rows[0]
+    assert base["workers"] == base["baseline_workers"] == min(row["workers"] for row in rows)
+    for row in rows:
+        product = (
+            row["load_balance"]
+            / base["load_balance"]
+            * row["computation_scaling"]
+            * row["useful_share"]
+            / base["useful_share"]
+        )
+        assert product == pytest.approx(row["efficiency"])
+        assert 0 < row["load_balance"] <= 1 + 1e-12
+        assert 0 < row["useful_share"] <= 1 + 1e-12
+
+
+@given(curve=curves())
+@property_test
+def test_no_part_of_the_worker_seconds_is_negative(new_run, curve):
+    parts = loss_table(trials_of(new_run, curve))
+    assert parts["worker_seconds"].min() >= -1e-6
+
+
+@given(curve=curves(), scale=st.floats(0.01, 100))
+@property_test
+def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
+    before = configurations(trials_of(new_run, curve))
+    after = configurations(trials_of(new_run, curve, scale))
+    for column in ("speedup", "efficiency", "load_balance", "computation_scaling", "useful_share"):
+        assert after[column].to_list() == pytest.approx(before[column].to_list(), rel=1e-6)
+    assert after["flags"].to_list() == before["flags"].to_list()
+
+
+@given(curve=curves(), order=st.randoms(use_true_random=False))
+@property_test
+def test_the_order_of_workers_changes_nothing(new_run, curve, order):
+    shuffled = [
+        (block, order.sample(workers, len(workers)), merge) for block, workers, merge in curve
+    ]
+    before = loss_table(trials_of(new_run, curve))
+    after = loss_table(trials_of(new_run, shuffled))
+    assert after["part"].to_list() == before["part"].to_list()
+    assert after["worker_seconds"].to_list() == pytest.approx(
+        before["worker_seconds"].to_list(), rel=1e-9, abs=1e-6
+    )
+
+
+def test_a_configuration_is_represented_by_the_trials_in_the_middle():
+    trials = pl.DataFrame(
+        {"wall_s": [5.0, 1.0, 9.0, 3.0], "block": [0, 1, 2, 3], "trial": ["a", "b", "c", "d"]}
+    )
+    assert middle_trials(trials)["wall_s"].to_list() == [3, 5]
+    assert middle_trials(trials.head(3))["wall_s"].to_list() == [5]
+    assert middle_trials(trials.head(1))["wall_s"].to_list() == [5]
+
+
+def test_where_the_time_went_is_told_phase_by_phase(new_run):
+    builder = new_run()
+    builder.trial("track", [{"model_load": 60.0, "compute": 400.0}])
+    builder.trial(
+        "track",
+        [{"model_load": 60.0, "compute": 200.0}, {"model_load": 60.0, "compute": 220.0}],
+        merge={"merge": 10.0},
+    )
+    table = loss_table(trial_table(builder.tasks, builder.spans)).filter(pl.col("workers") == 2)
+    growth = dict(zip(table["part"], table["growth_s"], strict=True))
+    # 2 * 290 - 460 = 120 worker-seconds more than one worker needed.
+    assert growth["idle"] == pytest.approx(30)
+    assert growth["compute"] == pytest.approx(20)
+    assert growth["model_load"] == pytest.approx(60)
+    assert growth["merge"] == pytest.approx(10)
+    assert sum(growth.values()) == pytest.approx(120)
+
+
+def test_without_phases_whole_tasks_stand_in_for_useful_work(new_run):
+    builder = new_run().trial("track", [{"compute": 4.0}])
+    unknown = pl.lit(None, pl.Float64)
+    trials = trial_table(builder.tasks, builder.spans).with_columns(useful_s=unknown)
+    own = sums(trials)
+    assert factors(own, own) == (1, 1, None)
+    assert loss_table(trials)["part"].to_list() == ["idle", "busy"]
+
+
+def test_without_times_of_tasks_nothing_is_split(new_run):
+    builder = new_run().trial("track", [{"compute": 4.0}])
+    unknown = pl.lit(None, pl.Float64)
+    trials = trial_table(builder.tasks, builder.spans).with_columns(
+        useful_s=unknown, busy_s=unknown
+    )
+    own = sums(trials)
+    assert factors(own, own) == (None, None, None)
+    assert loss_table(trials).is_empty()

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from pyscale.analysis.scaling import configurations, karp_flatt
+from pyscale.analysis.trials import trial_table
+
+DESIGN_COLUMNS = [
+    *("suite", "stage", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"),
+    *("speedup", "speedup_low", "speedup_high", "efficiency", "load_balance"),
+    *("computation_scaling", "useful_share", "worker_seconds", "cache_state"),
+    *("agreement", "quality", "flags"),
+]
+
+
+def sweep(new_run, repeats=6, counts=(1, 2, 4)):
+    """Perfect halving of 120 s of compute beside a fixed 10 s of model load."""
+    builder = new_run()
+    for block in range(repeats):
+        for count in counts:
+            drift = 1 + block / 100
+            worker = {"model_load": 10 * drift, "compute": 120 * drift / count}
+            builder.trial(
+                "segment",
+                [worker] * count,
+                block=block,
+                merge={"merge": 2 * drift},
+                agreement=1.0 - count / 100,
+                quality={"ap_50": 0.9 + block / 100},
+            )
+    return builder
+
+
+def table_of(builder):
+    return configurations(trial_table(builder.tasks, builder.spans))
+
+
+def test_the_aggregated_columns_begin_with_those_that_users_know(new_run):
+    assert table_of(sweep(new_run)).columns[: len(DESIGN_COLUMNS)] == DESIGN_COLUMNS
+
+
+def test_one_row_says_all_about_a_configuration(new_run):
+    row = table_of(sweep(new_run)).row(2, named=True)
+    assert (row["suite"], row["stage"], row["device"]) == ("demo", "segment", "cpu")
+    assert (row["workers"], row["baseline_workers"], row["repeats"]) == (4, 1, 6)
+    # Blocks drift by 0 to 5 %: the median is that of 2.5 %, the ends are those of 0 and 5 %.
+    assert row["wall_s"] == pytest.approx(42 * 1.025)
+    assert (row["wall_s_low"], row["wall_s_high"]) == pytest.approx((42, 42 * 1.05))
+    assert row["speedup"] == pytest.approx(130 / 42)
+    assert (row["speedup_low"], row["speedup_high"]) == pytest.approx((130 / 42, 130 / 42))
+    assert row["efficiency"] == pytest.approx(130 / 42 / 4)
+    assert row["load_balance"] == pytest.approx((4 * 40 + 2) / (4 * 42))
+    assert row["computation_scaling"] == pytest.approx(1)
+    assert row["useful_share"] == pytest.approx(120 / 162)
+    assert row["worker_seconds"] == pytest.approx(4 * 42 * 1.025)
+    assert row["merge_s"] == pytest.approx(2 * 1.025)
+    assert (row["queue_s"], row["start_stagger_s"], row["overlap"]) == (0.5, 0, 1)
+    assert row["cache_state"] == "verified-cold"
+    assert row["agreement"] == pytest.approx(0.96)
+    assert json.loads(row["quality"]) == {"ap_50": pytest.approx(0.925)}
+    assert row["flags"] == []
+
+
+def test_the_baseline_has_a_speedup_of_one_without_an_interval(new_run):
+    row = table_of(sweep(new_run)).row(0, named=True)
+    assert (row["speedup"], row["efficiency"]) == (1, 1)
+    assert (row["speedup_low"], row["speedup_high"], row["karp_flatt"]) == (None, None, None)
+    assert row["wall_s_low"] is not None
+
+
+def test_fewer_than_six_repeats_have_no_interval(new_run):
+    table = table_of(sweep(new_run, repeats=5))
+    for column in ("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"):
+        assert table[column].null_count() == table.height
+    assert table["flags"].to_list() == [["few-repeats"]] * 3
+
+
+def test_the_baseline_is_the_smallest_count_that_was_measured(new_run):
+    table = table_of(sweep(new_run, counts=(2, 4, 8)))
+    assert table["baseline_workers"].to_list() == [2, 2, 2]
+    assert table["speedup"].to_list() == pytest.approx([1, 72 / 42, 72 / 27])
+    assert table["efficiency"].to_list() == pytest.approx([1, 72 / 42 / 2, 72 / 27 / 4])
+    assert table["karp_flatt"].null_count() == 3
+
+
+def test_a_count_whose_every_trial_failed_is_named_but_is_no_baseline(new_run):
+    builder = new_run().trial("track", [{"compute": 9.0}], failed=["w0"])
+    builder.trial("track", [{"compute": 5.0}] * 2)
+    builder.trial("track", [{"compute": 3.0}] * 4)
+    lost, base, last = table_of(builder).to_dicts()
+    assert (lost["workers"], lost["repeats"], lost["wall_s"]) == (1, 0, None)
+    assert lost["flags"] == ["few-repeats", "failed-trials"]
+    assert (base["workers"], base["speedup"]) == (2, 1)
+    assert last["speedup"] == pytest.approx(5 / 3)
+
+
+def test_a_run_in_which_all_failed_still_has_its_rows(new_run):
+    builder = new_run().trial("track", [{"compute": 9.0}], failed=["w0"])
+    builder.trial("track", [{"compute": 5.0}] * 2, failed=["merge"])
+    table = table_of(builder)
+    assert table["workers"].to_list() == [1, 2]
+    assert table["speedup"].null_count() == 2
+
+
+def test_failed_and_retried_trials_change_no_time(new_run):
+    clean = table_of(sweep(new_run))
+    builder = sweep(new_run)
+    builder.trial("segment", [{"compute": 900.0}] * 2, block=6, attempt=2)
+    builder.trial("segment", [{"compute": 900.0}] * 2, block=7, failed=["w1"])
+    table = table_of(builder)
+    columns = ["repeats", "wall_s", "wall_s_low", "wall_s_high", "speedup", "load_balance"]
+    assert table.select(columns).equals(clean.select(columns))
+    assert table["flags"].to_list() == [[], ["retried", "failed-trials"], []]
+
+
+def test_a_block_without_one_arm_leaves_the_arms_to_be_resampled_apart(new_run):
+    builder = sweep(new_run, counts=(1, 2))
+    builder.trial("segment", [{"model_load": 10.6, "compute": 127.2}], block=6)
+    row = table_of(builder).row(1, named=True)
+    # Drift no longer cancels: the interval now has a width, and still holds the speedup.
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+
+
+def test_cpu_and_gpu_are_two_curves_with_two_baselines(new_run):
+    builder = new_run()
+    for device, seconds in (("cpu", 100.0), ("cuda", 10.0)):
+        builder.trial("segment", [{"compute": seconds}], device=device)
+        builder.trial("segment", [{"compute": seconds / 2}] * 2, device=device)
+    table = table_of(builder)
+    assert table["device"].to_list() == ["cpu", "cpu", "cuda", "cuda"]
+    assert table["speedup"].to_list() == [1, 2, 1, 2]
+
+
+def test_states_of_the_cache_are_not_averaged(new_run):
+    builder = new_run()
+    builder.trial("segment", [{"compute": 1.0}], block=0, cache_state="warm")
+    builder.trial("segment", [{"compute": 1.0}], block=1, cache_state="verified-cold")
+    assert table_of(builder)["cache_state"].to_list() == ["verified-cold+warm"]
+
+
+def test_superlinear_speedup_is_reported_as_it_is(new_run):
+    builder = new_run().trial("segment", [{"compute": 100.0}])
+    builder.trial("segment", [{"compute": 40.0}] * 2)
+    row = table_of(builder).row(1, named=True)
+    assert row["efficiency"] == pytest.approx(1.25)
+    assert row["computation_scaling"] == pytest.approx(1.25)
+    assert row["karp_flatt"] < 0
+
+
+def test_karp_flatt_finds_the_serial_part_of_amdahl():
+    serial = 0.07
+    for workers in (2, 4, 8, 64):
+        speedup = 1 / (serial + (1 - serial) / workers)
+        assert karp_flatt(speedup, workers) == pytest.approx(serial)
+
+
+def test_importing_the_analysis_imports_no_heavy_library():
+    program = (
+        "import sys, pyscale.analysis.scaling, pyscale.analysis.walltimes; "
+        "print([m for m in ('matplotlib', 'polars', 'scipy', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pyscale.data.commands import data_app
+from pyscale.errors import UserError
+
+
+@pytest.fixture
+def run(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run `pyscale data …` on an empty data folder, in a folder without settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(data_root))
+
+    def run_line(*words: str, code: int = 0) -> Any:
+        result = CliRunner().invoke(data_app, words)
+        if isinstance(result.exception, UserError):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    return run_line
+
+
+def test_fetch_prints_the_path_on_stdout_and_talks_on_stderr(
+    run: Any, shared_data: Path, data_root: Path
+) -> None:
+    result = run("fetch", "pc12-registration", "--mirror", str(shared_data))
+    path = data_root / "pc12-registration" / "pc12-unreg.tif"
+    assert result.stdout == f"{path}\n"
+    assert "Licence" in result.stderr
+    assert run("path", "pc12-registration").stdout == f"{path}\n"
+
+
+def test_the_path_of_an_absent_dataset_says_how_to_fetch_it(run: Any) -> None:
+    with pytest.raises(UserError, match="pyscale data fetch pc12-registration"):
+        run("path", "pc12-registration")
+
+
+def test_an_unknown_name_is_refused_before_anything_is_fetched(
+    run: Any, shared_data: Path, data_root: Path
+) -> None:
+    with pytest.raises(UserError, match="did you mean 'cmu-1'"):
+        run("fetch", "pc12-registration", "cmu1", "--mirror", str(shared_data))
+    assert not data_root.exists()
+
+
+def test_list_shows_every_dataset_with_its_state(run: Any, shared_data: Path) -> None:
+    run("fetch", "pc12-registration", "--mirror", str(shared_data))
+    table = run("list").stdout
+    (line,) = [line for line in table.splitlines() if "pc12-registration" in line]
+    assert "here" in line
+    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
+    assert rows["pc12-registration"]["state"] == "here"
+    assert rows["cmu-1"] == {
+        "name": "cmu-1",
+        "kind": "slide",
+        "state": "absent",
+        "size_bytes": 177552579,
+        "licence": "CC0-1.0",
+        "title": rows["cmu-1"]["title"],
+        "path": None,
+    }
+
+
+def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
+    run: Any, shared_data: Path, data_root: Path
+) -> None:
+    run("fetch", "stardist-nuclei", "--mirror", str(shared_data))
+    assert "2 of 2 files" in run("verify").stdout
+    (data_root / "stardist-nuclei" / "mask2d.tif").unlink()
+    table = run("verify", code=1).stdout
+    assert "mask2d.tif" in table
+    assert "missing" in table
+    states = json.loads(run("verify", "stardist-nuclei", "--json", code=1).stdout)
+    assert states == [
+        {"dataset": "stardist-nuclei", "file": "img2d.tif", "state": "ok"},
+        {"dataset": "stardist-nuclei", "file": "mask2d.tif", "state": "missing"},
+    ]
+
+
+def test_verify_without_any_dataset_says_so(run: Any, data_root: Path) -> None:
+    assert f"no dataset is in {data_root}" in run("verify").stderr
+
+
+def test_verify_of_an_unknown_name_is_refused(run: Any) -> None:
+    with pytest.raises(UserError, match="did you mean 'bbbc039'"):
+        run("verify", "bbbc038")
+
+
+def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root: Path) -> None:
+    line = "synth dense --frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2"
+    made = run(*line.split(), "--density", "ramp", "--set", "radius_px=5")
+    folder = data_root / "dense"
+    assert made.stdout == f"{folder / 'movie.ome.tif'}\n"
+    params = json.loads((folder / "synth.json").read_text())
+    expected = {
+        "frames": 3,
+        "height_px": 64,
+        "width_px": 80,
+        "cells": 4,
+        "cell_types": 1,
+        "seed": 2,
+        "density_profile": "ramp",
+        "radius_px": 5.0,
+    }
+    assert {key: params[key] for key in expected} == expected
+    assert "dense" in run("list").stdout
+    assert run("path", "dense").stdout == made.stdout
+    assert "ok" in run("verify", "dense").stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--size", "big"], "--size big is not a size"),
+        (["--size", "64x"], "--size 64x is not a size"),
+        (["--set", "radius_px"], "--set radius_px is not KEY=VALUE"),
+        (["--set", "radus_px=3"], "did you mean 'radius_px'"),
+        (["--density", "falling"], "'density_profile'"),
+    ],
+)
+def test_a_wrong_option_of_synth_is_one_sentence(run: Any, more: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        run("synth", "dense", *more)

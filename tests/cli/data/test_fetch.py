@@ -1,0 +1,580 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.data import consent
+from pyscale.data.download import CHUNK_BYTES, Patience
+from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
+from pyscale.data.registry import Dataset, load_registry
+from pyscale.data.verify import verify_dataset
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+
+ONCE = Patience(timeout_s=5, retries=0, backoff_s=0)
+SHARED_NAMES = (
+    "cancer-migration",
+    "drosophila-nuclei",
+    "hela-tracking",
+    "membrane-timelapse",
+    "pc12-registration",
+    "stardist-nuclei",
+)
+
+
+def refusal(fetch: Any, dataset: Dataset, **options: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        fetch(dataset, **options)
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+def files_below(folder: Path) -> list[str]:
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def served_bytes(server: Any) -> int:
+    return sum(request.body_bytes for request in server.requests)
+
+
+@pytest.fixture
+def cells(dataset_of: Any, put: Any, row: Any, noise: bytes) -> Any:
+    """The dataset `cells` with one file on the server."""
+    put("cells.tif", noise)
+    return dataset_of([row("cells.tif", noise)], movie="cells.tif")
+
+
+@pytest.fixture
+def unchecked(dataset_of: Any, put: Any, noise: bytes) -> Any:
+    """The same without a published checksum or size."""
+    put("cells.tif", noise)
+    return dataset_of([["cells.tif"]], movie="cells.tif")
+
+
+@pytest.mark.parametrize("name", SHARED_NAMES)
+def test_every_real_dataset_arrives_byte_for_byte(
+    name: str, shared_data: Path, shared_server: Any, data_root: Path, report: Any
+) -> None:
+    registry = load_registry(shipped("config"))
+    movie = ensure(
+        name,
+        registry,
+        data_root,
+        options=FetchOptions(mirror=shared_server.address),
+        consent=consent.asked,
+        report=report,
+    )
+    assert movie.exists()
+    assert files_below(data_root / name) == files_below(shared_data / name)
+    for file in files_below(data_root / name):
+        assert (data_root / name / file).read_bytes() == (shared_data / name / file).read_bytes()
+    states = verify_dataset(name, registry.get(name), data_root, report)
+    assert {state.state for state in states} == {"ok"}
+
+
+def test_a_second_fetch_asks_the_server_for_nothing(
+    fetch: Any, cells: Dataset, server: Any, report: Any
+) -> None:
+    fetch(cells)
+    fetch(cells)
+    assert len(server.requests) == 1
+    assert "all 1 files are in" in report.said[-1]
+
+
+def test_the_licence_the_terms_and_what_to_cite_are_said(
+    fetch: Any, cells: Dataset, report: Any
+) -> None:
+    fetch(cells.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"}))
+    said = "\n".join(report.said)
+    assert "Licence: CC0-1.0 (http://127.0.0.1:9/licence)" in said
+    assert "Name the cells." in said
+    assert "cite This test. https://doi.org/10.1/2" in said
+
+
+def test_a_broken_connection_is_resumed_within_one_fetch(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(break_after=400_000)]
+    assert fetch(cells).read_bytes() == noise
+    first, second = server.requests
+    assert first.range is None
+    assert second.if_range == '"first"'
+    start = int(second.range.removeprefix("bytes=").removesuffix("-"))
+    assert 400_000 - CHUNK_BYTES <= start <= 400_000
+    assert second.body_bytes == len(noise) - start
+
+
+def test_a_broken_download_is_resumed_by_the_next_fetch(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(break_after=400_000)
+    assert "the connection breaks off" in refusal(fetch, cells, patience=ONCE)
+    (part, origin) = files_below(data_root / "cells")
+    assert (part, origin) == (".incoming/cells.tif.part", ".incoming/cells.tif.part.json")
+    have = (data_root / "cells" / part).stat().st_size
+    assert have >= 400_000 - CHUNK_BYTES
+    server.always = answer()
+    assert fetch(cells).read_bytes() == noise
+    assert server.requests[-1].body_bytes == len(noise) - have
+    assert files_below(data_root / "cells") == ["cells.tif"]
+
+
+def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
+    shared_server: Any, answer: Any, data_root: Path, report: Any, shared_data: Path
+) -> None:
+    shared_server.script = [answer(break_after=500_000), answer(break_after=500_000)]
+    movie = ensure(
+        "cancer-migration",
+        load_registry(shipped("config")),
+        data_root,
+        options=FetchOptions(
+            mirror=shared_server.address, patience=Patience(retries=1, backoff_s=0)
+        ),
+        consent=consent.asked,
+        report=report,
+    )
+    size = movie.stat().st_size
+    assert [request.status for request in shared_server.requests] == [200, 206, 206]
+    assert size <= served_bytes(shared_server) <= size + 2 * CHUNK_BYTES
+
+
+def test_a_server_that_breaks_off_without_a_byte_wears_out_patience(
+    fetch: Any, cells: Dataset, server: Any, answer: Any
+) -> None:
+    server.always = answer(break_after=0)
+    assert "the connection breaks off" in refusal(fetch, cells)
+    assert len(server.requests) == 4
+
+
+def test_a_server_that_ignores_ranges_is_read_again_from_the_start(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(break_after=400_000), answer(ranges=False)]
+    assert fetch(cells).read_bytes() == noise
+    assert [request.status for request in server.requests] == [200, 200]
+    assert server.requests[1].body_bytes == len(noise)
+
+
+def test_bytes_of_two_versions_of_a_file_are_never_joined(
+    fetch: Any, unchecked: Dataset, server: Any, answer: Any, noise: bytes, put: Any
+) -> None:
+    server.script = [answer(break_after=400_000)]
+    server.always = answer(etag='"second"', body=noise[::-1])
+    assert fetch(unchecked, trust_first_download=True).read_bytes() == noise[::-1]
+    assert server.requests[1].status == 200
+
+
+def test_without_version_and_checksum_a_download_starts_anew(
+    fetch: Any, unchecked: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(break_after=400_000, etag=None), answer(etag=None)]
+    assert fetch(unchecked, trust_first_download=True).read_bytes() == noise
+    assert [request.range for request in server.requests] == [None, None]
+
+
+def test_without_version_a_checksum_is_enough_to_resume(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(break_after=400_000, etag=None), answer(etag=None)]
+    assert fetch(cells).read_bytes() == noise
+    assert [request.status for request in server.requests] == [200, 206]
+
+
+def test_a_weak_etag_is_not_sent_as_a_condition(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(break_after=400_000, etag='W/"first"'), answer(etag='W/"first"')]
+    assert fetch(cells).read_bytes() == noise
+    assert server.requests[1].if_range is None
+
+
+def test_a_part_larger_than_the_file_is_fetched_anew(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(break_after=400_000)
+    refusal(fetch, cells, patience=ONCE)
+    (data_root / "cells" / INCOMING / "cells.tif.part").write_bytes(bytes(700_000))
+    server.always = answer()
+    assert fetch(cells).read_bytes() == noise
+    assert [request.status for request in server.requests] == [200, 416, 200]
+
+
+def test_a_part_from_another_address_is_not_continued(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(break_after=400_000)
+    refusal(fetch, cells, patience=ONCE)
+    server.always = answer()
+    (server.root / "other").mkdir()
+    (server.root / "cells").rename(server.root / "other" / "cells")
+    assert fetch(cells, mirror=f"{server.address}/other/").read_bytes() == noise
+    assert server.requests[-1].range is None
+
+
+def test_a_busy_server_is_asked_again(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
+) -> None:
+    server.script = [answer(status=503), answer(status=429)]
+    assert fetch(cells).read_bytes() == noise
+    assert [request.status for request in server.requests] == [503, 429, 200]
+
+
+def test_a_server_that_stays_busy_is_one_sentence(
+    fetch: Any, cells: Dataset, server: Any, answer: Any
+) -> None:
+    server.always = answer(status=503)
+    assert "the server still reports a fault after 4 tries" in refusal(fetch, cells)
+    assert len(server.requests) == 4
+
+
+def test_an_absent_file_is_named_with_its_address(
+    fetch: Any, dataset_of: Any, row: Any, server: Any
+) -> None:
+    sentence = refusal(fetch, dataset_of([row("gone.tif", b"gone")]))
+    assert f"{server.address}/cells/gone.tif" in sentence
+    assert "404" in sentence
+    assert "--mirror" in sentence
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence(fetch: Any, cells: Dataset) -> None:
+    sentence = refusal(fetch, cells, mirror="http://127.0.0.1:9", patience=ONCE)
+    assert "the server cannot be reached" in sentence
+
+
+def test_a_silent_server_is_given_up(fetch: Any, cells: Dataset, server: Any, answer: Any) -> None:
+    silent = answer(hold_after=0)
+    server.always = silent
+    patience = Patience(timeout_s=0.2, retries=0, backoff_s=0)
+    assert "cannot be fetched" in refusal(fetch, cells, patience=patience)
+    silent.release.set()
+
+
+def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(
+    fetch: Any,
+    dataset_of: Any,
+    row: Any,
+    put: Any,
+    server: Any,
+    answer: Any,
+    data_root: Path,
+    noise: bytes,
+) -> None:
+    dataset = dataset_of([row("a.tif", noise), row("b.tif", noise[:1000])])
+    put("a.tif", noise)
+    put("b.tif", noise[:1000])
+    fetch(dataset)
+    # The user has changed one file of his own; the server now has damaged ones.
+    (data_root / "cells" / "a.tif").write_bytes(b"mine")
+    server.always = answer(body=noise[::-1])
+    sentence = refusal(fetch, dataset)
+    assert "is not the file that the checksum" in sentence
+    assert files_below(data_root / "cells") == ["a.tif", "b.tif"]
+    assert (data_root / "cells" / "a.tif").read_bytes() == b"mine"
+    assert (data_root / "cells" / "b.tif").read_bytes() == noise[:1000]
+
+
+def test_a_file_that_changed_here_is_fetched_again(
+    fetch: Any, cells: Dataset, data_root: Path, noise: bytes
+) -> None:
+    movie = fetch(cells)
+    movie.write_bytes(noise[::-1])
+    assert fetch(cells).read_bytes() == noise
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_an_empty_file_is_refused(
+    fetch: Any, unchecked: Dataset, server: Any, answer: Any, length: bool, data_root: Path
+) -> None:
+    server.always = answer(body=b"", length=length)
+    assert "is empty (0 bytes)" in refusal(fetch, unchecked, trust_first_download=True)
+    assert "cells.tif" not in files_below(data_root / "cells")
+
+
+def test_another_size_is_noticed_before_the_file_is_read(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(body=noise + b"more")
+    sentence = refusal(fetch, cells)
+    assert "has 600004 bytes, not 600000" in sentence
+    assert files_below(data_root / "cells") == []
+
+
+def test_another_size_is_noticed_where_the_server_states_none(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(body=noise[:-1], length=False)
+    assert "has 599999 bytes, not 600000" in refusal(fetch, cells)
+    assert files_below(data_root / "cells") == []
+
+
+def test_a_web_page_is_not_taken_for_a_file(
+    fetch: Any, unchecked: Dataset, server: Any, answer: Any, data_root: Path
+) -> None:
+    server.always = answer(body=b"<html>", content_type="text/html; charset=utf-8")
+    assert "a web page" in refusal(fetch, unchecked, trust_first_download=True)
+    assert files_below(data_root / "cells") == []
+
+
+def test_without_published_checksum_nothing_is_asked_of_the_server(
+    fetch: Any, unchecked: Dataset, server: Any
+) -> None:
+    assert "--trust-first-download" in refusal(fetch, unchecked)
+    assert server.requests == []
+
+
+def test_the_first_trusted_download_binds_later_ones(
+    fetch: Any,
+    unchecked: Dataset,
+    server: Any,
+    answer: Any,
+    noise: bytes,
+    data_root: Path,
+    report: Any,
+) -> None:
+    movie = fetch(unchecked, trust_first_download=True)
+    assert hashlib.sha256(noise).hexdigest() in (data_root / "trusted.json").read_text()
+    states = verify_dataset("cells", unchecked, data_root, report)
+    assert [state.state for state in states] == ["ok"]
+    movie.unlink()
+    server.always = answer(body=noise[::-1])
+    assert "checksum" in refusal(fetch, unchecked, trust_first_download=True)
+    assert not movie.exists()
+    server.always = answer()
+    assert fetch(unchecked).read_bytes() == noise
+
+
+def test_what_others_trusted_meanwhile_is_kept(
+    fetch: Any, dataset_of: Any, put: Any, data_root: Path
+) -> None:
+    names = [f"{index}.tif" for index in range(8)]
+    for name in names:
+        put(name, name.encode())
+    fetch(dataset_of([[name] for name in names]), trust_first_download=True, parallel=8)
+    trusted = (data_root / "trusted.json").read_text()
+    assert all(name in trusted for name in names)
+
+
+def test_a_damaged_trust_file_is_not_forgotten_unseen(
+    fetch: Any, unchecked: Dataset, data_root: Path
+) -> None:
+    data_root.mkdir()
+    (data_root / "trusted.json").write_text("{")
+    assert "trusted.json is damaged" in refusal(fetch, unchecked, trust_first_download=True)
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_a_folder_is_a_mirror(
+    fetch: Any, cells: Dataset, server: Any, noise: bytes, prefix: str
+) -> None:
+    assert fetch(cells, mirror=f"{prefix}{server.root}").read_bytes() == noise
+    assert server.requests == []
+
+
+def test_a_file_absent_from_a_folder_is_not_fetched_from_elsewhere(
+    fetch: Any, cells: Dataset, tmp_path: Path
+) -> None:
+    sentence = refusal(fetch, cells, mirror=str(tmp_path / "empty"))
+    assert f"the mirror has no file {tmp_path}/empty/cells/cells.tif" in sentence
+
+
+def test_too_little_space_is_said_before_anything_is_asked(
+    fetch: Any, cells: Dataset, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
+    assert "has 10 bytes left, but the download needs 600000" in refusal(fetch, cells)
+    assert server.requests == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is absent: Linux has it")
+def test_a_full_disk_is_one_sentence(
+    fetch: Any, cells: Dataset, server: Any, data_root: Path
+) -> None:
+    incoming = data_root / "cells" / INCOMING
+    incoming.mkdir(parents=True)
+    (incoming / "cells.tif.part").symlink_to("/dev/full")
+    sentence = refusal(fetch, cells, mirror=str(server.root))
+    assert "is full: what has arrived is kept; free space" in sentence
+    assert files_below(data_root / "cells") == []
+
+
+def test_a_data_folder_that_is_a_file_is_one_sentence(
+    fetch: Any, cells: Dataset, data_root: Path
+) -> None:
+    data_root.write_text("")
+    assert f"{data_root} is in the way" in refusal(fetch, cells)
+
+
+def test_what_a_killed_process_left_is_removed_except_parts(
+    fetch: Any, cells: Dataset, data_root: Path
+) -> None:
+    incoming = data_root / "cells" / INCOMING
+    (incoming / "x.unpacking" / "new").mkdir(parents=True)
+    (incoming / "tmpabc").write_text("")
+    fetch(cells)
+    assert files_below(data_root / "cells") == ["cells.tif"]
+    assert not incoming.exists()
+
+
+def test_an_archive_is_unpacked_and_its_files_are_verified(
+    fetch: Any,
+    dataset_of: Any,
+    put: Any,
+    row: Any,
+    tmp_path: Path,
+    data_root: Path,
+    report: Any,
+    server: Any,
+) -> None:
+    with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
+        archive.writestr("01/t000.tif", b"a")
+        archive.writestr("01/t001.tif", b"b")
+    content = (tmp_path / "cells.zip").read_bytes()
+    put("cells.zip", content)
+    name, size_bytes, sha256 = row("cells.zip", content)
+    file = {"name": name, "size_bytes": size_bytes, "sha256": sha256}
+    dataset = dataset_of([file | {"unpack": "zip", "unpacked_limit_bytes": 1000}], movie="cells/01")
+    assert files_below(fetch(dataset)) == ["t000.tif", "t001.tif"]
+    assert not (data_root / "cells" / "cells.zip").exists()
+    fetch(dataset)
+    assert len(server.requests) == 1
+    (data_root / "cells" / "cells" / "01" / "t001.tif").write_bytes(b"c")
+    states = verify_dataset("cells", dataset, data_root, report)
+    assert {state.file: state.state for state in states} == {
+        "cells/01/t000.tif": "ok",
+        "cells/01/t001.tif": "changed",
+    }
+    fetch(dataset)
+    assert (data_root / "cells" / "cells" / "01" / "t001.tif").read_bytes() == b"b"
+
+
+def test_a_movie_that_the_archive_lacks_is_one_sentence(
+    fetch: Any, dataset_of: Any, put: Any, row: Any, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
+        archive.writestr("t000.tif", b"a")
+    put("cells.zip", (tmp_path / "cells.zip").read_bytes())
+    name, _, sha256 = row("cells.zip", (tmp_path / "cells.zip").read_bytes())
+    file = {"name": name, "sha256": sha256, "unpack": "zip", "unpacked_limit_bytes": 9}
+    assert "cells/02 is not in it" in refusal(fetch, dataset_of([file], movie="cells/02"))
+
+
+def test_terms_that_ask_for_consent_stop_a_script(
+    fetch: Any, cells: Dataset, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: PTH123, SIM115
+    sentence = refusal(fetch, cells.model_copy(update={"consent": True}))
+    assert "--accept-terms" in sentence
+    assert server.requests == []
+
+
+def test_consent_is_asked_once(cells: Dataset, server: Any, data_root: Path, report: Any) -> None:
+    asked = []
+    options = FetchOptions(mirror=server.address)
+    with_terms = cells.model_copy(update={"consent": True})
+    for _ in range(2):
+        fetch_dataset(
+            "cells",
+            with_terms,
+            data_root,
+            options=options,
+            consent=lambda name, _: asked.append(name),
+            report=report,
+        )
+    assert asked == ["cells"]
+
+
+def test_ensure_reads_no_file_that_is_there(
+    cells: Dataset, registry_of: Any, row: Any, noise: bytes, data_root: Path, report: Any
+) -> None:
+    (data_root / "cells").mkdir(parents=True)
+    # Only the size is right: had the file been read, it would be fetched again.
+    (data_root / "cells" / "cells.tif").write_bytes(bytes(len(noise)))
+    registry = registry_of([row("cells.tif", noise)], movie="cells.tif")
+    options = FetchOptions(mirror="http://127.0.0.1:9", patience=ONCE)
+    movie = ensure(
+        "cells", registry, data_root, options=options, consent=consent.asked, report=report
+    )
+    assert movie == data_root / "cells" / "cells.tif"
+
+
+def test_ensure_takes_a_path_of_the_users_own(
+    registry_of: Any, row: Any, tmp_path: Path, data_root: Path, report: Any
+) -> None:
+    own = tmp_path / "own.tif"
+    own.write_bytes(b"x")
+    found = ensure(
+        str(own),
+        registry_of([row("a", b"a")]),
+        data_root,
+        options=FetchOptions(),
+        consent=consent.asked,
+        report=report,
+    )
+    assert found == own
+
+
+def test_ensure_answers_an_unknown_name_with_the_nearest(
+    registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    with pytest.raises(UserError, match="did you mean 'cells'"):
+        ensure(
+            "cels",
+            registry_of([row("a", b"a")]),
+            data_root,
+            options=FetchOptions(),
+            consent=consent.asked,
+            report=report,
+        )
+
+
+def command(server: Any, data_root: Path, *more: str) -> list[str]:
+    return [
+        *(sys.executable, "-m", "pyscale", "data", "fetch"),
+        *("--mirror", server.address, "--data-folder", str(data_root), *more),
+    ]
+
+
+def test_two_processes_fetch_one_dataset_once(
+    shared_server: Any, data_root: Path, shared_data: Path
+) -> None:
+    line = command(shared_server, data_root, "hela-tracking")
+    both = [subprocess.Popen(line, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=60)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert len(shared_server.requests) == len(list((shared_data / "hela-tracking").iterdir()))
+    assert sum("all 93 files are in" in text for text in said) == 1
+
+
+def test_ctrl_c_leaves_only_a_part_that_is_resumed(
+    shared_server: Any, answer: Any, data_root: Path, shared_data: Path
+) -> None:
+    held = answer(hold_after=1_000_000)
+    shared_server.script = [held]
+    line = command(shared_server, data_root, "cancer-migration")
+    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+    assert held.held.wait(30)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "stopped" not in process.stderr.readline():
+        assert process.poll() is None
+    held.release.set()
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    name = "cancer_cell_migration_crop.tif"
+    folder = data_root / "cancer-migration"
+    assert files_below(folder) == [f".incoming/{name}.part", f".incoming/{name}.part.json"]
+    have = (folder / INCOMING / f"{name}.part").stat().st_size
+    assert have >= CHUNK_BYTES
+    subprocess.run(line, check=True, stderr=subprocess.DEVNULL)
+    assert shared_server.requests[-1].range == f"bytes={have}-"
+    original = shared_data / "cancer-migration" / name
+    assert (folder / name).read_bytes() == original.read_bytes()

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from pyscale.data.registry import Registry, load_registry
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+
+GOOD = """
+[datasets.cells]
+title = "Cells"
+kind = "movie"
+base_url = "https://example.org/"
+files = [["cells.tif", 10, "{sha}"]]
+movie = "cells.tif"
+licence = "CC0-1.0"
+licence_url = "https://example.org/licence"
+citation = "Somebody"
+axes = "TYX"
+""".format(sha="0" * 64)
+
+
+def load(tmp_path: Path, text: str) -> Registry:
+    (tmp_path / "datasets.toml").write_text(text)
+    return load_registry(tmp_path)
+
+
+def refusal(tmp_path: Path, text: str) -> str:
+    with pytest.raises(UserError) as caught:
+        load(tmp_path, text)
+    return str(caught.value)
+
+
+def test_the_short_form_of_a_file_is_its_name_size_and_checksum(tmp_path: Path) -> None:
+    file = load(tmp_path, GOOD).get("cells").files[0]
+    assert (file.name, file.size_bytes, file.sha256) == ("cells.tif", 10, "0" * 64)
+
+
+def test_a_file_is_found_at_the_base_address_unless_it_has_its_own(tmp_path: Path) -> None:
+    own = 'files = [["cells.tif"], { name = "b.tif", url = "https://example.net/x?b" }]'
+    cells = load(tmp_path, re.sub("files = .*", own, GOOD)).get("cells")
+    addresses = [cells.address(file) for file in cells.files]
+    assert addresses == ["https://example.org/cells.tif", "https://example.net/x?b"]
+
+
+def test_a_misspelt_key_is_named_with_the_nearest(tmp_path: Path) -> None:
+    sentence = refusal(tmp_path, GOOD.replace("licence =", "license ="))
+    assert "unknown key 'datasets.cells.license'; did you mean 'licence'?" in sentence
+
+
+def test_a_misspelt_key_of_a_file_is_named_with_the_nearest(tmp_path: Path) -> None:
+    sentence = refusal(
+        tmp_path, re.sub("files = .*", 'files = [{ name = "cells.tif", sha265 = "" }]', GOOD)
+    )
+    assert "did you mean 'sha256'?" in sentence
+
+
+def test_an_absent_key_is_named(tmp_path: Path) -> None:
+    assert "'datasets.cells.licence_url' is missing" in refusal(
+        tmp_path, re.sub("licence_url = .*", "", GOOD)
+    )
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"),
+    [
+        ('"' + "0" * 64 + '"', '"abc"', "sha256"),
+        ('movie = "cells.tif"', 'movie = "other.tif"', "is none of the files"),
+        ('movie = "cells.tif"', 'movie = "cells.tif/../.."', "is none of the files"),
+        ('[["cells.tif"', '[["../cells.tif"', "files.0.name"),
+        ('[["cells.tif"', '[["cells.tif", 1], ["cells.tif"', "the same name"),
+        ('base_url = "https://example.org/"\n', "", "no url"),
+        ('base_url = "https', 'base_url = "ftp', "base_url"),
+        ("[datasets.cells]", '[datasets."../cells"]', "datasets.../cells"),
+        ("files = [[", "files = [[0, 1, 2, 3], [", "files.0"),
+    ],
+)
+def test_an_entry_that_cannot_be_fetched_is_refused(
+    tmp_path: Path, good: str, bad: str, said: str
+) -> None:
+    assert good in GOOD
+    assert said in refusal(tmp_path, GOOD.replace(good, bad))
+
+
+def test_an_archive_must_say_how_large_it_may_become(tmp_path: Path) -> None:
+    archive = 'files = [{ name = "cells.zip", unpack = "zip" }]'
+    sentence = refusal(tmp_path, re.sub("files = .*", archive, GOOD))
+    assert "unpack and unpacked_limit_bytes go together" in sentence
+
+
+@pytest.mark.parametrize("text", ["[datasets", '[datasets.cells]\ntitle = "\\q"'])
+def test_broken_toml_is_one_sentence(tmp_path: Path, text: str) -> None:
+    assert "cannot be read" in refusal(tmp_path, text)
+
+
+def test_an_absent_registry_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        load_registry(tmp_path)
+
+
+def test_an_unknown_dataset_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'cells'"):
+        load(tmp_path, GOOD).get("cell")
+
+
+def test_the_shipped_registry_describes_every_file_of_the_real_microscopy(
+    shared_data: Path,
+) -> None:
+    registry = load_registry(shipped("config"))
+    listed = {
+        (line.split()[1].removeprefix("./"), line.split()[0])
+        for line in (shared_data / "SHA256SUMS").read_text().splitlines()
+    }
+    described = {
+        (f"{name}/{file.name}", file.sha256)
+        for name, dataset in registry.datasets.items()
+        for file in dataset.files
+        if (shared_data / name).is_dir()
+    }
+    assert {pair for pair in listed if (shared_data / pair[0]).is_file()} == described
+    for name, dataset in registry.datasets.items():
+        for file in dataset.files:
+            path = shared_data / name / file.name
+            if path.is_file():
+                assert path.stat().st_size == file.size_bytes
+                assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
+
+
+def test_every_shipped_entry_says_its_licence_and_what_to_cite() -> None:
+    for name, dataset in load_registry(shipped("config")).datasets.items():
+        assert dataset.licence, name
+        assert len(dataset.citation) > 10, name
+        assert all(dataset.address(file).startswith("https://") for file in dataset.files), name

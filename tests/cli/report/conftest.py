@@ -1,0 +1,125 @@
+"""A whole pipeline's tables, made up after published proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.report.context import ReportContext
+
+# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
+_found = spec_from_file_location(
+    "run_builder", Path(__file__).parents[1] / "analysis" / "conftest.py"
+)
+assert _found is not None
+assert _found.loader is not None
+_builder = module_from_spec(_found)
+_found.loader.exec_module(_builder)
+
+# Seconds of one worker on the whole movie, and of what each worker pays whatever its share.
+STAGES: dict[str, dict[str, Any]] = {
+    "register_denoise": {"compute": 240.0, "import": 2.1, "quality": {"drift_error_px": 0.084}},
+    "segment": {
+        "compute": 96.0,
+        "import": 3.4,
+        "model_load": 6.0,
+        "quality": {"ap_50": 0.931, "ap_75": 0.702},
+    },
+    "contact": {
+        "compute": 14.0,
+        "import": 1.2,
+        "model_load": 2.0,
+        "quality": {"contact_precision": 0.961, "contact_recall": 0.948},
+    },
+    "track": {
+        "compute": 22.0,
+        "import": 1.9,
+        "quality": {"link_precision": 0.984, "link_recall": 0.991, "split_recall": 0.75},
+    },
+}
+
+
+class Tables(NamedTuple):
+    configurations: pl.DataFrame
+    trials: pl.DataFrame
+    losses: pl.DataFrame
+
+
+def tables_of(run: Any) -> Tables:
+    """Analyse what a builder holds."""
+    trials = trial_table(run.tasks, run.spans)
+    return Tables(configurations(trials), trials, loss_table(trials))
+
+
+def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: Any) -> Tables:
+    """All four stages on every worker count, with imbalance, inflation and noise."""
+    random = np.random.default_rng(seed)
+    run = _builder.RunBuilder()
+    for block in range(repeats):
+        for stage, cost in STAGES.items():
+            for count in counts:
+                drift = random.lognormal(0, 0.02)
+                inflation = 1 + 0.06 * np.log2(count)
+                workers = [
+                    {
+                        "python_start": 0.05 * random.lognormal(0, 0.1),
+                        "import": cost["import"] * drift * random.lognormal(0, 0.05),
+                        "model_load": cost.get("model_load", 0.0) * drift,
+                        "read": 2.0 / count * random.lognormal(0, 0.1),
+                        "compute": cost["compute"]
+                        / count
+                        * inflation
+                        * drift
+                        * (1 + 0.12 * random.random() * (count > 1)),
+                        "write": 1.5 / count,
+                        "unattributed": 0.01,
+                    }
+                    for _ in range(count)
+                ]
+                run.trial(
+                    stage,
+                    workers,
+                    block=block,
+                    start_s=sorted(0.2 * random.random(count)),
+                    merge={"python_start": 0.05, "import": 0.9, "merge": 0.8 * drift},
+                    agreement=0.997 if stage == "track" and count > 1 else 1.0,
+                    quality=cost["quality"],
+                    **every_trial,
+                )
+    return tables_of(run)
+
+
+@pytest.fixture(scope="session")
+def new_run() -> Callable[[], Any]:
+    return _builder.RunBuilder
+
+
+@pytest.fixture(scope="session")
+def full() -> Tables:
+    """Four stages at N = 1, 2, 4 and 8, six repeats each."""
+    return pipeline((1, 2, 4, 8), 6)
+
+
+@pytest.fixture(scope="session")
+def thin() -> Tables:
+    """What a first look leaves: N = 1 and 2, two repeats each, warm, oversubscribed."""
+    return pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
+
+
+@pytest.fixture(scope="session")
+def context() -> ReportContext:
+    return ReportContext(
+        title="20260317T114224Z-k3f9",
+        settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
+        hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
+        not_measured=("Only one movie was processed.",),
+    )

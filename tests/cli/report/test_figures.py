@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import itertools
+import re
+import warnings
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.curves import curves
+from pyscale.report.figures import log_breaks, results_plot, speedup_plot, write_figures
+
+
+def published(stages=5, counts=(1, 2, 4, 8)):
+    rows = [
+        {"stage": f"register_denoise_{s}", "workers": n, "wall_s": 10.0 ** (s + 1) / n**0.7}
+        for s in range(stages)
+        for n in counts
+    ]
+    trials = trials_from_wall_times(pl.DataFrame(rows))
+    return configurations(trials), trials
+
+
+def drawn_texts(plot, panels):
+    """Text and box in pixels of everything written on a figure of the size that is saved."""
+    import math
+
+    import matplotlib.pyplot as plt
+    from matplotlib.text import Text
+    from plotnine import theme
+
+    rows = math.ceil(panels / (2 if panels in {2, 4} else min(panels, 3)))
+    figure = (plot + theme(figure_size=(180 / 25.4, (rows * 58 + 24) / 25.4))).draw()
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    texts = [
+        (text.get_text(), text.get_window_extent(renderer))
+        for text in figure.findobj(Text)
+        if text.get_visible() and text.get_text().strip() and text.axes is None
+    ] + [
+        (label.get_text(), label.get_window_extent(renderer))
+        for axes in figure.axes
+        for label in (*axes.get_xticklabels(), *axes.get_yticklabels())
+        if label.get_visible() and label.get_text().strip()
+    ]
+    whole = figure.bbox
+    plt.close(figure)
+    return texts, whole
+
+
+@pytest.mark.parametrize("which", ["full", "thin", "published", "one stage", "many counts"])
+def test_no_label_overlaps_another_or_leaves_the_figure(which, full, thin):
+    table, trials = {
+        "full": lambda: full[:2],
+        "thin": lambda: thin[:2],
+        "published": published,
+        "one stage": lambda: published(1),
+        "many counts": lambda: published(3, (1, 2, 4, 8, 16, 32, 64)),
+    }[which]()
+    found = curves(table)
+    for plot in (results_plot(found, trials), speedup_plot(found)):
+        texts, whole = drawn_texts(plot, len(found))
+        assert len(texts) > 2 * len(found)
+        for (text, box), (other, other_box) in itertools.combinations(texts, 2):
+            assert not box.overlaps(other_box), (text, other)
+        for text, box in texts:
+            assert whole.x0 <= box.x0 <= box.x1 <= whole.x1, text
+            assert whole.y0 <= box.y0 <= box.y1 <= whole.y1, text
+
+
+def test_both_figures_come_in_three_formats_180_mm_wide(tmp_path, thin):
+    written = write_figures(tmp_path, thin.configurations, thin.trials)
+    assert sorted(path.name for path in written) == [
+        *("benchmark_results.pdf", "benchmark_results.png", "benchmark_results.svg"),
+        *("benchmark_speedup.pdf", "benchmark_speedup.png", "benchmark_speedup.svg"),
+    ]
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in written}
+    svg = (tmp_path / "benchmark_speedup.svg").read_text()
+    width_pt = float(re.search(r'width="([0-9.]+)pt"', svg).group(1))
+    assert width_pt * 25.4 / 72 == pytest.approx(180, abs=0.1)
+    assert (tmp_path / "benchmark_results.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "benchmark_results.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_same_numbers_give_the_same_bytes(tmp_path, thin):
+    for folder in ("first", "second"):
+        write_figures(tmp_path / folder, thin.configurations, thin.trials)
+    for path in (tmp_path / "first").iterdir():
+        assert path.read_bytes() == (tmp_path / "second" / path.name).read_bytes(), path.name
+
+
+def layer(plot, geom):
+    return [part for part in plot.layers if type(part.geom).__name__ == geom]
+
+
+def test_every_timed_trial_is_a_point_and_failed_ones_are_not(full, new_run):
+    singles = layer(results_plot(curves(full.configurations), full.trials), "geom_point")[0]
+    assert len(singles.data) == full.trials.height == 4 * 4 * 6
+
+
+def test_intervals_are_drawn_only_where_there_are_some(full, thin):
+    for tables, rows in ((full, 16), (thin, 0)):
+        found = curves(tables.configurations)
+        bars = layer(results_plot(found, tables.trials), "geom_linerange")[0]
+        assert len(bars.data) == rows
+    # The base case of each stage has a speedup of 1 by definition.
+    assert len(layer(speedup_plot(curves(full.configurations)), "geom_linerange")[0].data) == 12
+
+
+def test_each_panel_names_the_base_case_with_its_wall_time(full):
+    found = curves(full.configurations)
+    panels = layer(speedup_plot(found), "geom_point")[0].data["panel"].unique().tolist()
+    base_s = full.configurations["wall_s"][0]
+    assert panels[0] == f"register_denoise\nbase case N = 1: {base_s:.0f} s"
+    assert len(panels) == 4
+
+
+def test_the_ideal_line_divides_the_base_case_evenly(full):
+    ideal = layer(results_plot(curves(full.configurations), full.trials), "geom_line")[0].data
+    first = ideal[ideal["panel"] == ideal["panel"].iloc[0]]
+    assert (first["ideal_s"] * first["workers"]).tolist() == pytest.approx(
+        [full.configurations["wall_s"][0]] * 4
+    )
+
+
+def test_a_single_configuration_is_drawn_without_a_warning(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DeprecationWarning)
+        assert len(write_figures(tmp_path, *published(1, (4,)))) == 6
+
+
+def test_where_nothing_was_timed_there_is_no_figure(tmp_path, new_run):
+    from pyscale.analysis.trials import trial_table
+
+    builder = new_run().trial("track", [{"compute": 1.0}], failed=["w0"])
+    trials = trial_table(builder.tasks, builder.spans)
+    assert write_figures(tmp_path, configurations(trials), trials) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "ticks"),
+    [
+        ((10, 1000), [10, 20, 50, 100, 200, 500, 1000]),
+        ((9, 22), [9, 10, 15, 20]),
+        ((0.9, 2.1), [0.9, 1, 1.5, 2]),
+        ((0.02, 0.3), [0.02, 0.05, 0.1, 0.2]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_round_and_enough(limits, ticks):
+    assert log_breaks(limits) == pytest.approx(ticks)

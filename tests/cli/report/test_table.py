@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import pytest
+
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.errors import UserError
+from pyscale.report.table import read_wall_times
+
+HEADER = "stage,workers,wall_s\n"
+
+
+@pytest.fixture
+def csv(tmp_path):
+    def write(content):
+        path = tmp_path / "times.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEADER + "a,1,2\n",
+        HEADER + "a,1,2.0",
+        "\ufeff" + HEADER + "a,1,2\n",
+        "stage, workers, wall_s\r\na, 1, 2e0\r\n",
+        "wall_s,stage,workers\n2,a,1\n",
+        HEADER + '"a","1","2"\n',
+    ],
+)
+def test_what_spreadsheets_write_is_read(csv, content):
+    assert read_wall_times(csv(content)).to_dicts() == [{"stage": "a", "workers": 1, "wall_s": 2}]
+
+
+def test_a_table_of_tasks_and_repeats_goes_through_the_whole_analysis(csv):
+    lines = [f"a,1,{r},w0,{10 + r}" for r in range(6)]
+    lines += [f"a,2,{r},w{t},{6 + r / 2 + t}" for r in range(6) for t in range(2)]
+    path = csv("stage,workers,repeat,task,wall_s\n" + "\n".join(lines))
+    row = configurations(trials_from_wall_times(read_wall_times(path))).row(1, named=True)
+    assert row["repeats"] == 6
+    assert row["load_balance"] == pytest.approx((8 + 8 + 9) / (2 * 8.25 * 2) + 0, rel=0.2)
+    assert row["wall_s_low"] is not None
+
+
+def test_blank_means_are_allowed_beside_known_ones(csv):
+    path = csv("stage,workers,tasks,wall_s,mean_task_s,sd_task_s\nt,1,,555,,\nt,8,8,313,246,100\n")
+    rows = configurations(trials_from_wall_times(read_wall_times(path)))
+    assert rows["load_balance"].round(3).to_list() == [1, 0.786]
+    assert rows["computation_scaling"].round(3).to_list() == [1, 0.282]
+
+
+@pytest.mark.parametrize("name", ["pycyto_horizontal_scaling.csv", "pycyto_trackmate_tasks.csv"])
+def test_published_tables_are_read(references, name):
+    table = read_wall_times(references / name)
+    assert table["wall_s"].min() > 100
+    assert set(table["workers"]) <= {1, 2, 4, 8}
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "is empty"),
+        (" \n\n", "is empty"),
+        (HEADER, "header and no rows"),
+        ("stage,workers\na,1\n", "no column 'wall_s'"),
+        ("stage;workers;wall_s\na;1;2\n", "separated by commas"),
+        ("stage,worker,wall_s\na,1,2\n", "rename 'worker'"),
+        ("stage,workers,wall_s,repat\na,1,2,0\n", "did you mean 'repeat'"),
+        ("stage,workers,wall_s,wall_s\na,1,2,3\n", "'wall_s' twice"),
+        (HEADER + "a,1,fast\n", "line 2: wall_s 'fast' is not a number"),
+        (HEADER + "a,1,2\na,two,2\n", "line 3: workers 'two' is not a whole number"),
+        (HEADER + "a,1.5,2\n", "'1.5' is not a whole number"),
+        (HEADER + "a,1,1_000\n", "'1_000' is not a number"),
+        (HEADER + 'a,1,"3,5"\n', "'3,5' is not a number"),
+        (HEADER + "a,1,-3\n", "must be above zero"),
+        (HEADER + "a,1,0\n", "must be above zero"),
+        (HEADER + "a,1,nan\n", "no time in seconds"),
+        (HEADER + "a,1,inf\n", "no time in seconds"),
+        (HEADER + "a,0,3\n", "at least 1"),
+        (HEADER + "a,,3\n", "line 2: 'workers' is blank"),
+        (HEADER + "a,1\n", "line 2: 'wall_s' is blank"),
+        (HEADER + "a,1,2,3\n", "not a CSV table"),
+        (HEADER + '"a,1,2\n', "not a CSV table"),
+        (HEADER + "a,1,3\nb,1,3\na,1,4\n", "line 4 repeats line 2"),
+        ("stage,workers,wall_s,repeat\na,1,3,1\na,1,3,1\n", "line 3 repeats line 2"),
+        ("stage,workers,wall_s,repeat\na,1,3,-1\n", "at least 0"),
+        ("stage,workers,wall_s,task\na,2,3,w0\n", "one row for each worker"),
+        ("stage,workers,wall_s,task,mean_task_s\na,1,3,w0,3\n", "keep one of these columns"),
+        ("stage,workers,wall_s,mean_task_s\na,2,3,4\n", "do not fit"),
+        ("stage,workers,wall_s,mean_task_s\na,2,3,-1\n", "zero or more"),
+        (HEADER.encode("utf-16"), "not UTF-8"),
+        (HEADER.encode() + b"\xe9,1,2\n", "not UTF-8"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said_in_one_sentence(csv, content, sentence):
+    path = csv(content)
+    with pytest.raises(UserError) as raised:
+        read_wall_times(path)
+    said = str(raised.value)
+    assert said.startswith(str(path))
+    assert sentence in said
+    assert "\n" not in said
+
+
+def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
+    with pytest.raises(UserError, match=r"none\.csv does not exist"):
+        read_wall_times(tmp_path / "none.csv")
+    with pytest.raises(UserError, match="is a folder"):
+        read_wall_times(tmp_path)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.terminal import summary
+
+
+def printed(table, width=100):
+    out = io.StringIO()
+    Console(file=out, width=width).print(summary(table))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("which", ["full", "thin"])
+def test_a_pipe_of_100_columns_shows_every_number(which, full, thin):
+    table = {"full": full, "thin": thin}[which].configurations
+    text = printed(table)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
+    assert "…" not in text
+    for stage in ("register_denoise", "segment", "contact", "track"):
+        assert f"\n{stage} " in text
+    for row in table.iter_rows(named=True):
+        assert f"{row['speedup']:.2f}" in text
+        assert f"{row['load_balance']:.2f}" in text
+
+
+def test_intervals_stand_beside_their_numbers_or_not_at_all(full, thin):
+    row = full.configurations.row(3, named=True)
+    assert f"{row['speedup']:.2f} [{row['speedup_low']:.2f}, {row['speedup_high']:.2f}]" in printed(
+        full.configurations
+    )
+    assert "[" not in printed(thin.configurations)
+
+
+def test_flags_are_letters_that_the_lines_below_explain(thin, full):
+    text = " ".join(printed(thin.configurations).split())
+    assert f"a few-repeats: {SENTENCES['few-repeats']}" in text
+    assert f"b warm-not-cold: {SENTENCES['warm-not-cold']}" in text
+    assert " abc " in text
+    assert "few-repeats" not in printed(full.configurations)
+
+
+def test_every_measure_of_quality_is_printed(full):
+    text = " ".join(printed(full.configurations).split())
+    assert "link_precision 0.984, link_recall 0.991, split_recall 0.750" in text
+
+
+def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
+    table = pl.DataFrame({"stage": "[red]a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
+    text = printed(configurations(trials_from_wall_times(table)))
+    assert "[red]a|b" in text
+    last = next(line for line in text.splitlines() if line.split()[:2] == ["2", "5.00"])
+    assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "a"]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from pyscale.report.wording import growth, listing, number, quality, ratio, score, seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (9703.4, "9703"),
+        (102.4, "102"),
+        (99.96, "100"),
+        (9.996, "10.0"),
+        (1.0, "1.00"),
+        (0.00999999, "0.0100"),
+        (0.084, "0.0840"),
+        (-3.14159, "-3.14"),
+        (1e-7, "1.00e-07"),
+    ],
+)
+def test_numbers_have_three_digits_and_keep_those_before_the_point(value, text):
+    assert number(value) == text
+
+
+def test_rounding_noise_of_a_clock_is_not_printed():
+    assert seconds(3e-14) == "0"
+    assert growth(-3e-14) == "0"
+    assert growth(2.5) == "+2.50"
+    assert growth(-2.5) == "-2.50"
+
+
+def test_an_agreement_is_1_only_where_it_is():
+    assert [score(value) for value in (1.0, 0.99999, 0.5, None)] == ["1", "0.9999", "0.5000", "-"]
+
+
+def test_absent_values_are_dashes():
+    assert (ratio(None), quality("{}")) == ("-", "-")
+
+
+def test_lists_read_as_sentences():
+    assert listing([]) == ""
+    assert listing([1]) == "1"
+    assert listing([1, 2, 4]) == "1, 2 and 4"

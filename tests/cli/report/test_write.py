@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.context import ReportContext
+from pyscale.report.csv import write_csv
+from pyscale.report.markdown import write_markdown
+from pyscale.report.write import write_report
+
+
+def markdown_of(tmp_path, tables, context=None):
+    context = context or ReportContext(title="a run")
+    return write_markdown(tmp_path, tables[0], tables[2], context).read_text()
+
+
+def analysed(builder):
+    trials = trial_table(builder.tasks, builder.spans)
+    return configurations(trials), trials, loss_table(trials)
+
+
+def test_a_report_is_the_eight_files_that_users_know(tmp_path, thin, context):
+    written = write_report(tmp_path / "report", *thin, context)
+    names = {"benchmark_results_aggregated.csv", "scaling_analysis.md"} | {
+        f"benchmark_{figure}.{suffix}"
+        for figure in ("results", "speedup")
+        for suffix in ("png", "svg", "pdf")
+    }
+    assert {path.name for path in written} == names
+    assert {path.name for path in (tmp_path / "report").iterdir()} == names
+
+
+def test_a_second_report_replaces_the_first(tmp_path, thin, full, context):
+    write_csv(tmp_path, full.configurations)
+    write_csv(tmp_path, thin.configurations)
+    assert pl.read_csv(tmp_path / "benchmark_results_aggregated.csv").height == 8
+
+
+def test_the_csv_holds_the_configurations_at_full_precision(tmp_path, full):
+    path = write_csv(tmp_path, full.configurations)
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == full.configurations.height
+    for row, expected in zip(rows, full.configurations.iter_rows(named=True), strict=True):
+        assert float(row["speedup"]) == expected["speedup"]
+        assert json.loads(row["quality"]) == json.loads(expected["quality"])
+        assert row["flags"] == ";".join(expected["flags"])
+    assert rows[0]["speedup_low"] == ""
+
+
+def test_flags_in_the_csv_are_joined_by_semicolons(tmp_path, thin):
+    table = pl.read_csv(write_csv(tmp_path, thin.configurations))
+    assert set(table["flags"]) == {"few-repeats;warm-not-cold;oversubscribed"}
+
+
+def test_the_text_states_the_base_case_before_any_speedup(tmp_path, full, context):
+    text = markdown_of(tmp_path, full, context)
+    section = text.split("\n## segment\n")[1].split("\n## ")[0]
+    base = full.configurations.row(
+        by_predicate=(pl.col("stage") == "segment") & (pl.col("workers") == 1), named=True
+    )
+    assert section.strip().startswith(f"Base case: N = 1 took {base['wall_s']:.0f} s (median of 6")
+    assert section.index("Base case") < section.index("times as fast")
+
+
+def test_without_six_trials_the_text_says_that_there_is_no_interval(tmp_path, thin):
+    text = markdown_of(tmp_path, thin)
+    assert "no 95 % interval, 6 trials needed" in text
+    assert "95 % interval 1" not in text
+    assert "- all stages: 95 % intervals (6 timed trials per configuration are needed)." in text
+
+
+def test_every_row_of_lost_worker_seconds_sums_to_its_total(tmp_path, full):
+    text = markdown_of(tmp_path, full)
+    tables = re.findall(r"\| N \| N x wall time .*\n\| --- .*\n((?:\|.*\n)+)", text)
+    assert len(tables) == 4
+    for table in tables:
+        for line in table.strip().splitlines():
+            cells = [cell.split()[0] for cell in line.strip("| ").split(" | ")]
+            _, total, *parts = map(float, cells)
+            assert sum(parts) == pytest.approx(total, rel=0.01)
+
+
+def test_the_text_gives_agreement_quality_and_each_doubt_a_sentence(tmp_path, thin):
+    text = markdown_of(tmp_path, thin)
+    assert "1 at N = 1 and 0.9970 at N = 2" in text
+    assert "the same at N = 1 and 2: ap_50 0.931, ap_75 0.702" in text
+    assert "- `warm-not-cold` at N = 1 and 2: The input lay in the page cache" in text
+
+
+def test_hardware_settings_and_omissions_come_from_the_context(tmp_path, full, context):
+    text = markdown_of(tmp_path, full, context)
+    assert "| node | CPU | cores |" in text
+    assert "| node1 | Intel Xeon Gold 6248 | 40 |" in text
+    assert "- data: hela-tracking, 80 frames" in text
+    assert "- Only one movie was processed." in text
+    assert "Caches outside the node" in text
+
+
+def test_nodes_with_different_properties_share_one_table(tmp_path, thin):
+    context = ReportContext(
+        title="a run", hardware=({"node": "n1", "GPU": "A100"}, {"node": "n2", "cores": "8"})
+    )
+    assert "| node | GPU | cores |\n| --- | --- | --- |\n| n1 | A100 | - |\n| n2 | - | 8 |" in (
+        markdown_of(tmp_path, thin, context)
+    )
+
+
+def test_a_table_of_wall_times_says_what_it_cannot_tell(tmp_path):
+    table = pl.DataFrame({"stage": "a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
+    trials = trials_from_wall_times(table)
+    text = markdown_of(tmp_path, (configurations(trials), trials, loss_table(trials)))
+    assert "Not known: the wall times come without it." in text
+    assert "all stages: the time of single tasks." in text
+    assert "all stages: whether the output is that of the baseline." in text
+    assert "all stages: queue wait, start stagger and overlap of workers." in text
+    assert "Anything beyond N = 2" in text
+    assert "worker-seconds went" not in text
+    assert "| a\\|b | 1 |" in text
+
+
+def test_a_superlinear_speedup_is_told_as_fewer_worker_seconds(tmp_path, new_run):
+    builder = new_run().trial("track", [{"compute": 100.0}])
+    builder.trial("track", [{"compute": 40.0}] * 2)
+    text = markdown_of(tmp_path, analysed(builder))
+    assert "N = 2 held 80.0 worker-seconds, 20.0 fewer than the base case: compute -20.0." in text
+
+
+def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run):
+    builder = new_run().trial("track", [{"compute": 100.0}], failed=["w0"])
+    written = write_report(tmp_path, *analysed(builder), ReportContext(title="a run"))
+    assert {path.name for path in written} == {
+        "benchmark_results_aggregated.csv",
+        "scaling_analysis.md",
+    }
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    assert "No trial was timed" in text
+    assert "`failed-trials` at N = 1" in text
+    assert "N = 1: no trial was timed." in text
+
+
+def test_two_devices_of_a_stage_are_named_apart(tmp_path, new_run):
+    builder = new_run()
+    for device in ("cpu", "cuda"):
+        builder.trial("segment", [{"compute": 100.0}], device=device)
+    builder.trial("track", [{"compute": 100.0}])
+    text = markdown_of(tmp_path, analysed(builder))
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[2:5] == [
+        "segment (cpu)",
+        "segment (cuda)",
+        "track",
+    ]
+
+
+def test_no_template_syntax_or_empty_value_reaches_the_reader(tmp_path, full, thin):
+    for tables in (full, thin):
+        text = markdown_of(tmp_path, tables)
+        for leftover in ("{{", "{%", "None", "nan", "\n\n\n"):
+            assert leftover not in text, leftover

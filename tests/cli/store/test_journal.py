@@ -1,0 +1,49 @@
+"""The journal keeps every event, whatever happens to the process that writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.store.journal import Event, Journal
+
+
+def test_events_come_back_in_order(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.append("run_started")
+    journal.append("submitted", "segment-n2-b1", ("11", "12"), "two jobs")
+    first, second = journal.read()
+    assert (first.kind, first.trial) == ("run_started", None)
+    assert (second.trial, second.job_ids, second.detail) == (
+        "segment-n2-b1",
+        ("11", "12"),
+        "two jobs",
+    )
+
+
+def test_the_listener_hears_of_what_is_written(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    Journal(tmp_path / "journal.jsonl", heard.append).append("run_finished")
+    assert [event.kind for event in heard] == ["run_finished"]
+
+
+@given(cut=st.integers(0, 400))
+def test_a_torn_line_loses_itself_alone(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    journal = Journal(path)
+    for trial in ("a", "b", "c"):
+        journal.append("trial_finished", trial)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:cut])
+    journal.append("trial_finished", "d")
+    kept = [event.trial for event in journal.read()]
+    # A line that lost its newline alone is whole; one that lost a brace is not.
+    survivors = [
+        name
+        for name, line in zip("abc", whole.splitlines(keepends=True), strict=True)
+        if whole.index(line) + len(line) - 1 <= cut
+    ]
+    assert kept == [*survivors, "d"]

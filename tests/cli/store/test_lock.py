@@ -1,0 +1,55 @@
+"""Two processes cannot write one run; a dead one holds nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.store.lock import is_locked, lock_holder, run_lock
+
+HOLD = """
+import sys
+from pathlib import Path
+from pyscale.store.lock import run_lock
+with run_lock(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the run."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_second_process_is_told_who_writes(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    assert is_locked(tmp_path)
+    with pytest.raises(UserError, match=f"process {other.pid} on .*pyscale cancel"):
+        run_lock(tmp_path).__enter__()
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+    other.kill()
+    other.wait()
+    assert not is_locked(tmp_path)
+    with run_lock(tmp_path):
+        holder = lock_holder(tmp_path)
+        assert holder is not None
+        assert holder.pid == os.getpid()

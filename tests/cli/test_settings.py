@@ -1,0 +1,78 @@
+"""Settings come in layers, and each tells where it comes from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.settings import Settings, load_settings, value_origins
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def user_file(text: str) -> None:
+    Path("pyscale.toml").write_text(text)
+
+
+def test_the_users_file_wins_over_the_defaults() -> None:
+    user_file("repeats = 3")
+    assert load_settings().repeats == 3
+    assert value_origins({})["repeats"] == "pyscale.toml"
+
+
+def test_the_environment_wins_over_the_users_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    user_file("repeats = 3\nworkers = [1, 3]")
+    monkeypatch.setenv("PYSCALE_REPEATS", "4")
+    monkeypatch.setenv("PYSCALE_WORKERS", "1,2")
+    settings = load_settings()
+    assert (settings.repeats, settings.workers) == (4, (1, 2))
+    assert value_origins({})["repeats"] == "PYSCALE_REPEATS"
+
+
+def test_a_flag_wins_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSCALE_REPEATS", "4")
+    assert load_settings(repeats=5, cache=None).repeats == 5
+    assert value_origins({"repeats": 5})["repeats"] == "a flag"
+
+
+def test_the_committed_defaults_are_named_as_such() -> None:
+    assert value_origins({})["repeats"] == "defaults.toml of pyscale"
+    assert "seed" not in value_origins({})
+
+
+def test_the_built_in_values_are_those_of_the_committed_defaults() -> None:
+    for key in value_origins({}):
+        assert Settings.model_fields[key].default == getattr(load_settings(), key)
+
+
+def test_worker_counts_come_in_rising_order() -> None:
+    assert load_settings(workers="4,1,2").workers == (1, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("repeets = 3", "pyscale.toml is wrong: unknown key 'repeets'; did you mean 'repeats'"),
+        ("repeats = 'six'", "pyscale.toml is wrong: 'repeats'.*six"),
+        ("cache = 'hot'", "pyscale.toml is wrong: 'cache'.*hot"),
+        ("workers = [0, 1]", "worker counts are positive"),
+        ("workers = '1;2'", "whole numbers with commas"),
+        ("repeats = ", "pyscale.toml cannot be read as TOML"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence_with_its_place(text: str, sentence: str) -> None:
+    user_file(text)
+    with pytest.raises(UserError, match=sentence) as refusal:
+        load_settings()
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSCALE_RETRIES", "many")
+    with pytest.raises(UserError, match="from PYSCALE_RETRIES is wrong"):
+        load_settings()

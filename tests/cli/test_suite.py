@@ -1,0 +1,44 @@
+"""Suites are read from files, and refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.suite import load_suite, suite_names
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_shipped_suite_loads_under_its_own_name(name: str) -> None:
+    assert load_suite(name).name == name
+
+
+def test_an_entry_runs_the_stage_it_names() -> None:
+    suite = load_suite("pipeline_two_channels")
+    assert suite.stage_name("segment_ch1") == "segment"
+    assert suite.stage_name("contact") == "contact"
+
+
+def test_an_unknown_suite_suggests_the_nearest() -> None:
+    with pytest.raises(UserError, match="no suite 'pipelin': did you mean 'pipeline'"):
+        load_suite("pipelin")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[stages.track]\ninput = {labels = 'movie'}", "unknown key 'stages.track.input'.*inputs"),
+        ("[stages.trak]\ninputs = {labels = 'movie'}", "at stages.trak.*did you mean 'track'"),
+        ("[stages.track]\ninputs = {label = 'movie'}", "unknown input 'label'.*'labels'"),
+        ("[stages.track]\ninputs = {labels = 'segment'}", "not an earlier entry"),
+        ("[stages.track]\ninputs = {}", "no input 'labels'"),
+        ("[stages", "cannot be read"),
+    ],
+)
+def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
+    with pytest.raises(UserError, match=sentence):
+        load_suite(str(path))

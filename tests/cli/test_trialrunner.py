@@ -1,0 +1,212 @@
+"""Trials run in order, are tried again, resumed and skipped as they should be."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pyscale.benchmark import Outcome, execute
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Event, Journal
+from pyscale.store.records import read_cache, read_task
+from pyscale_stages.contract import TaskSpec
+
+
+def carry_out(run: RunFolder, executor: MockExecutor) -> Outcome:
+    return execute(run, executor, lambda _event: None)
+
+
+def failing(task: str, trial: str, *, times: int = 99, code: int | None = 1) -> MockExecutor:
+    """An executor on which one task fails the first few times."""
+    tries: Counter[str] = Counter()
+
+    def behaviour(this_trial: str, this_task: str, _spec: TaskSpec) -> MockEnd:
+        if (this_trial, this_task) != (trial, task):
+            return MockEnd()
+        tries[this_task] += 1
+        return MockEnd(returncode=code if tries[this_task] <= times else 0)
+
+    return MockExecutor(behaviour)
+
+
+def states(run: RunFolder) -> dict[str, str]:
+    return {
+        f"{trial.id}/{task}": read_task(run.task(trial, task)).state
+        for trial in run.plan.trials
+        for task in trial.tasks
+    }
+
+
+def kinds(run: RunFolder, trial: str) -> list[str]:
+    return [event.kind for event in Journal(run.journal_file).read() if event.trial == trial]
+
+
+def test_all_trials_run_in_the_order_of_the_plan(run: RunFolder) -> None:
+    executor = MockExecutor()
+    outcome = carry_out(run, executor)
+    wanted = [(trial.id, task) for trial in run.plan.trials for task in trial.tasks]
+    assert executor.started == wanted
+    assert outcome.incomplete == ()
+    assert set(states(run).values()) == {"done"}
+
+
+def test_workers_of_a_trial_process_its_windows(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    trial = run.plan.trial("segment-n2-b1")
+    specs = [read_task(run.task(trial, task)).result for task in trial.window_tasks]
+    assert [result.spec.frames for result in specs if result] == [(0, 4), (4, 8)]
+
+
+def test_a_stage_reads_the_baseline_output_of_its_predecessor(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    for trial in run.plan.trials:
+        if trial.entry == "segment":
+            result = read_task(run.task(trial, "w0")).result
+            assert result is not None
+            source = run.output(run.plan.trial("register_denoise-n1-b1"))
+            assert result.spec.inputs == (("frames", source / "frames.ome.tif"),)
+
+
+def test_only_reference_outputs_are_kept(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    kept = {folder.parent.parent.name for folder in run.path.glob("tasks/*/*/out")}
+    assert kept == {trial.id for trial in run.plan.trials if trial.is_reference}
+
+
+def test_inputs_are_evicted_and_proved_cold_before_each_trial(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    for trial in run.plan.trials:
+        cache = read_cache(run.trial(trial))
+        assert cache is not None
+        assert cache.asked == "cold"
+        assert cache.state in {"verified-cold", "unsupported"}
+        assert [eviction.path.name for eviction in cache.evictions]
+
+
+def test_a_failed_trial_is_tried_again_as_a_whole(run: RunFolder) -> None:
+    executor = failing("w1", "segment-n2-b1", times=1)
+    assert carry_out(run, executor).incomplete == ()
+    assert executor.started.count(("segment-n2-b1", "w0")) == 2
+    assert kinds(run, "segment-n2-b1").count("trial_retried") == 1
+    assert len(run.attempts(run.plan.trial("segment-n2-b1"), "failed")) == 1
+
+
+def test_a_trial_that_keeps_failing_ends_alone(run: RunFolder) -> None:
+    outcome = carry_out(run, failing("w1", "segment-n2-b1"))
+    assert outcome.incomplete == ("segment-n2-b1",)
+
+
+def test_a_task_that_vanished_is_a_failure_with_words(run: RunFolder) -> None:
+    outcome = carry_out(run, failing("w0", "track-n2-b2", code=None))
+    assert outcome.incomplete == ("track-n2-b2",)
+    record = read_task(run.task(run.plan.trial("track-n2-b2"), "w0"))
+    assert record.error is not None
+    assert "vanished without a word" in record.error.message
+
+
+def test_bad_input_is_not_tried_again(run: RunFolder) -> None:
+    executor = failing("w0", "segment-n2-b1", code=2)
+    carry_out(run, executor)
+    assert executor.started.count(("segment-n2-b1", "w0")) == 1
+
+
+def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run: RunFolder) -> None:
+    outcome = carry_out(run, failing("w0", "segment-n1-b1"))
+    skipped = [event for event in Journal(run.journal_file).read() if event.kind == "trial_skipped"]
+    assert {event.trial for event in skipped} == set(outcome.incomplete) - {"segment-n1-b1"}
+    assert all("segment-n1-b1, is not there" in event.detail for event in skipped)
+    assert not any(trial.startswith("register") for trial in outcome.incomplete)
+
+
+def test_resuming_a_complete_run_starts_nothing(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    again = MockExecutor()
+    assert carry_out(run, again).incomplete == ()
+    assert again.started == []
+
+
+def test_resuming_tries_what_failed_and_nothing_else(run: RunFolder) -> None:
+    carry_out(run, failing("w0", "track-n2-b1"))
+    again = MockExecutor()
+    assert carry_out(run, again).incomplete == ()
+    assert {trial for trial, _ in again.started} == {"track-n2-b1"}
+
+
+@pytest.mark.parametrize(
+    ("task", "repeated"), [("w1", ["w0", "w1", "merge", "check"]), ("merge", ["merge", "check"])]
+)
+def test_a_timed_part_that_is_complete_is_never_repeated(
+    run: RunFolder, task: str, repeated: list[str]
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def behaviour(trial: str, this_task: str, _spec: TaskSpec) -> MockEnd:
+        if (trial, this_task) == ("contact-n2-b2", task):
+            raise Killed
+        return MockEnd()
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(behaviour))
+    again = MockExecutor()
+    assert carry_out(run, again).incomplete == ()
+    assert [t for trial, t in again.started if trial == "contact-n2-b2"] == repeated
+    retried = run.attempts(run.plan.trial("contact-n2-b2"), "failed")
+    assert retried == [], "an interruption is no failure"
+
+
+def results(run: RunFolder) -> dict[str, TaskSpec]:
+    found = {}
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            result = read_task(run.task(trial, task)).result
+            assert result is not None, f"{trial.id}/{task}"
+            found[f"{trial.id}/{task}"] = result.spec
+    return found
+
+
+def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
+    run: RunFolder,
+) -> None:
+    """SIGKILL falls at 60 random moments; each time a new process goes on."""
+    moments = random.Random(20)
+    fork = multiprocessing.get_context("fork")
+    kills = 0
+    for _ in range(60):
+        process = fork.Process(target=carry_out, args=(run, MockExecutor()))
+        process.start()
+        process.join(timeout=moments.uniform(0.0, 0.06))
+        if process.is_alive():
+            os.kill(process.pid or 0, signal.SIGKILL)
+            kills += 1
+        process.join()
+    assert carry_out(run, MockExecutor()).incomplete == ()
+    assert kills > 0
+    specs = results(run)
+    assert len(specs) == sum(len(trial.tasks) for trial in run.plan.trials)
+    finished = Counter(
+        event.trial for event in Journal(run.journal_file).read() if event.kind == "trial_finished"
+    )
+    assert set(finished) == {trial.id for trial in run.plan.trials}
+    assert not list(run.path.rglob("*.failed-*"))
+
+
+def test_events_reach_the_listener_in_order(run: RunFolder) -> None:
+    heard: list[Event] = []
+    execute(run, MockExecutor(), heard.append)
+    assert heard[0].kind == "run_started"
+    assert heard[-1].kind == "run_finished"
+    assert [e.trial for e in heard if e.kind == "trial_finished"] == [
+        trial.id for trial in run.plan.trials
+    ]
+
+
+def test_the_plan_survives_a_round_trip(run: RunFolder) -> None:
+    assert RunFolder(Path(run.path)).plan == run.plan

@@ -1,0 +1,105 @@
+"""Real files on a real disk, seen as root and as somebody who may only read them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.measure import residency
+
+MIB = 1 << 20
+NOBODY = 65534
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A folder that everybody may read, on a file system that is not in memory."""
+    # pytest's own folders are closed to other users.
+    folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    descriptor = os.open(folder, os.O_RDONLY)
+    in_memory = residency.in_memory(residency.filesystem_magic(descriptor))
+    os.close(descriptor)
+    if in_memory:
+        shutil.rmtree(folder)
+        pytest.skip("a disk is absent: /var/tmp lies in memory, mount a disk there")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def frames(disk: Path) -> Path:
+    """A file of 4 MiB, on the disk and in the page cache."""
+    path = disk / "frames.tif"
+    path.write_bytes(os.urandom(4 * MIB))
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    path.chmod(0o644)
+    return path
+
+
+@pytest.fixture
+def in_memory_folder() -> Iterator[Path]:
+    """A folder on tmpfs."""
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("tmpfs is absent: mount one at /dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/dev/shm"))
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def as_reader() -> Callable[[str, Path], dict[str, object]]:
+    """Call a function of `pagecache` on a path as a user who owns nothing and may write nothing."""
+    if os.geteuid() != 0:
+        pytest.skip("root is absent: run the tests as root, who alone can become another user")
+
+    def call(function: str, path: Path) -> dict[str, object]:
+        # Imported before the change of user, because the checkout may be closed to others.
+        program = (
+            "import os, sys\n"
+            "from pathlib import Path\n"
+            "from pyscale_stages.measure import pagecache, residency\n"
+            f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+            f"print(pagecache.{function}(Path(sys.argv[1])).model_dump_json())\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, object] = json.loads(done.stdout)
+        return answer
+
+    return call
+
+
+@pytest.fixture
+def mounted(disk: Path) -> Iterator[Callable[..., Path]]:
+    """Mount something and unmount it afterwards."""
+    points: list[Path] = []
+
+    def mount(*arguments: str) -> Path:
+        point = disk / f"mount{len(points)}"
+        point.mkdir()
+        done = subprocess.run(
+            ["mount", *arguments, str(point)], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            pytest.skip(
+                f"the right to mount is absent: run the tests as root outside a container "
+                f"({done.stderr.strip()})"
+            )
+        points.append(point)
+        return point
+
+    yield mount
+    for point in reversed(points):
+        subprocess.run(["umount", str(point)], check=True)

@@ -1,0 +1,286 @@
+"""Looking, evicting and warming, on real files."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.contract import Residency
+from pyscale_stages.measure import pagecache, residency
+
+MIB = 1 << 20
+Reader = Callable[[str, Path], dict[str, object]]
+
+
+@pytest.fixture
+def without_cachestat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel before 6.5: it answers ENOSYS to a number that it does not know."""
+    monkeypatch.setattr(residency, "_CACHESTAT", 100_000)
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pagecache, "PAUSES_S", (0.0, 0.0))
+
+
+class TestProbe:
+    def test_a_file_just_written_is_resident(self, frames: Path) -> None:
+        seen = pagecache.probe(frames)
+        assert seen.resident_bytes == seen.size_bytes == 4 * MIB
+        assert seen.method in {"cachestat", "mincore"}
+
+    def test_it_does_not_warm_what_it_looks_at(self, frames: Path) -> None:
+        assert pagecache.evict(frames).state == "verified-cold"
+        for _ in range(3):
+            assert pagecache.probe(frames).resident_bytes == 0
+
+    def test_it_counts_part_of_a_file(self, frames: Path) -> None:
+        pagecache.evict(frames)
+        descriptor = os.open(frames, os.O_RDONLY)
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # no read-ahead
+        os.pread(descriptor, 1, 0)
+        os.close(descriptor)
+        assert pagecache.probe(frames).resident_bytes == residency.PAGE_BYTES
+
+    def test_residency_never_exceeds_the_size(self, disk: Path) -> None:
+        small = disk / "small.json"
+        small.write_bytes(b"{}")
+        assert pagecache.probe(small).resident_bytes == 2
+
+    def test_an_empty_file_has_nothing_to_be_resident(self, disk: Path) -> None:
+        (disk / "empty").touch()
+        assert pagecache.probe(disk / "empty").resident_bytes == 0
+
+    @pytest.mark.usefixtures("without_cachestat")
+    def test_an_older_kernel_is_asked_by_mincore(self, frames: Path) -> None:
+        seen = pagecache.probe(frames)
+        assert (seen.method, seen.resident_bytes) == ("mincore", 4 * MIB)
+
+    @pytest.mark.usefixtures("without_cachestat")
+    def test_mincore_agrees_that_an_evicted_file_is_cold(self, frames: Path) -> None:
+        eviction = pagecache.evict(frames)
+        assert (eviction.after.method, eviction.after.resident_bytes) == ("mincore", 0)
+        assert eviction.state == "verified-cold"
+
+    @pytest.mark.usefixtures("without_cachestat")
+    def test_mincore_looks_at_every_chunk_of_a_large_file(
+        self, disk: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(residency, "_CHUNK_BYTES", MIB)
+        path = disk / "odd"
+        path.write_bytes(os.urandom(3 * MIB + 5))
+        assert pagecache.probe(path).resident_bytes == 3 * MIB + 5
+
+    def test_mincore_is_believed_on_an_owners_own_read_only_file(self, frames: Path) -> None:
+        frames.chmod(0o444)
+        assert residency.mincore_is_honest(frames, frames.stat().st_uid)
+
+    def test_a_reader_is_told_why_it_cannot_be_known(self, frames: Path, as_reader: Reader) -> None:
+        pagecache.evict(frames)
+        seen = as_reader("probe", frames)
+        assert (seen["method"], seen["resident_bytes"]) == ("none", None)
+        assert "only the file's owner" in str(seen["reason"])
+        # A reader's look must not have warmed the file either.
+        assert pagecache.probe(frames).resident_bytes == 0
+
+    def test_a_missing_file_is_a_reason_not_a_crash(self, disk: Path) -> None:
+        seen = pagecache.probe(disk / "nothing.tif")
+        assert seen.resident_bytes is None
+        assert seen.reason == "it cannot be opened: No such file or directory"
+
+    def test_a_folder_and_a_pipe_are_no_files(self, disk: Path) -> None:
+        os.mkfifo(disk / "pipe")
+        for path in (disk, disk / "pipe"):
+            assert pagecache.probe(path).reason == "it is not a regular file"
+
+    def test_it_takes_a_few_milliseconds_at_most(self, frames: Path) -> None:
+        pagecache.probe(frames)
+        took = []
+        for _ in range(20):
+            start = time.perf_counter()
+            pagecache.probe(frames)
+            took.append(time.perf_counter() - start)
+        # The best of many: a loaded machine may interrupt any one of them.
+        assert min(took) < 0.002
+
+
+class TestEvict:
+    def test_a_resident_file_becomes_verified_cold(self, frames: Path) -> None:
+        eviction = pagecache.evict(frames)
+        assert eviction.before.resident_bytes == 4 * MIB
+        assert eviction.after.resident_bytes == 0
+        assert eviction.state == "verified-cold"
+        assert eviction.node == os.uname().nodename
+
+    def test_dirty_pages_are_flushed_first(self, frames: Path) -> None:
+        with frames.open("r+b") as file:
+            file.write(os.urandom(4 * MIB))
+        eviction = pagecache.evict(frames)
+        assert eviction.state == "verified-cold"
+        assert pagecache.probe(frames).resident_bytes == 0
+
+    @pytest.mark.usefixtures("no_pauses")
+    def test_mapped_pages_stay_and_it_says_so(self, frames: Path) -> None:
+        with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
+            touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
+            assert touched > 0
+            eviction = pagecache.evict(frames)
+            assert eviction.state == "warm"
+            assert eviction.after.resident_bytes == 4 * MIB
+            assert "has the file mapped" in eviction.reason
+        assert pagecache.evict(frames).state == "verified-cold"
+
+    def test_pages_that_come_back_are_evicted_in_a_later_round(
+        self, frames: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        readings: list[bytes] = []
+
+        def read_again(descriptor: int, offset: int, length: int, advice: int) -> None:
+            advise(descriptor, offset, length, advice)
+            if not readings:  # another reader, just after the first eviction
+                readings.append(frames.read_bytes())
+
+        advise = os.posix_fadvise
+        monkeypatch.setattr(os, "posix_fadvise", read_again)
+        eviction = pagecache.evict(frames)
+        assert len(readings) == 1
+        assert eviction.state == "verified-cold"
+        assert eviction.before.resident_bytes == 4 * MIB
+
+    def test_a_reader_evicts_but_proves_nothing(self, frames: Path, as_reader: Reader) -> None:
+        eviction = as_reader("evict", frames)
+        assert eviction["state"] == "evicted-unverified"
+        after = eviction["after"]
+        assert isinstance(after, dict)
+        assert (after["method"], after["resident_bytes"]) == ("preadv2", 0)
+        assert "no proof" in str(eviction["reason"])
+        # Root can look: the file is out, and what sampling read in is out again.
+        assert pagecache.probe(frames).resident_bytes == 0
+
+    def test_a_reader_finds_by_sampling_that_a_mapped_file_stays(
+        self, frames: Path, as_reader: Reader
+    ) -> None:
+        with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
+            touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
+            assert touched > 0
+            eviction = as_reader("evict", frames)
+        assert eviction["state"] == "warm"
+
+    def test_tmpfs_is_unsupported(self, in_memory_folder: Path) -> None:
+        path = in_memory_folder / "frames.tif"
+        path.write_bytes(os.urandom(MIB))
+        eviction = pagecache.evict(path)
+        assert eviction.state == "unsupported"
+        assert eviction.reason == "tmpfs keeps its files in memory, nowhere else"
+        assert eviction.after.resident_bytes == MIB
+
+    def test_a_missing_file_is_unsupported_with_its_reason(self, disk: Path) -> None:
+        eviction = pagecache.evict(disk / "nothing.tif")
+        assert eviction.state == "unsupported"
+        assert "No such file" in eviction.reason
+
+    def test_many_files_are_answered_in_order(self, disk: Path, frames: Path) -> None:
+        other = disk / "other.tif"
+        other.write_bytes(os.urandom(MIB))
+        evictions = pagecache.evict_all([other, disk / "nothing", frames])
+        assert [e.path for e in evictions] == [other, disk / "nothing", frames]
+        assert [e.state for e in evictions] == ["verified-cold", "unsupported", "verified-cold"]
+
+    def test_nothing_to_evict_is_no_eviction(self) -> None:
+        assert pagecache.evict_all([]) == ()
+
+
+class TestOtherFilesystems:
+    def test_overlayfs_is_asked_by_mincore_because_cachestat_finds_nothing(
+        self, disk: Path, mounted: Callable[..., Path]
+    ) -> None:
+        for name in ("lower", "upper", "work"):
+            (disk / name).mkdir()
+        lower = disk / "lower" / "frames.tif"
+        lower.write_bytes(os.urandom(MIB))
+        os.sync()
+        layers = f"lowerdir={disk}/lower,upperdir={disk}/upper,workdir={disk}/work"
+        path = mounted("-t", "overlay", "overlay", "-o", layers) / "frames.tif"
+        seen = pagecache.probe(path)
+        assert (seen.method, seen.resident_bytes) == ("mincore", MIB)
+        assert pagecache.evict(path).state == "verified-cold"
+        assert pagecache.probe(lower).resident_bytes == 0
+
+    def test_a_loop_device_is_never_called_cold(
+        self, disk: Path, mounted: Callable[..., Path]
+    ) -> None:
+        if shutil.which("mkfs.ext4") is None:
+            pytest.skip("mkfs.ext4 is absent: install e2fsprogs")
+        image = disk / "image.ext4"
+        with image.open("wb") as file:
+            file.truncate(16 * MIB)
+        subprocess.run(["mkfs.ext4", "-q", str(image)], check=True)
+        folder = mounted("-o", "loop", str(image))
+        path = folder / "frames.tif"
+        path.write_bytes(os.urandom(MIB))
+        eviction = pagecache.evict(path)
+        assert eviction.state == "evicted-unverified"
+        assert "loop device" in eviction.reason
+        # The reason is no theory: the image's own pages still hold the data.
+        assert (pagecache.probe(image).resident_bytes or 0) >= MIB
+
+    def test_a_read_only_mount_is_evicted_with_proof_for_the_owner(
+        self, frames: Path, mounted: Callable[..., Path]
+    ) -> None:
+        folder = mounted("--bind", "-o", "ro", str(frames.parent))
+        eviction = pagecache.evict(folder / frames.name)
+        assert eviction.state == "verified-cold"
+
+    @pytest.mark.parametrize(
+        ("magic", "words"), [(0x2FC12FC1, "ZFS"), (0x47504653, "GPFS"), (0x65735546, "FUSE")]
+    )
+    def test_caches_that_no_call_shows_are_never_called_cold(
+        self, frames: Path, magic: int, words: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(residency, "filesystem_magic", lambda descriptor: magic)
+        eviction = pagecache.evict(frames)
+        assert eviction.state in {"unsupported", "evicted-unverified"}
+        assert words in eviction.reason
+        assert eviction.after.resident_bytes is None
+
+    def test_cold_on_a_network_filesystem_is_cold_on_this_node_only(
+        self, frames: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(residency, "filesystem_magic", lambda descriptor: 0x6969)
+        eviction = pagecache.evict(frames)
+        assert eviction.state == "verified-cold"
+        assert "NFS server may still hold" in eviction.reason
+
+
+class TestWarm:
+    def test_a_cold_file_is_brought_in_whole(self, frames: Path) -> None:
+        pagecache.evict(frames)
+        assert pagecache.warm(frames).resident_bytes == 4 * MIB
+
+    def test_a_missing_file_is_a_reason(self, disk: Path) -> None:
+        assert "No such file" in pagecache.warm(disk / "nothing").reason
+
+
+@pytest.mark.parametrize(
+    ("resident", "method", "state"),
+    [
+        (0, "cachestat", "verified-cold"),
+        (0, "mincore", "verified-cold"),
+        (0, "preadv2", "evicted-unverified"),
+        (4096, "mincore", "warm"),
+        (8192, "cachestat", "warm"),
+        (None, "none", "unsupported"),
+    ],
+)
+def test_only_a_proof_makes_a_file_cold(resident: int | None, method: str, state: str) -> None:
+    seen = Residency.model_validate(
+        {"path": "f", "size_bytes": 8192, "resident_bytes": resident, "method": method}
+    )
+    assert pagecache.state_of(seen) == state

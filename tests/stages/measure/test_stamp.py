@@ -1,0 +1,88 @@
+"""The stamp: what it holds, and what it must never hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.measure import gpus, stamp
+
+
+def test_it_describes_this_machine(frames: Path) -> None:
+    found = stamp.take([frames])
+    assert found.node == os.uname().nodename
+    assert found.cpu.model in found.label
+    assert found.memory.total_bytes >= found.memory.available_bytes > 0
+    assert found.clock_source
+    assert found.filesystems[0].path == frames
+
+
+def test_it_is_plain_json(frames: Path) -> None:
+    found = stamp.collect([frames])
+    assert json.loads(json.dumps(found)) == found
+    assert stamp.Stamp.model_validate(found).model_dump(mode="json") == found
+
+
+def test_files_of_one_folder_share_an_entry(disk: Path, in_memory_folder: Path) -> None:
+    files = [folder / name for folder in (disk, in_memory_folder) for name in ("a", "b")]
+    for file in files:
+        file.touch()
+    assert [entry.path for entry in stamp.take(files).filesystems] == [files[0], files[2]]
+
+
+def test_only_named_variables_leave_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
+    for name in ("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_SUBMIT_HOST", "API_TOKEN", "USER"):
+        monkeypatch.setenv(name, "never-to-be-seen")
+    found = stamp.take()
+    assert found.threads["OMP_NUM_THREADS"] == "3"
+    assert found.slurm == {"SLURM_JOB_ID": "42", "SLURM_RESTART_COUNT": "1"}
+    assert "never-to-be-seen" not in found.model_dump_json()
+
+
+def test_the_image_and_the_commit_are_what_the_launcher_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(stamp.IMAGE_VARIABLE, "ab" * 32)
+    monkeypatch.setenv(stamp.COMMIT_VARIABLE, "c0ffee")
+    assert stamp.take().image_sha256 == "ab" * 32
+    assert stamp.take().git_commit == "c0ffee"
+
+
+def test_a_gpu_that_cannot_be_described_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    if gpus.gpu_present():
+        pytest.skip("a machine without a GPU driver is absent: run on a node without a GPU")
+    monkeypatch.setattr(stamp, "gpu_present", lambda: True)
+    found = stamp.take()
+    assert found.gpus == ()
+    assert "nvidia-ml-py" in found.gpu_reason or "driver" in found.gpu_reason
+
+
+def test_it_takes_less_than_50_ms_without_a_gpu(frames: Path) -> None:
+    if gpus.gpu_present():
+        pytest.skip("a machine without a GPU is absent: the bound with one is a second")
+    took = []
+    for _ in range(5):
+        start = time.perf_counter()
+        stamp.collect([frames])
+        took.append(time.perf_counter() - start)
+    assert min(took) < 0.05
+
+
+def test_the_runner_loads_no_library_for_it_before_the_work_begins() -> None:
+    program = (
+        "import sys, pyscale_stages.runner; "
+        "print([n for n in ('psutil', 'pynvml', 'numpy.ma', 'torch') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

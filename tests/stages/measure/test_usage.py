@@ -1,0 +1,217 @@
+"""Counters of a process, from real work; the GPU's from a scripted NVML."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure import pagecache, usage
+from pyscale_stages.measure.usage import UsageMeter
+
+MIB = 1 << 20
+BURN = "import time\nwhile time.process_time() < 0.2: pass"
+
+
+def used_by(program: str) -> dict[str, Any]:
+    """Run a program between start and stop of a meter in a fresh process."""
+    whole = (
+        "import json, os, sys, subprocess\n"
+        "from pyscale_stages.measure.usage import UsageMeter\n"
+        f"meter = UsageMeter(device='cpu')\n{program}\nused = meter.stop()\n"
+        "print(used.counters(frames=1, objects=2, input_bytes=3, output_bytes=4)"
+        ".model_dump_json())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_cpu_time_is_that_between_start_and_stop() -> None:
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+    meter = UsageMeter(device="cpu")
+    assert meter.stop().cpu_s < 0.05
+    meter = UsageMeter(device="cpu")
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+    assert 0.1 <= meter.stop().cpu_s < 0.15
+
+
+def test_cpu_time_of_children_counts() -> None:
+    meter = UsageMeter(device="cpu")
+    subprocess.run([sys.executable, "-c", BURN], check=True)
+    assert meter.stop().cpu_s >= 0.2
+
+
+def test_bytes_read_and_written_are_counted(disk: Path) -> None:
+    path = disk / "frames"
+    meter = UsageMeter(device="cpu")
+    path.write_bytes(bytes(3 * MIB))
+    path.read_bytes()
+    used = meter.stop()
+    assert used.read_bytes is not None
+    assert used.write_bytes is not None
+    assert 3 * MIB <= used.read_bytes < 4 * MIB
+    assert 3 * MIB <= used.write_bytes < 4 * MIB
+
+
+def test_only_a_cold_read_reaches_the_disk(frames: Path) -> None:
+    assert pagecache.evict(frames).state == "verified-cold"
+    meter = UsageMeter(device="cpu")
+    frames.read_bytes()
+    cold = meter.stop()
+    meter = UsageMeter(device="cpu")
+    frames.read_bytes()
+    warm = meter.stop()
+    assert cold.storage_read_bytes is not None
+    assert cold.storage_read_bytes >= 4 * MIB
+    assert warm.storage_read_bytes == 0
+
+
+def test_a_kernel_without_accounting_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "_io_bytes", dict)
+    used = UsageMeter(device="cpu").stop()
+    assert (used.read_bytes, used.write_bytes, used.storage_read_bytes) == (None, None, None)
+
+
+def test_peak_memory_counts_what_was_freed_again() -> None:
+    small = used_by("pass")["peak_rss_bytes"]
+    large = used_by("block = b'x' * (100 << 20); del block")["peak_rss_bytes"]
+    # The kernel keeps this mark in per-CPU counters, to some 100 KiB.
+    assert large - small >= 99 * MIB
+
+
+def test_peak_memory_is_not_inherited_from_a_large_launcher() -> None:
+    block = b"x" * (300 * MIB)
+    assert used_by("pass")["peak_rss_bytes"] < 200 * MIB
+    assert len(block) == 300 * MIB
+
+
+def test_counters_carry_what_was_processed() -> None:
+    counters = used_by("pass")
+    assert [counters[k] for k in ("frames", "objects", "input_bytes", "output_bytes")] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert counters["gpu_peak_bytes"] is None
+
+
+class NvmlError(Exception):
+    pass
+
+
+class ScriptedNvml:
+    """Answers as the NVML library does, from a script, and says when it has been asked."""
+
+    NVMLError = NvmlError
+
+    def __init__(self, used: list[int], busy_percent: list[int] | None) -> None:
+        self.used = used
+        self.busy_percent = busy_percent
+        self.handle = ""
+        self.asked = 0
+        self.half_way = threading.Event()
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802 - NVML's name
+        self.handle = f"gpu{index}"
+        return self.handle
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
+        self.handle = uuid
+        return self.handle
+
+    def nvmlDeviceGetMemoryInfo(self, handle: str) -> SimpleNamespace:  # noqa: N802
+        at = min(self.asked, len(self.used) - 1)
+        self.asked += 1
+        if self.asked == len(self.used):
+            self.half_way.set()
+        return SimpleNamespace(used=self.used[at])
+
+    def nvmlDeviceGetUtilizationRates(self, handle: str) -> SimpleNamespace:  # noqa: N802
+        if self.busy_percent is None:
+            raise NvmlError("Not Supported")
+        return SimpleNamespace(gpu=self.busy_percent[min(self.asked, len(self.busy_percent)) - 1])
+
+
+@pytest.fixture
+def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
+    scripted = ScriptedNvml(used=[1 * MIB, 7 * MIB, 2 * MIB], busy_percent=[50, 100, 0])
+
+    @contextmanager
+    def opened() -> Iterator[ScriptedNvml]:
+        yield scripted
+
+    monkeypatch.setattr(usage, "opened_nvml", opened)
+    monkeypatch.setattr(usage, "GPU_PERIOD_S", 0.001)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return scripted
+
+
+def test_gpu_memory_is_the_peak_of_all_samples(nvml: ScriptedNvml) -> None:
+    meter = UsageMeter(device="cuda")
+    assert nvml.half_way.wait(10)
+    used = meter.stop()
+    assert used.gpu_peak_bytes == 7 * MIB
+    assert used.gpu_mean_utilisation is not None
+    # 0.5, 1, then 0 for every further sample
+    assert used.gpu_mean_utilisation == pytest.approx(1.5 / nvml.asked)
+    assert used.warnings == ()
+
+
+def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml: ScriptedNvml) -> None:
+    used = UsageMeter(device="cuda").stop()
+    assert used.gpu_peak_bytes is not None
+    assert nvml.asked >= 1
+
+
+@pytest.mark.parametrize(
+    ("visible", "handle"), [("", "gpu0"), ("2,3", "gpu2"), ("GPU-6f1b", "GPU-6f1b")]
+)
+def test_the_first_visible_gpu_is_sampled(
+    visible: str, handle: str, nvml: ScriptedNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    UsageMeter(device="cuda").stop()
+    assert nvml.handle == handle
+
+
+def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml: ScriptedNvml) -> None:
+    nvml.busy_percent = None
+    used = UsageMeter(device="cuda").stop()
+    assert used.gpu_mean_utilisation is None
+    assert used.gpu_peak_bytes is not None
+    assert used.warnings == ("the GPU does not tell its utilisation: Not Supported",)
+
+
+def test_without_nvml_the_gpu_counters_are_none_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent() -> None:
+        raise MissingPart("no NVML: pip install nvidia-ml-py")
+
+    monkeypatch.setattr(usage, "opened_nvml", absent)
+    used = UsageMeter(device="cuda").stop()
+    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None, None)
+    assert used.warnings == ("no NVML: pip install nvidia-ml-py",)
+
+
+def test_on_a_cpu_nothing_is_sampled() -> None:
+    before = threading.active_count()
+    meter = UsageMeter(device="cpu")
+    assert threading.active_count() == before
+    assert meter.stop().warnings == ()

@@ -1,0 +1,160 @@
+"""How alike two outputs are, and how right one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from pyscale_stages.contract import TaskResult, Window
+from pyscale_stages.segment.agreement import Matches, match_cells
+from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
+from pyscale_stages.segment.params import SegmentParams
+
+Labels = npt.NDArray[np.uint16]
+
+
+def squares(*corners: tuple[int, int], values: list[int] | None = None) -> Labels:
+    """Label image with a square of 10 x 10 pixels at each corner."""
+    labels = np.zeros((60, 60), np.uint16)
+    for value, (y, x) in zip(values or range(1, 99), corners, strict=False):
+        labels[y : y + 10, x : x + 10] = value
+    return labels
+
+
+def test_the_same_cells_under_other_labels_all_match() -> None:
+    first = squares((0, 0), (20, 20), (40, 5))
+    second = squares((0, 0), (20, 20), (40, 5), values=[700, 3, 41])
+    found = match_cells(first, second)
+    assert (found.matched, found.only_reference, found.only_other) == (3, 0, 0)
+    assert found.average_precision == 1
+
+
+def test_a_cell_matches_where_the_intersection_is_half_of_the_union() -> None:
+    # Moved by 3 of 10 pixels the overlap is 70 of 130 pixels; by 4 it is 60 of 140.
+    assert match_cells(squares((0, 0)), squares((0, 3))).matched == 1
+    assert match_cells(squares((0, 0)), squares((0, 4))).matched == 0
+
+
+def test_missed_and_invented_cells_both_cost() -> None:
+    found = match_cells(squares((0, 0), (20, 20), (40, 5)), squares((0, 0), (45, 45)))
+    assert (found.matched, found.only_reference, found.only_other) == (1, 2, 1)
+    assert found.average_precision == pytest.approx(1 / 4)
+
+
+@pytest.mark.parametrize(
+    ("reference", "other", "expected"),
+    [
+        (squares(), squares(), 1.0),
+        (squares((0, 0)), squares(), 0.0),
+        (squares(), squares((0, 0)), 0),
+    ],
+)
+def test_frames_without_cells_are_compared(
+    reference: Labels, other: Labels, expected: float
+) -> None:
+    assert match_cells(reference, other).average_precision == expected
+
+
+def test_a_frame_weighs_as_much_as_its_cells() -> None:
+    full = Matches(matched=9, only_reference=0, only_other=0)
+    failed = Matches(matched=0, only_reference=1, only_other=0)
+    assert (full + failed).average_precision == pytest.approx(0.9)
+
+
+def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: int = 2) -> Path:
+    folder.mkdir()
+    stack = LabelStack()
+    for frame in frames:
+        stack.add(frame)
+    stack.write(folder / LABELS_FILE)
+    window = Window(
+        stage="segment",
+        frames=(first, first + len(frames)),
+        movie_frames=movie_frames,
+        params=SegmentParams().model_dump(mode="json"),
+        seed=0,
+    )
+    (folder / "window.json").write_text(window.model_dump_json(), encoding="utf-8")
+    return folder
+
+
+Check = Callable[..., TaskResult]
+
+
+@pytest.fixture
+def check(segment: Callable[..., tuple[int, str]], tmp_path: Path) -> Check:
+    """Compare two folders by the command line."""
+
+    def run(reference: Path, other: Path, *options: object) -> TaskResult:
+        file = tmp_path / "check.json"
+        inputs = ("--input", reference, "--input", other)
+        code, said = segment("check", *inputs, "--result", file, *options)
+        assert code == 0, said
+        return TaskResult.model_validate_json(file.read_bytes())
+
+    return run
+
+
+def test_one_output_agrees_with_itself(check: Check, tmp_path: Path) -> None:
+    frames = [squares((0, 0), (20, 20)), squares()]
+    result = check(written(tmp_path / "a", frames), written(tmp_path / "b", frames))
+    assert result.agreement is not None
+    assert result.agreement.same
+    assert result.agreement.score == 1
+    assert result.agreement.details["identical_pixels"] == 1
+    assert result.agreement.details["cells_other"] == 2
+    assert result.quality == {}
+
+
+def test_swapped_frames_do_not_agree(check: Check, tmp_path: Path) -> None:
+    frames = [squares((0, 0), (20, 20)), squares((40, 40), (0, 20))]
+    result = check(written(tmp_path / "a", frames), written(tmp_path / "b", frames[::-1]))
+    assert result.agreement is not None
+    assert not result.agreement.same
+    assert result.agreement.score == 0
+
+
+def test_one_lost_cell_shows_in_the_worst_frame(check: Check, tmp_path: Path) -> None:
+    frames = [squares((0, 0), (20, 20)), squares((40, 40), (0, 20))]
+    lost = [frames[0], squares((40, 40))]
+    result = check(written(tmp_path / "a", frames), written(tmp_path / "b", lost))
+    assert result.agreement is not None
+    assert result.agreement.score == pytest.approx(3 / 4)
+    assert result.agreement.details["worst_frame"] == pytest.approx(1 / 2)
+
+
+def test_truth_gives_the_quality_of_the_second_output(
+    check: Check, whole: Path, movie: Path
+) -> None:
+    result = check(whole, whole, "--truth", movie / "truth" / "camera")
+    assert result.quality["ap_iou50"] >= 0.85
+
+
+def test_a_window_is_compared_with_its_own_frames_of_the_truth(
+    check: Check, windows: list[Path], movie: Path
+) -> None:
+    result = check(windows[2], windows[2], "--truth", movie / "truth" / "camera")
+    assert result.quality["ap_iou50"] >= 0.85
+
+
+def test_outputs_of_other_frames_are_refused(
+    segment: Callable[..., tuple[int, str]], windows: list[Path]
+) -> None:
+    code, said = segment("check", "--input", windows[0], "--input", windows[2])
+    assert code == 2
+    assert "hold other frames of the movie" in said
+
+
+def test_truth_of_another_movie_is_refused(
+    segment: Callable[..., tuple[int, str]], whole: Path, tmp_path: Path
+) -> None:
+    stack = LabelStack()
+    stack.add(squares())
+    stack.write(tmp_path / "labels_ch0.ome.tif")
+    code, said = segment("check", "--input", whole, "--input", whole, "--truth", tmp_path)
+    assert code == 2
+    assert "does not hold the true labels of the 5 frames" in said

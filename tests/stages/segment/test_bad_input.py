@@ -1,0 +1,152 @@
+"""Input that cannot be used ends with exit code 2 and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+import torch
+
+from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
+
+Segment = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def refused(segment: Segment, tmp_path: Path) -> Callable[..., str]:
+    """Run the stage on a file; give the one sentence with which it was refused."""
+
+    def run(file: Path, *options: object, **params: object) -> str:
+        out = tmp_path / "out"
+        code, said = segment("run", "--input", file, "--output", out, *options, **params)
+        assert code == 2
+        lines = said.strip().splitlines()
+        assert len(lines) == 1, said
+        assert lines[0].startswith("error: ")
+        assert not (out / "labels.ome.tif").exists()
+        return lines[0]
+
+    return run
+
+
+@pytest.fixture
+def frames(movie: Path) -> Path:
+    """A movie file that is sound."""
+    return movie / "movie.ome.tif"
+
+
+def test_a_truncated_movie_is_refused(
+    frames: Path, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    cut = tmp_path / "cut.ome.tif"
+    cut.write_bytes(frames.read_bytes()[: frames.stat().st_size * 2 // 3])
+    assert str(cut) in refused(cut)
+
+
+def test_an_empty_file_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "empty.tif").touch()
+    assert "is empty (0 bytes)" in refused(tmp_path / "empty.tif")
+
+
+def test_a_missing_file_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+    assert "does not exist" in refused(tmp_path / "none.tif")
+
+
+def test_values_that_are_not_a_number_are_refused(
+    refused: Callable[..., str], tmp_path: Path
+) -> None:
+    frames = np.ones((3, 32, 32), np.float32)
+    frames[1, 5, 5] = np.nan
+    tifffile.imwrite(tmp_path / "nan.tif", frames)
+    assert "frame 1 of" in refused(tmp_path / "nan.tif", "--axes", "TYX")
+
+
+def test_a_channel_that_is_not_there_is_refused(frames: Path, refused: Callable[..., str]) -> None:
+    assert "has no channel 2" in refused(frames, channel=2)
+
+
+def test_frames_beyond_the_movie_are_refused(frames: Path, refused: Callable[..., str]) -> None:
+    assert "which has the frames 0:5" in refused(frames, "--frames", "3:9")
+
+
+def test_an_unknown_model_is_refused_with_the_nearest_name(
+    frames: Path, refused: Callable[..., str]
+) -> None:
+    assert "did you mean 'cyto3'?" in refused(frames, model="cyto33")
+
+
+def test_a_misspelt_parameter_is_refused_with_the_nearest_name(
+    frames: Path, refused: Callable[..., str]
+) -> None:
+    assert "did you mean 'diameter_px'?" in refused(frames, diametr_px=12)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("diameter_px", 0), ("batch_size", 0), ("channel", -1), ("flow_threshold", -0.1)],
+)
+def test_a_parameter_out_of_range_is_refused_by_name(
+    name: str, value: float, frames: Path, refused: Callable[..., str]
+) -> None:
+    assert repr(name) in refused(frames, **{name: value})
+
+
+def test_weights_are_not_downloaded(
+    frames: Path,
+    refused: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path / "models"))
+    said = refused(frames, model="cyto3")
+    assert f"put Cellpose's file 'cyto3' into {tmp_path / 'models'}" in said
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_model_of_the_other_cellpose_is_refused_with_the_way_to_get_it(
+    frames: Path, refused: Callable[..., str]
+) -> None:
+    assert "pip install 'pyscale[segment_cellpose4]'" in refused(frames, model="cpsam")
+
+
+def test_a_damaged_weights_file_is_refused(
+    frames: Path, refused: Callable[..., str], tmp_path: Path
+) -> None:
+    (tmp_path / "weights.pt").write_bytes(b"nothing that torch wrote" * 100)
+    assert "cannot be read as network weights" in refused(
+        frames, model=str(tmp_path / "weights.pt")
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ({"layer.weight": torch.ones(2)}, "weights of another network"),
+        ({"W2": torch.ones(2)}, "needs Cellpose 4"),
+        ({"output.2.weight": torch.ones(3, 16, 1, 1)}, "no network for 2 input channels"),
+    ],
+)
+def test_weights_of_another_network_are_refused(
+    state: dict[str, torch.Tensor],
+    sentence: str,
+    frames: Path,
+    refused: Callable[..., str],
+    tmp_path: Path,
+) -> None:
+    torch.save(state, tmp_path / "weights.pt")
+    assert sentence in refused(frames, model=str(tmp_path / "weights.pt"))
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_does_not_work_is_refused(
+    device: str, frames: Path, refused: Callable[..., str]
+) -> None:
+    usable = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
+    if usable:
+        pytest.skip(f"{device} works here: nothing to refuse")
+    assert f"the device {device} was asked for and does not work here" in refused(
+        frames, "--device", device
+    )

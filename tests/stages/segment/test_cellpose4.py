@@ -1,0 +1,100 @@
+"""Cellpose 4 itself, where it can be imported: another process, for it replaces Cellpose 3."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import write_movie
+from pyscale_stages.segment.models import sha256_of
+
+TOKEN_PX = 8
+"""Side of the square that the network's readout draws from one place of its encoder."""
+
+MAKE_WEIGHTS = """
+import sys
+import numpy as np
+import torch
+from pyscale_stages.segment.models import import_cellpose
+
+import_cellpose(4)
+from cellpose.vit import CPSAM
+
+with torch.device("meta"):
+    shapes = {name: value.shape for name, value in CPSAM().state_dict().items()}
+# One stored number stands for a whole tensor of zeros: the file is small.
+state = {name: torch.zeros(1).expand(shape) for name, shape in shapes.items()}
+side = torch.arange(8.0)
+down, right = torch.meshgrid(3.5 - side, 3.5 - side, indexing="ij")
+length = torch.hypot(down, right)
+inside = (down.abs() < 3) & (right.abs() < 3)
+drawn = torch.stack([5 * down / length, 5 * right / length, torch.where(inside, 6.0, -6.0)])
+state["W2"] = torch.eye(3 * 64).reshape(3 * 64, 3, 8, 8)
+state["out.bias"] = drawn.reshape(-1)
+torch.save(state, sys.argv[1])
+"""
+"""A network of Cellpose 4 whose readout draws one cell of 6 x 6 pixels in every token."""
+
+
+def run_python(cellpose4: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": str(cellpose4)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def weights(cellpose4: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("cellpose4") / "grid.pt"
+    made = run_python(cellpose4, "-c", MAKE_WEIGHTS, str(path))
+    assert made.returncode == 0, made.stderr
+    return path
+
+
+@pytest.mark.slow
+def test_cellpose_4_labels_the_cells_that_its_network_draws(
+    cellpose4: Path, weights: Path, tmp_path: Path
+) -> None:
+    # 64 x 96 pixels are centred in the network's 256 x 256, on a border of tokens.
+    frames = np.random.default_rng(0).integers(0, 500, (1, 64, 96)).astype(np.uint16)
+    write_movie(tmp_path / "movie.ome.tif", frames, "TYX")
+    (tmp_path / "params.json").write_text(json.dumps({"model": str(weights)}), encoding="utf-8")
+    done = run_python(
+        cellpose4,
+        *("-m", "pyscale_stages", "segment", "run", "--input", str(tmp_path / "movie.ome.tif")),
+        *("--output", str(tmp_path / "out"), "--params", str(tmp_path / "params.json")),
+        *("--result", str(tmp_path / "result.json")),
+    )
+    assert done.returncode == 0, done.stderr
+    result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    assert result.versions["cellpose"].startswith("4.")
+    assert result.versions["weights_sha256"] == sha256_of(weights)
+    labels = tifffile.imread(tmp_path / "out" / "labels.ome.tif")
+    assert labels.max() == (64 // TOKEN_PX) * (96 // TOKEN_PX)
+    assert set(np.bincount(labels.ravel())[1:].tolist()) == {36}
+
+
+@pytest.mark.slow
+def test_weights_of_cellpose_3_are_refused_under_cellpose_4(
+    cellpose4: Path, tmp_path: Path
+) -> None:
+    write_movie(tmp_path / "movie.ome.tif", np.ones((1, 64, 64), np.uint16), "TYX")
+    done = run_python(
+        cellpose4,
+        *("-m", "pyscale_stages", "segment", "run"),
+        *("--input", str(tmp_path / "movie.ome.tif"), "--output", str(tmp_path / "out")),
+    )
+    assert done.returncode == 2
+    assert "needs Cellpose 3, but 4." in done.stderr
+    assert "pip install 'pyscale[segment]'" in done.stderr

@@ -1,0 +1,107 @@
+"""Which weights and which Cellpose a task gets."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+import torch
+
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.segment import models
+from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net, widths_of
+from pyscale_stages.segment.params import EMBEDDED_MODEL
+from pyscale_stages.segment.weights import cellpose_of_state, read_state
+
+
+def test_a_named_model_is_found_in_cellposes_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cyto3").write_bytes(b"weights")
+    monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
+    assert models.find_weights("cyto3") == tmp_path / "cyto3"
+
+
+def test_without_a_setting_the_folder_is_the_one_in_the_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / ".cellpose" / "models"
+    folder.mkdir(parents=True)
+    (folder / "cpsam").write_bytes(b"weights")
+    assert models.find_weights("cpsam") == folder / "cpsam"
+
+
+def test_cellpose_looks_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
+    import cellpose.models
+
+    assert models.model_folder() == cellpose.models.MODEL_DIR
+
+
+def test_a_path_is_a_model(tmp_path: Path) -> None:
+    (tmp_path / "mine.pt").write_bytes(b"weights")
+    assert models.find_weights(str(tmp_path / "mine.pt")) == tmp_path / "mine.pt"
+
+
+def test_an_unknown_model_names_the_known_ones() -> None:
+    with pytest.raises(BadInput, match=r"known are cpsam, cpsam_v2, cyto3, pyscale-tiny"):
+        models.find_weights("qqqq")
+
+
+@pytest.mark.parametrize("found", ["2.3.2", "5.0"])
+def test_a_cellpose_that_no_adapter_knows_is_missing(
+    found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "version", lambda _name: found)
+    with pytest.raises(MissingPart, match=rf"{found} is installed"):
+        models.installed_cellpose()
+
+
+def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(models, "version", absent)
+    with pytest.raises(MissingPart, match=r"pip install 'pyscale\[segment\]'"):
+        models.installed_cellpose()
+
+
+def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
+    with pytest.raises(MissingPart, match=r"needs Cellpose 3, but 4\.2\.1\.1 is installed"):
+        models.refuse_other_version(
+            EMBEDDED_MODEL, models.CELLPOSE_OF_MODEL[EMBEDDED_MODEL], models.installed_cellpose()
+        )
+
+
+@pytest.mark.parametrize("widths", [[2, 8, 16, 24], [2, 4, 8, 16, 256]])
+def test_a_network_of_any_width_is_rebuilt_from_its_weights(
+    widths: list[int], tmp_path: Path
+) -> None:
+    net = build_net(widths)
+    net.save_model(tmp_path / "net.pt")
+    state = read_state(tmp_path / "net.pt")
+    assert cellpose_of_state(tmp_path / "net.pt", state) == 3
+    assert widths_of(tmp_path / "net.pt", state) == widths
+    segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
+    loaded = segmenter.model.net.state_dict()
+    for name, value in net.state_dict().items():
+        torch.testing.assert_close(loaded[name], value)
+
+
+def test_half_precision_weights_are_read(tmp_path: Path) -> None:
+    net = build_net([2, 4, 8]).half()
+    net.save_model(tmp_path / "net.pt")
+    segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
+    assert next(segmenter.model.net.parameters()).dtype == torch.float32
+
+
+def test_weights_with_a_layer_missing_are_refused(tmp_path: Path) -> None:
+    state = build_net([2, 4, 8]).state_dict()
+    del state["output.2.bias"]
+    torch.save(state, tmp_path / "net.pt")
+    with pytest.raises(BadInput, match=r"output\.2\.bias"):
+        Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))

@@ -1,0 +1,126 @@
+"""What a task of the stage leaves: labels, records, and the same at every number of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Movie
+from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment.labels import LABELS_FILE
+from pyscale_stages.segment.models import sha256_of
+
+Segment = Callable[..., tuple[int, str]]
+
+
+def labels_in(folder: Path) -> Any:
+    movie = Movie.open(folder / LABELS_FILE)
+    return movie.read(0, movie.n_frames, channel=0)
+
+
+def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole: Path) -> None:
+    labels = labels_in(whole)
+    assert labels.shape == (5, 128, 144)
+    assert labels.dtype == np.uint16
+    for frame in labels:
+        values = np.unique(frame)
+        assert len(values) > 10
+        np.testing.assert_array_equal(values, np.arange(len(values)))
+
+
+def test_the_labels_are_an_ome_tiff_with_named_axes(whole: Path) -> None:
+    with tifffile.TiffFile(whole / LABELS_FILE) as tiff:
+        assert tiff.is_ome
+        assert tiff.series[0].axes == "TYX"
+        assert len(tiff.pages) == 5
+
+
+def test_merged_windows_have_the_bytes_of_the_whole(
+    segment: Segment, whole: Path, windows: list[Path], tmp_path: Path
+) -> None:
+    inputs = [option for folder in reversed(windows) for option in ("--input", folder)]
+    code, _ = segment("merge", *inputs, "--output", tmp_path / "merged")
+    assert code == 0
+    for name in (LABELS_FILE, "window.json"):
+        assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
+
+
+def test_merging_refuses_a_gap(segment: Segment, windows: list[Path], tmp_path: Path) -> None:
+    code, said = segment(
+        "merge", "--input", windows[0], "--input", windows[2], "--output", tmp_path / "merged"
+    )
+    assert code == 2
+    assert "frames 2:3 are missing" in said
+
+
+def test_merging_refuses_labels_that_are_not_those_of_the_window(
+    segment: Segment, windows: list[Path], tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "window.json").write_bytes((windows[1] / "window.json").read_bytes())
+    (broken / LABELS_FILE).write_bytes((windows[0] / LABELS_FILE).read_bytes())
+    inputs = [
+        option for folder in (windows[0], broken, windows[2]) for option in ("--input", folder)
+    ]
+    code, said = segment("merge", *inputs, "--output", tmp_path / "merged")
+    assert code == 2
+    assert "is not the label images of the 1 frames" in said
+
+
+def test_the_record_counts_frames_and_cells_and_names_the_weights(
+    whole: Path, read_record: Callable[[Path], TaskResult]
+) -> None:
+    result = read_record(whole)
+    labels = labels_in(whole)
+    assert result.counters.frames == 5
+    assert result.counters.objects == sum(int(frame.max()) for frame in labels)
+    assert result.versions["weights_sha256"] == sha256_of(embedded_model("pyscale-tiny"))
+    assert result.versions["cellpose"].startswith("3.")
+
+
+def test_all_work_lies_in_spans_that_follow_each_other(
+    whole: Path, read_record: Callable[[Path], TaskResult]
+) -> None:
+    spans = read_record(whole).spans
+    work = [span for span in spans if span.phase != "python_start"]
+    phases = [span.phase for span in work]
+    assert {"import", "model_load", "read", "compute", "write"} == set(phases)
+    assert phases.count("compute") == 5
+    assert all(
+        first.end_monotonic_s <= second.start_monotonic_s for first, second in pairwise(work)
+    )
+
+
+def test_the_second_channel_has_other_cells(movie: Path, segment: Segment, tmp_path: Path) -> None:
+    code, _ = segment(
+        "run",
+        *("--input", movie / "movie.ome.tif", "--output", tmp_path / "out", "--frames", "0:1"),
+        channel=1,
+    )
+    assert code == 0
+    code, said = segment(
+        "check",
+        *("--input", tmp_path / "out", "--input", tmp_path / "out"),
+        *("--truth", movie / "truth" / "camera", "--result", tmp_path / "check.json"),
+    )
+    assert code == 0, said
+    result = TaskResult.model_validate_json((tmp_path / "check.json").read_bytes())
+    assert result.quality["ap_iou50"] > 0.8
+
+
+def test_a_frame_without_cells_has_no_labels(segment: Segment, tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "dark.tif", np.full((2, 40, 50), 100, np.uint16))
+    code, _ = segment(
+        "run", "--input", tmp_path / "dark.tif", "--axes", "TYX", "--output", tmp_path / "out"
+    )
+    assert code == 0
+    labels = labels_in(tmp_path / "out")
+    assert labels.shape == (2, 40, 50)
+    assert not labels.any()

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tifffile
+
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.movie import Movie
+from pyscale_stages.synth.movie import SynthParams, render_examples, write_synthetic_movie
+from pyscale_stages.synth.spool import FrameSpool
+
+SMALL = SynthParams(seed=3, frames=4, height_px=96, width_px=80, cells=8, radius_px=6)
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    return {
+        str(file.relative_to(folder)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def test_a_movie_is_written_as_the_tree_that_the_stages_expect(two_types: Path) -> None:
+    truth = {
+        f"truth/{name}/{file}"
+        for name in ("camera", "specimen")
+        for file in (
+            "labels_ch0.ome.tif",
+            "labels_ch1.ome.tif",
+            "tracks.parquet",
+            "contacts.parquet",
+            "drift.parquet",
+        )
+    }
+    assert set(files_of(two_types)) == {"movie.ome.tif", "synth.json"} | truth
+    assert sorted(p.name for p in two_types.parent.iterdir()) == [two_types.name]
+
+
+def test_the_files_carry_their_axes(two_types: Path, one_type: Path) -> None:
+    for folder, axes in ((two_types, "TCYX"), (one_type, "TYX")):
+        with tifffile.TiffFile(folder / "movie.ome.tif") as tiff:
+            assert tiff.is_ome
+            assert tiff.series[0].axes == axes
+            assert tiff.series[0].dtype == np.uint16
+        with tifffile.TiffFile(folder / "truth" / "camera" / "labels_ch0.ome.tif") as tiff:
+            assert tiff.series[0].axes == "TYX"
+            assert tiff.series[0].dtype == np.uint16
+    assert Movie.open(two_types / "movie.ome.tif").n_channels == 2
+
+
+def test_a_movie_of_one_frame_keeps_its_axes(tmp_path: Path) -> None:
+    params = SMALL.model_copy(update={"frames": 1})
+    movie = Movie.open(write_synthetic_movie(tmp_path / "m", params) / "movie.ome.tif")
+    assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (1, 2, (96, 80))
+
+
+def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path: Path) -> None:
+    write_synthetic_movie(tmp_path / "here", SMALL)
+    program = (
+        "import sys, pathlib; from pyscale_stages.synth.movie import *; "
+        "write_synthetic_movie(pathlib.Path(sys.argv[1]), "
+        "SynthParams.model_validate_json(sys.argv[2]))"
+    )
+    environment = os.environ | {"PYTHONHASHSEED": "17", "TZ": "Asia/Tokyo"}
+    arguments = [sys.executable, "-c", program, str(tmp_path / "there"), SMALL.model_dump_json()]
+    subprocess.run(arguments, check=True, env=environment)
+    assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
+
+
+def test_another_seed_gives_another_movie(tmp_path: Path) -> None:
+    write_synthetic_movie(tmp_path / "a", SMALL)
+    write_synthetic_movie(tmp_path / "b", SMALL.model_copy(update={"seed": 4}))
+    a, b = files_of(tmp_path / "a"), files_of(tmp_path / "b")
+    assert all(a[name] != b[name] for name in a)
+
+
+def test_frames_in_memory_are_those_of_the_movie_on_disk(two_types: Path) -> None:
+    params = SynthParams.model_validate_json((two_types / "synth.json").read_text())
+    on_disk = tifffile.imread(two_types / "movie.ome.tif")
+    first = tifffile.imread(two_types / "truth" / "camera" / "labels_ch0.ome.tif")
+    second = tifffile.imread(two_types / "truth" / "camera" / "labels_ch1.ome.tif")
+    examples = list(render_examples(params))
+    assert len(examples) == len(on_disk)
+    for frame, (image, labels) in enumerate(examples):
+        np.testing.assert_array_equal(image, on_disk[frame])
+        np.testing.assert_array_equal(labels, np.stack([first[frame], second[frame]]))
+
+
+def test_the_same_movie_again_is_kept_as_it_is(tmp_path: Path) -> None:
+    folder = write_synthetic_movie(tmp_path / "m", SMALL)
+    before = (folder / "movie.ome.tif").stat()
+    assert write_synthetic_movie(folder, SMALL) == folder
+    after = (folder / "movie.ome.tif").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_a_movie_with_other_parameters_is_never_overwritten(tmp_path: Path) -> None:
+    folder = write_synthetic_movie(tmp_path / "m", SMALL)
+    before = files_of(folder)
+    with pytest.raises(BadInput, match=r"another seed, cells: choose another name") as refused:
+        write_synthetic_movie(folder, SMALL.model_copy(update={"seed": 5, "cells": 9}))
+    assert str(folder) in str(refused.value)
+    assert files_of(folder) == before
+
+
+@pytest.mark.parametrize("content", [None, "{}}", '{"generator": 99}'])
+def test_a_folder_of_something_else_is_never_overwritten(
+    tmp_path: Path, content: str | None
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("keep me")
+    if content is not None:
+        (folder / "synth.json").write_text(content)
+    before = files_of(folder)
+    with pytest.raises(BadInput, match="is not a synthetic movie of this version"):
+        write_synthetic_movie(folder, SMALL)
+    assert files_of(folder) == before
+
+
+def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "m").write_text("a file")
+    with pytest.raises(BadInput, match="exists and is not a synthetic movie"):
+        write_synthetic_movie(tmp_path / "m", SMALL)
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(BadInput, match=r"m cannot be written \(Not a directory\): choose another"):
+        write_synthetic_movie(tmp_path / "file" / "m", SMALL)
+
+
+def test_a_full_disk_is_said_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = FrameSpool.append
+
+    def fill_the_disk(spool: FrameSpool, name: str, image: npt.NDArray[np.uint16]) -> None:
+        append(spool, name, image)
+        if name.endswith("labels_ch1.ome.tif"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
+
+    monkeypatch.setattr(FrameSpool, "append", fill_the_disk)
+    with pytest.raises(ResourceExhausted, match="disk of .* is full"):
+        write_synthetic_movie(tmp_path / "m", SMALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
+    def interrupt(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_synthetic_movie(tmp_path / "m", SMALL, interrupt)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_movie_that_appeared_meanwhile_is_kept(tmp_path: Path) -> None:
+    def overtake(done: int, total: int) -> None:
+        if done == total:
+            write_synthetic_movie(tmp_path / "m", SMALL)
+
+    write_synthetic_movie(tmp_path / "m", SMALL, overtake)
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+def test_another_movie_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    other = SMALL.model_copy(update={"seed": 99})
+
+    def overtake(done: int, total: int) -> None:
+        if done == total:
+            write_synthetic_movie(tmp_path / "m", other)
+
+    with pytest.raises(BadInput, match="another seed"):
+        write_synthetic_movie(tmp_path / "m", SMALL, overtake)
+    found = SynthParams.model_validate_json((tmp_path / "m" / "synth.json").read_text())
+    assert found == other
+
+
+def test_progress_counts_every_frame(tmp_path: Path) -> None:
+    calls: list[tuple[int, int]] = []
+    write_synthetic_movie(tmp_path / "m", SMALL, lambda done, total: calls.append((done, total)))
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_a_movie_with_more_tracks_than_labels_can_name_is_refused(tmp_path: Path) -> None:
+    crowded = SynthParams(height_px=3000, width_px=3000, cells=40_000, radius_px=4, cell_types=2)
+    with pytest.raises(BadInput, match="needs more than 65535 track ids by frame 0"):
+        write_synthetic_movie(tmp_path / "m", crowded)
+    assert list(tmp_path.iterdir()) == []

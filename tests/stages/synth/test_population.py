@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.synth import population
+from pyscale_stages.synth.cells import Cells, radius_px
+from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.synth.population import simulate
+
+FIELD = SynthParams(seed=1, frames=30, height_px=300, width_px=400, cells=40, radius_px=8)
+
+
+def in_field(cells: Cells, params: SynthParams, cell_type: int) -> int:
+    return int(
+        (
+            (cells["cell_type"] == cell_type)
+            & (cells["y_px"] >= 0)
+            & (cells["y_px"] < params.height_px)
+            & (cells["x_px"] >= 0)
+            & (cells["x_px"] < params.width_px)
+        ).sum()
+    )
+
+
+@pytest.mark.parametrize("profile", ["constant", "ramp", "burst"])
+@pytest.mark.parametrize("division_rate", [0.0, 0.1])
+def test_the_number_of_cells_follows_the_density_profile(
+    profile: str, division_rate: float
+) -> None:
+    params = SynthParams(
+        **FIELD.model_dump() | {"density_profile": profile, "division_rate": division_rate}
+    )
+    whole = [len(cells) for cells in simulate(params)]
+    expected = np.array([params.density(t) for t in range(params.frames)])
+    # In the domain the number is exact, up to rounding; in the field it is so on average.
+    np.testing.assert_allclose(whole / expected, whole[0], rtol=0.03)
+    for cell_type in (0, 1):
+        seen = np.array([in_field(cells, params, cell_type) for cells in simulate(params)])
+        assert np.mean(seen / expected) == pytest.approx(params.cells, rel=0.15)
+
+
+def test_cells_press_on_each_other_but_overlap_little() -> None:
+    crowded = FIELD.model_copy(update={"cells": 140, "division_rate": 0.02})
+    for cells in list(simulate(crowded))[::10]:
+        places = np.stack([cells["y_px"], cells["x_px"]], axis=1)
+        distance = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+        radius = radius_px(cells)
+        ratio = distance / (radius[:, None] + radius[None])
+        nearest = (ratio + 9 * np.eye(len(cells))).min(axis=1)
+        assert np.mean(nearest < 1) > 0.5, "most cells touch another in a crowd"
+        assert np.quantile(nearest, 0.02) > 0.5, "hardly any cell lies on top of another"
+
+
+def test_a_daughter_has_half_the_area_and_grows_up() -> None:
+    params = FIELD.model_copy(update={"division_rate": 0.05})
+    born = 0
+    for cells in simulate(params):
+        newborn = cells["age_frames"] == 0
+        grown = cells["age_frames"] >= 10
+        np.testing.assert_allclose(
+            radius_px(cells)[newborn] ** 2, cells["grown_radius_px"][newborn] ** 2 / 2
+        )
+        np.testing.assert_allclose(radius_px(cells)[grown], cells["grown_radius_px"][grown])
+        born += int(newborn.sum())
+    assert born > 50
+
+
+def test_cells_move_at_the_asked_speed_where_nobody_pushes() -> None:
+    alone = SynthParams(
+        frames=200, height_px=2000, width_px=2000, cells=40, cell_types=1, radius_px=5,
+        speed_px=3.0, division_rate=0,
+    )  # fmt: skip
+    states = list(simulate(alone))
+    steps = [
+        np.hypot(b["y_px"] - a["y_px"], b["x_px"] - a["x_px"])
+        for a, b in pairwise(states)
+        if np.array_equal(a["track_id"], b["track_id"])
+    ]
+    assert np.sqrt(np.mean(np.square(steps))) == pytest.approx(3.0, rel=0.05)
+
+
+def test_track_ids_are_never_used_twice() -> None:
+    params = FIELD.model_copy(update={"division_rate": 0.1, "density_profile": "burst"})
+    last_seen: dict[int, int] = {}
+    for frame, cells in enumerate(simulate(params)):
+        ids = cells["track_id"].tolist()
+        assert len(ids) == len(set(ids))
+        for track in ids:
+            assert last_seen.get(track, frame - 1) == frame - 1
+            last_seen[track] = frame
+
+
+def test_running_out_of_track_ids_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(population, "MAX_TRACK_ID", 400)
+    params = FIELD.model_copy(update={"division_rate": 0.2})
+    with pytest.raises(BadInput, match=r"more than 400 track ids by frame \d+ of 30: use fewer"):
+        list(simulate(params))

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+import tifffile
+from scipy import ndimage
+
+from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from pyscale_stages.synth.truth import count_contacts
+
+Stack = npt.NDArray[np.uint16]
+
+
+def labels_of(truth: Path) -> list[Stack]:
+    files = sorted(truth.glob("labels_ch*.ome.tif"))
+    return [tifffile.imread(file) for file in files]
+
+
+def contacts_one_by_one(labels: list[Stack]) -> Counter[tuple[int, int, int]]:
+    """Every pixel against itself and its four neighbours, in plain Python."""
+    found: Counter[tuple[int, int, int]] = Counter()
+    first, second = labels[0], labels[-1]
+    n_frames, height, width = first.shape
+    for frame in range(n_frames):
+        for y, x in zip(*np.nonzero(first[frame]), strict=True):
+            a = int(first[frame, y, x])
+            for dy, dx in ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)):
+                if 0 <= y + dy < height and 0 <= x + dx < width:
+                    b = int(second[frame, y + dy, x + dx])
+                    if b and (len(labels) == 2 or a < b):
+                        found[frame, a, b] += 1
+    return found
+
+
+def test_contacts_are_those_of_the_label_images(any_truth: Path) -> None:
+    table = pl.read_parquet(any_truth / "contacts.parquet")
+    expected = contacts_one_by_one(labels_of(any_truth))
+    assert len(expected) > 20
+    assert {(f, a, b): n for f, a, b, n in table.iter_rows()} == dict(expected)
+    assert table.schema == dict.fromkeys(("frame", "label_a", "label_b", "contact_px"), pl.Int32)
+
+
+def test_an_overlapped_pixel_counts_once_for_itself_and_once_for_each_neighbour_across() -> None:
+    a = np.zeros((3, 3), np.uint16)
+    a[1, 1] = 5
+    b = np.zeros((3, 3), np.uint16)
+    b[1, 1:] = 9
+    assert count_contacts([a, b]).tolist() == [[5, 9, 2]]
+
+
+def test_cells_that_meet_at_a_corner_only_do_not_touch() -> None:
+    corner = np.array([[1, 0], [0, 2]], np.uint16)
+    side = np.array([[2, 1], [0, 1]], np.uint16)
+    assert count_contacts([corner]).tolist() == []
+    assert count_contacts([side]).tolist() == [[1, 2, 1]]
+
+
+def test_tracks_are_the_centroids_of_the_label_images(any_truth: Path) -> None:
+    table = pl.read_parquet(any_truth / "tracks.parquet")
+    rows = 0
+    for channel, stack in enumerate(labels_of(any_truth)):
+        for frame, image in enumerate(stack):
+            ids = np.unique(image[image > 0])
+            here = table.filter(channel=channel, frame=frame).sort("track_id")
+            assert here["track_id"].to_list() == ids.tolist()
+            centres = ndimage.center_of_mass(image > 0, image, ids)
+            np.testing.assert_allclose(here.select("y_px", "x_px").to_numpy(), centres)
+            rows += len(ids)
+    assert rows == len(table) == len(table.unique(["track_id", "frame"]))
+
+
+def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth: Path) -> None:
+    table = pl.read_parquet(any_truth / "tracks.parquet")
+    assert table.group_by("track_id").agg(pl.col("channel").n_unique())["channel"].max() == 1
+    steps = table.sort("track_id", "frame").with_columns(
+        again=pl.col("frame").diff().over("track_id") == 1,
+        step=(pl.col("y_px").diff() ** 2 + pl.col("x_px").diff() ** 2).sqrt().over("track_id"),
+    )
+    moved = steps.filter(pl.col("again"))["step"]
+    assert len(moved) > 200
+    # Mean speed 1.5 px; pushing neighbours and drift add to it, but no cell jumps over another.
+    assert 0.5 < float(moved.median()) < 4  # type: ignore[arg-type]
+    assert float(moved.max()) < 14  # type: ignore[arg-type]
+
+
+def test_divisions_keep_the_mother(any_truth: Path) -> None:
+    table = pl.read_parquet(any_truth / "tracks.parquet")
+    assert table.group_by("track_id").agg(pl.col("parent_id").n_unique())["parent_id"].max() == 1
+    births = table.sort("frame").group_by("track_id").first().filter(pl.col("parent_id") > 0)
+    assert len(births) >= 6
+    last = table.sort("frame").group_by("track_id").last()
+    family = births.join(last, left_on="parent_id", right_on="track_id", suffix="_mother")
+    assert len(family) == len(births)
+    assert (family["frame"] == family["frame_mother"] + 1).all()
+    assert (family["channel"] == family["channel_mother"]).all()
+    distance = np.hypot(
+        family["y_px"] - family["y_px_mother"], family["x_px"] - family["x_px_mother"]
+    )
+    assert distance.max() < 2 * 7 + 6
+    children = births.group_by("parent_id").len()["len"]
+    assert children.max() == 2
+    assert (children == 2).mean() > 0.6  # type: ignore[operator]
+
+
+def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie: Path) -> None:
+    truth = any_movie / "truth"
+    drift = pl.read_parquet(truth / "camera" / "drift.parquet")
+    assert drift.equals(pl.read_parquet(truth / "specimen" / "drift.parquet"))
+    assert drift.row(0) == (0, 0.0, 0.0)
+    assert drift["dy_px"].abs().max() > 0.5  # type: ignore[operator]
+    camera, specimen = (
+        pl.read_parquet(truth / name / "tracks.parquet") for name in ("camera", "specimen")
+    )
+    height, width = tifffile.TiffFile(any_movie / "movie.ome.tif").series[0].shape[-2:]
+    both = camera.join(specimen, on=("track_id", "frame"), suffix="_still").join(drift, on="frame")
+    # Cells cut by the frame's edge are cut differently in the two.
+    edge = 20
+    inside = both.filter(
+        pl.col("y_px_still").is_between(edge, height - edge),
+        pl.col("x_px_still").is_between(edge, width - edge),
+    )
+    assert len(inside) > 200
+    for axis in ("y", "x"):
+        error = inside[f"{axis}_px"] - inside[f"{axis}_px_still"] - inside[f"d{axis}_px"]
+        # What is left is the rounding of outlines to pixels, largest for half-covered cells.
+        assert float(error.abs().max()) < 0.6  # type: ignore[arg-type]
+        assert float(error.std()) < 0.12  # type: ignore[arg-type]
+        assert abs(float(error.mean())) < 0.01  # type: ignore[arg-type]
+
+
+def test_without_drift_both_coordinate_systems_are_one(tmp_path: Path) -> None:
+    params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
+    truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
+    for file in (truth / "camera").iterdir():
+        assert file.read_bytes() == (truth / "specimen" / file.name).read_bytes()
+
+
+def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie: Path) -> None:
+    for camera, specimen in zip(
+        labels_of(any_movie / "truth" / "camera"),
+        labels_of(any_movie / "truth" / "specimen"),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(camera[0], specimen[0])
+        assert not np.array_equal(camera[-1], specimen[-1])
+
+
+def test_the_movie_shows_light_where_the_camera_labels_are(any_movie: Path) -> None:
+    movie = tifffile.imread(any_movie / "movie.ome.tif")
+    for channel, labels in enumerate(labels_of(any_movie / "truth" / "camera")):
+        images = movie[:, channel] if movie.ndim == 4 else movie
+        for image, label in zip(images, labels, strict=True):
+            away = ndimage.binary_dilation(label > 0, iterations=3)
+            assert np.median(image[label > 0]) > 2 * np.median(image[~away])
+            # Counts above the offset follow the cells, not their place before the drift.
+            assert np.corrcoef(image.ravel(), (label > 0).ravel())[0, 1] > 0.75
+
+
+@pytest.mark.parametrize("name", ["drift", "tracks", "contacts"])
+def test_tables_have_no_missing_values(any_truth: Path, name: str) -> None:
+    table = pl.read_parquet(any_truth / f"{name}.parquet")
+    assert len(table) > 0
+    assert table.null_count().sum_horizontal().sum() == 0

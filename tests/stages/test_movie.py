@@ -1,0 +1,136 @@
+"""Movies are read as they are, or refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, write_movie
+
+
+def ramp(*shape: int) -> np.ndarray:
+    return np.arange(np.prod(shape), dtype=np.uint16).reshape(shape)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Path:
+    path = tmp_path / "movie.ome.tif"
+    write_movie(path, ramp(6, 5, 7), "TYX")
+    return path
+
+
+def test_a_window_of_a_stack_holds_its_frames(stack: Path) -> None:
+    movie = Movie.open(stack)
+    assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (6, 1, (5, 7))
+    np.testing.assert_array_equal(movie.read(2, 5, channel=0), ramp(6, 5, 7)[2:5])
+
+
+def test_reading_twice_from_one_movie_gives_the_same(stack: Path) -> None:
+    movie = Movie.open(stack)
+    np.testing.assert_array_equal(movie.read(4, 5, 0), movie.read(4, 5, 0))
+
+
+def test_a_channel_of_a_two_channel_stack_is_that_channel(tmp_path: Path) -> None:
+    write_movie(tmp_path / "two.ome.tif", ramp(4, 2, 5, 7), "TCYX")
+    movie = Movie.open(tmp_path / "two.ome.tif")
+    assert movie.n_channels == 2
+    np.testing.assert_array_equal(movie.read(1, 3, channel=1), ramp(4, 2, 5, 7)[1:3, 1])
+    np.testing.assert_array_equal(movie.read(1, 3), ramp(4, 2, 5, 7)[1:3])
+
+
+def test_a_colour_frame_has_its_colours_as_channels(shared_data: Path) -> None:
+    movie = Movie.open(shared_data / "drosophila-nuclei")
+    assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (21, 3, (264, 542))
+    frame = tifffile.imread(movie.files[20])
+    np.testing.assert_array_equal(movie.read(20, 21)[0], np.moveaxis(frame, -1, 0))
+    np.testing.assert_array_equal(movie.read(20, 21, channel=1)[0], frame[..., 1])
+
+
+def test_a_stack_whose_writer_named_no_axis_is_a_movie(shared_data: Path) -> None:
+    movie = Movie.open(shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif")
+    assert (movie.n_frames, movie.shape_yx) == (48, (130, 130))
+
+
+def test_frames_of_a_folder_come_in_natural_order(tmp_path: Path) -> None:
+    for index in (10, 9, 1):
+        tifffile.imwrite(tmp_path / f"frame{index}.tif", np.full((3, 3), index, np.uint8))
+    (tmp_path / "notes.txt").write_text("no frame")
+    assert Movie.open(tmp_path).read(0, 3, 0)[:, 0, 0].tolist() == [1, 9, 10]
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.ome.tif", "b.ome.tif"):
+        write_movie(tmp_path / name, ramp(3, 4, 4), "TYX")
+    assert (tmp_path / "a.ome.tif").read_bytes() == (tmp_path / "b.ome.tif").read_bytes()
+
+
+def test_given_axes_win_over_those_of_the_file(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "z.ome.tif", ramp(4, 5, 5), metadata={"axes": "ZYX"}, ome=True)
+    with pytest.raises(BadInput, match="has the axes ZYX.*--axes TYX"):
+        Movie.open(tmp_path / "z.ome.tif")
+    assert Movie.open(tmp_path / "z.ome.tif", axes="TYX").n_frames == 4
+
+
+def test_an_imagej_stack_beyond_its_first_page_is_read(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "ij.tif", ramp(6, 5, 7), imagej=True, metadata={"axes": "TYX"})
+    np.testing.assert_array_equal(Movie.open(tmp_path / "ij.tif").read(3, 5, 0), ramp(6, 5, 7)[3:5])
+
+
+class TestRefuses:
+    def refused(self, path: Path, match: str, **options: str) -> None:
+        with pytest.raises(BadInput, match=match):
+            movie = Movie.open(path, **options)
+            movie.read(0, movie.n_frames, 0)
+
+    def test_what_is_not_there(self, tmp_path: Path) -> None:
+        self.refused(tmp_path / "none.tif", "does not exist")
+
+    def test_a_file_of_no_bytes(self, tmp_path: Path) -> None:
+        (tmp_path / "empty.tif").touch()
+        self.refused(tmp_path / "empty.tif", r"empty \(0 bytes\)")
+
+    def test_a_file_that_is_no_tiff(self, tmp_path: Path) -> None:
+        (tmp_path / "text.tif").write_text("not an image")
+        self.refused(tmp_path / "text.tif", "not a TIFF file")
+
+    @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
+    def test_a_truncated_file(self, tmp_path: Path, kept: float) -> None:
+        whole = tmp_path / "whole.tif"
+        tifffile.imwrite(whole, ramp(8, 64, 64), photometric="minisblack")
+        data = whole.read_bytes()
+        (tmp_path / "cut.tif").write_bytes(data[: int(len(data) * kept)])
+        self.refused(tmp_path / "cut.tif", "damaged or truncated|not a TIFF file")
+
+    @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
+    def test_a_truncated_compressed_file(self, tmp_path: Path, kept: float) -> None:
+        noise = np.random.default_rng(0).integers(0, 9999, (8, 64, 64), dtype=np.uint16)
+        write_movie(tmp_path / "whole.ome.tif", noise, "TYX")
+        data = (tmp_path / "whole.ome.tif").read_bytes()
+        (tmp_path / "cut.ome.tif").write_bytes(data[: int(len(data) * kept)])
+        self.refused(tmp_path / "cut.ome.tif", "damaged or truncated|not a TIFF file")
+
+    def test_a_channel_that_is_missing(self, stack: Path) -> None:
+        with pytest.raises(BadInput, match="has no channel 3: it has 1"):
+            Movie.open(stack).read(0, 1, channel=3)
+
+    def test_values_that_are_not_numbers(self, tmp_path: Path) -> None:
+        frames = np.zeros((3, 4, 4), np.float32)
+        frames[2, 1, 1] = np.nan
+        write_movie(tmp_path / "nan.ome.tif", frames, "TYX")
+        self.refused(tmp_path / "nan.ome.tif", "frame 2 of .* NaN")
+
+    def test_a_folder_without_frames(self, tmp_path: Path) -> None:
+        self.refused(tmp_path, "holds no TIFF frames")
+
+    def test_a_folder_of_frames_of_two_sizes(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 4), np.uint8))
+        tifffile.imwrite(tmp_path / "f2.tif", np.zeros((4, 5), np.uint8))
+        self.refused(tmp_path, "other images than the first")
+
+    def test_a_folder_of_movies(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "f1.tif", ramp(3, 4, 4), photometric="minisblack")
+        self.refused(tmp_path, "is a movie of 3 frames in a folder")

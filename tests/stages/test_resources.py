@@ -1,0 +1,30 @@
+"""Files that ship with the stages are found in a wheel and in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages import resources
+from pyscale_stages.errors import MissingPart
+
+
+def test_the_embedded_model_is_found_in_this_installation() -> None:
+    assert resources.embedded_model("pyscale-tiny").name == "pyscale-tiny.pt"
+
+
+def test_a_wheels_own_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = (tmp_path / "wheel", tmp_path / "checkout")
+    for folder in folders:
+        folder.mkdir()
+        (folder / "net.pt").write_bytes(b"weights")
+    monkeypatch.setattr(resources, "MODEL_FOLDERS", folders)
+    assert resources.embedded_model("net") == tmp_path / "wheel" / "net.pt"
+    (tmp_path / "wheel" / "net.pt").unlink()
+    assert resources.embedded_model("net") == tmp_path / "checkout" / "net.pt"
+
+
+def test_an_absent_model_says_how_to_get_it() -> None:
+    with pytest.raises(MissingPart, match="make model"):
+        resources.embedded_model("none")

@@ -1,0 +1,49 @@
+"""Sentences about a wrong key name it in full and suggest the nearest."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import Field, ValidationError
+
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean, first_problem
+
+
+class Inner(Record):
+    width_px: int = 1
+
+
+class Outer(Record):
+    one: Inner | None = None
+    many: dict[str, Inner] = Field(default_factory=dict)
+    listed: tuple[Inner, ...] = ()
+    needed: float
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"needed": 1, "ones": {}}, "unknown key 'ones'; did you mean 'one'?"),
+        (
+            {"needed": 1, "one": {"widht_px": 3}},
+            "unknown key 'one.widht_px'; did you mean 'width_px'?",
+        ),
+        (
+            {"needed": 1, "many": {"a": {"widht_px": 3}}},
+            "unknown key 'many.a.widht_px'; did you mean 'width_px'?",
+        ),
+        (
+            {"needed": 1, "listed": [{"widht_px": 3}]},
+            "unknown key 'listed.0.widht_px'; did you mean 'width_px'?",
+        ),
+        ({}, "key 'needed' is missing"),
+    ],
+)
+def test_the_first_problem_is_one_clause(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        Outer.model_validate(given)
+    assert first_problem(refusal.value, Outer) == sentence
+
+
+def test_where_no_word_is_near_all_are_named() -> None:
+    assert did_you_mean("zebra", ["run", "merge"]) == "known are merge, run"

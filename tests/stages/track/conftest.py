@@ -1,0 +1,87 @@
+"""The stage `track` as a user runs it, and label movies to run it on."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tifffile
+
+from pyscale_stages.commandline import main
+from pyscale_stages.movie import write_movie
+
+Labels = npt.NDArray[np.uint16]
+TrackStage = Callable[..., int]
+
+
+@pytest.fixture
+def track_stage(tmp_path: Path) -> TrackStage:
+    """Run a verb of the stage by its command line; returns the exit code."""
+
+    def call(
+        verb: str,
+        *inputs: Path,
+        output: Path | None = None,
+        frames: tuple[int, int] | None = None,
+        result: Path | None = None,
+        truth: Path | None = None,
+        axes: str | None = None,
+        **params: object,
+    ) -> int:
+        line = ["track", verb]
+        for path in inputs:
+            line += ["--input", str(path)]
+        for option, value in (("--output", output), ("--truth", truth), ("--axes", axes)):
+            line += [option, str(value)] if value is not None else []
+        if frames is not None:
+            line += ["--frames", f"{frames[0]}:{frames[1]}"]
+        params_file = tmp_path / "params.json"
+        params_file.write_text(json.dumps(params))
+        line += ["--params", str(params_file)]
+        line += ["--result", str(result or tmp_path / "result.json")]
+        return main(line, time.monotonic())
+
+    return call
+
+
+@pytest.fixture
+def label_movie(tmp_path: Path) -> Callable[[Sequence[Sequence[tuple[int, int]]]], Path]:
+    """Write a movie with a cell of 5 x 5 px around each (y, x) of each frame."""
+
+    def write(centres: Sequence[Sequence[tuple[int, int]]]) -> Path:
+        labels = np.zeros((len(centres), 96, 128), dtype=np.uint16)
+        for frame, cells in enumerate(centres):
+            for label, (y, x) in enumerate(cells, start=1):
+                labels[frame, y - 2 : y + 3, x - 2 : x + 3] = label
+        path = tmp_path / "labels.ome.tif"
+        write_movie(path, labels, "TYX")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def hela_masks(shared_data: Path) -> Labels:
+    """Label movie of the reference tracker: 92 frames, 8,600 cells, values are track ids."""
+    files = sorted((shared_data / "hela-tracking").glob("mask*.tif"))
+    return np.stack([tifffile.imread(file) for file in files])
+
+
+@pytest.fixture(scope="session")
+def hela_labels(hela_masks: Labels, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same cells with labels in random order in each frame, so that they tell nothing."""
+    random = np.random.default_rng(20)
+    shuffled = np.empty_like(hela_masks)
+    for frame, mask in enumerate(hela_masks):
+        ids = np.unique(mask[mask > 0])
+        new_label = np.zeros(int(mask.max()) + 1, dtype=np.uint16)
+        new_label[ids] = random.permutation(len(ids)) + 1
+        shuffled[frame] = new_label[mask]
+    path = tmp_path_factory.mktemp("hela") / "labels.ome.tif"
+    write_movie(path, shuffled, "TYX")
+    return path

@@ -1,0 +1,255 @@
+"""`check` measures how far two outputs agree, and how right the second is."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.track.detections import Detections, detect, joined
+from pyscale_stages.track.lineage import Tracks
+from pyscale_stages.track.truth import link_quality
+
+WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
+TrackStage = Callable[..., int]
+FRAMES = 6
+
+
+@pytest.fixture
+def output(label_movie: WriteMovie, track_stage: TrackStage, tmp_path: Path) -> Path:
+    """Tracks of two cells in six frames: ten links."""
+    labels = label_movie([[(20, 20 + 3 * t), (60, 80 - 3 * t)] for t in range(FRAMES)])
+    folder = tmp_path / "output"
+    assert track_stage("run", labels, output=folder) == 0
+    return folder
+
+
+@pytest.fixture
+def checked(track_stage: TrackStage, tmp_path: Path) -> Callable[..., TaskResult]:
+    def call(*folders: Path, truth: Path | None = None) -> TaskResult:
+        result = tmp_path / "check.json"
+        assert track_stage("check", *folders, truth=truth, result=result) == 0
+        return TaskResult.model_validate_json(result.read_bytes())
+
+    return call
+
+
+def changed(output: Path, name: str, **columns: pl.Expr) -> Path:
+    """A copy of the output whose tracks table has other columns."""
+    copy = output.with_name(name)
+    shutil.copytree(output, copy)
+    table = pl.read_parquet(copy / "tracks.parquet")
+    table.with_columns(**columns).write_parquet(copy / "tracks.parquet")
+    return copy
+
+
+def truth_of(
+    cells: Tracks, folder: Path, channel: int = 0, parents: pl.Series | None = None
+) -> Path:
+    """Write tracks as the truth of a synthetic movie."""
+    folder.mkdir()
+    pl.DataFrame(
+        {
+            "channel": np.full(len(cells.track_id), channel, dtype=np.int32),
+            "track_id": cells.track_id.astype(np.int32),
+            "parent_id": 0 if parents is None else parents,
+            "frame": cells.detections.frame.astype(np.int32),
+            "y_px": cells.detections.y_px,
+            "x_px": cells.detections.x_px,
+        }
+    ).write_parquet(folder / "tracks.parquet")
+    return folder
+
+
+def two_cells(shift_px: float = 0.0) -> Tracks:
+    frame = np.repeat(np.arange(FRAMES), 2)
+    second = np.tile([0, 1], FRAMES)
+    return Tracks(
+        Detections(
+            frame=frame,
+            label=second + 1,
+            y_px=20.0 + 40 * second + shift_px,
+            x_px=np.where(second, 80 - 3 * frame, 20 + 3 * frame) + shift_px,
+        ),
+        track_id=second + 1,
+        splits=np.zeros((0, 2), dtype=np.int64),
+    )
+
+
+def test_an_output_agrees_with_itself(output: Path, checked: Callable[..., TaskResult]) -> None:
+    agreement = checked(output, output).agreement
+    assert agreement is not None
+    assert (agreement.same, agreement.score) == (True, 1.0)
+    assert agreement.details["links_reference"] == 10
+
+
+def test_track_ids_do_not_matter_but_links_do(
+    output: Path, checked: Callable[..., TaskResult]
+) -> None:
+    renamed = changed(output, "renamed", track_id=pl.col("track_id") + 40)
+    same = checked(output, renamed).agreement
+    assert same is not None
+    assert same.score == 1.0
+
+    cut = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
+    shorter = checked(output, changed(output, "cut", track_id=cut)).agreement
+    assert shorter is not None
+    assert not shorter.same
+    assert shorter.details["link_precision"] == 1.0
+    assert shorter.details["link_recall"] == 0.8
+    assert shorter.score == pytest.approx(2 * 8 / 18)
+
+
+def test_outputs_without_links_agree_only_on_the_same_cells(
+    output: Path, checked: Callable[..., TaskResult]
+) -> None:
+    lonely = changed(output, "lonely", track_id=pl.int_range(1, 1 + pl.len(), dtype=pl.Int32))
+    other = changed(lonely, "other", label=pl.col("label") + 50)
+    alike = checked(lonely, lonely).agreement
+    different = checked(lonely, other).agreement
+    assert alike is not None
+    assert different is not None
+    assert (alike.score, different.score) == (1.0, 0.0)
+
+
+def test_the_context_of_a_window_is_not_compared(
+    label_movie: WriteMovie,
+    track_stage: TrackStage,
+    checked: Callable[..., TaskResult],
+    tmp_path: Path,
+) -> None:
+    labels = label_movie([[(20, 20 + t)] for t in range(12)])
+    narrow, wide = tmp_path / "narrow", tmp_path / "wide"
+    assert track_stage("run", labels, output=narrow, frames=(4, 8), overlap_frames=2) == 0
+    assert track_stage("run", labels, output=wide, frames=(4, 8), overlap_frames=4) == 0
+    agreement = checked(narrow, wide).agreement
+    assert agreement is not None
+    assert agreement.score == 1.0
+    assert agreement.details["links_reference"] == 3
+
+
+def test_outputs_of_different_frames_are_not_compared(
+    output: Path,
+    label_movie: WriteMovie,
+    track_stage: TrackStage,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shorter = tmp_path / "shorter"
+    labels = label_movie([[(20, 20)]] * 3)
+    assert track_stage("run", labels, output=shorter) == 0
+    assert track_stage("check", output, shorter) == 2
+    assert "compare outputs of the same frames" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("damage", ["missing", "cut", "column"])
+def test_a_damaged_table_is_named(
+    damage: str, output: Path, track_stage: TrackStage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = changed(output, "broken")
+    table = broken / "tracks.parquet"
+    if damage == "missing":
+        table.unlink()
+    elif damage == "cut":
+        table.write_bytes(table.read_bytes()[:-40])
+    else:
+        pl.read_parquet(table).drop("label").write_parquet(table)
+    assert track_stage("check", output, broken) == 2
+    said = capsys.readouterr().err
+    assert str(table) in said
+    assert "Traceback" not in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_the_second_output_is_compared_with_the_truth(
+    output: Path, checked: Callable[..., TaskResult], tmp_path: Path
+) -> None:
+    truth = truth_of(two_cells(shift_px=0.5), tmp_path / "truth")
+    cut = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
+    quality = checked(output, changed(output, "cut", track_id=cut), truth=truth).quality
+    assert quality == {
+        "link_precision": 1.0,
+        "link_recall": 0.8,
+        "detection_precision": 1.0,
+        "detection_recall": 1.0,
+    }
+
+
+def test_swapped_cells_cost_precision_and_recall(tmp_path: Path) -> None:
+    found = two_cells()
+    late = found.detections.frame >= 4
+    swapped = Tracks(
+        found.detections, np.where(late, 3 - found.track_id, found.track_id), found.splits
+    )
+    quality = link_quality(swapped, truth_of(found, tmp_path / "truth"), (0, FRAMES))
+    assert (quality["link_precision"], quality["link_recall"]) == (0.8, 0.8)
+
+
+def test_a_cell_that_was_not_segmented_costs_detections_not_links(tmp_path: Path) -> None:
+    true = two_cells()
+    seen = np.ones(len(true.track_id), dtype=bool)
+    seen[4] = False
+    found = Tracks(true.detections.where(seen), true.track_id[seen], true.splits)
+    quality = link_quality(found, truth_of(true, tmp_path / "truth"), (0, FRAMES))
+    assert (quality["link_precision"], quality["link_recall"]) == (1.0, 1.0)
+    assert quality["detection_recall"] == pytest.approx(11 / 12)
+
+
+def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path: Path) -> None:
+    frame = np.array([0, 1, 2, 2])
+    cells = Detections(frame, np.array([1, 1, 1, 2]), np.array([9.0, 9, 5, 13]), np.full(4, 9.0))
+    divided = Tracks(cells, np.array([1, 1, 2, 3]), np.array([[1, 2], [1, 3]]))
+    truth = truth_of(divided, tmp_path / "truth", parents=pl.Series([0, 0, 1, 1]))
+    assert link_quality(divided, truth, (0, 3))["link_recall"] == 1.0
+    undivided = Tracks(cells, np.array([1, 1, 1, 2]), np.zeros((0, 2), dtype=np.int64))
+    missed = link_quality(undivided, truth, (0, 3))
+    assert missed["link_precision"] == 1.0
+    assert missed["link_recall"] == pytest.approx(2 / 3)
+
+
+def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path: Path) -> None:
+    found = two_cells()
+    right = truth_of(found, tmp_path / "right", channel=1)
+    wrong = truth_of(two_cells(shift_px=30.0), tmp_path / "wrong", channel=0)
+    both = tmp_path / "both"
+    both.mkdir()
+    pl.concat(
+        [pl.read_parquet(wrong / "tracks.parquet"), pl.read_parquet(right / "tracks.parquet")]
+    ).write_parquet(both / "tracks.parquet")
+    assert set(link_quality(found, both, (0, FRAMES)).values()) == {1.0}
+
+
+def test_a_truth_that_is_none_is_named(
+    output: Path, track_stage: TrackStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert track_stage("check", output, output, truth=tmp_path / "nowhere") == 2
+    assert "nowhere/tracks.parquet cannot be read" in capsys.readouterr().err
+
+
+def test_links_on_real_cells_agree_with_the_reference_tracker(
+    hela_masks: np.ndarray,
+    hela_labels: Path,
+    shared_data: Path,
+    track_stage: TrackStage,
+    checked: Callable[..., TaskResult],
+    tmp_path: Path,
+) -> None:
+    cells = joined(detect(mask, frame) for frame, mask in enumerate(hela_masks))
+    reference = shared_data / "hela-tracking" / "res_track.txt"
+    parent_of = {row[0]: row[3] for row in np.loadtxt(reference, dtype=int)}
+    parents = pl.Series([parent_of.get(label, 0) for label in cells.label.tolist()])
+    none = np.zeros((0, 2), dtype=np.int64)
+    truth = truth_of(Tracks(cells, cells.label, none), tmp_path / "truth", parents=parents)
+
+    out = tmp_path / "out"
+    assert track_stage("run", hela_labels, output=out, splitting=True) == 0
+    quality = checked(out, out, truth=truth).quality
+    print(f"link precision {quality['link_precision']:.4f}, recall {quality['link_recall']:.4f}")  # noqa: T201
+    assert quality["detection_recall"] == quality["detection_precision"] == 1.0
+    assert quality["link_precision"] >= 0.99
+    assert quality["link_recall"] >= 0.97

@@ -1,0 +1,60 @@
+"""Detections are the exact centroids of labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, write_movie
+from pyscale_stages.track import detections
+from pyscale_stages.track.detections import blocks, detect, joined
+
+RANDOM = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "int32", "uint64"])
+def test_centroids_are_the_mean_of_the_pixels(dtype: str) -> None:
+    labels = RANDOM.integers(0, 20, (60, 80)).astype(dtype)
+    found = detect(labels, frame=7)
+    expected = ndimage.center_of_mass(np.ones(labels.shape), labels, found.label)
+    assert found.label.tolist() == list(range(1, 20))
+    assert set(found.frame.tolist()) == {7}
+    np.testing.assert_allclose(np.stack([found.y_px, found.x_px], axis=1), expected, rtol=1e-12)
+
+
+def test_a_few_very_large_labels_give_the_same_centroids_as_small_ones() -> None:
+    small = np.zeros((40, 40), dtype=np.uint32)
+    small[2:9, 3:5], small[20:22, 30:38] = 1, 2
+    large = np.where(small == 2, np.uint32(2**31 - 1), small * np.uint32(1_000_000_000))
+    few, many = detect(small, 0), detect(large, 0)
+    assert many.label.tolist() == [1_000_000_000, 2**31 - 1]
+    assert few.y_px.tobytes() == many.y_px.tobytes()
+    assert few.x_px.tobytes() == many.x_px.tobytes()
+
+
+def test_a_frame_without_cells_has_no_detection() -> None:
+    assert len(detect(np.zeros((8, 8), dtype=np.uint16), 0)) == 0
+    assert len(joined([])) == 0
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array([[0, -3]], dtype=np.int16), np.array([[0, 2**31]], dtype=np.uint32)]
+)
+def test_labels_that_no_table_holds_are_refused(labels: detections.Ints) -> None:
+    with pytest.raises(BadInput, match="frame 4 has labels"):
+        detect(labels, 4)
+
+
+def test_a_window_is_read_in_runs_of_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "labels.ome.tif"
+    write_movie(path, np.zeros((9, 16, 16), dtype=np.uint16), "TYX")
+    monkeypatch.setattr(detections, "BLOCK_BYTES", 2 * 16 * 16 * 2)
+    assert list(blocks(Movie.open(path), 2, 9)) == [(2, 4), (4, 6), (6, 8), (8, 9)]
+    monkeypatch.setattr(detections, "BLOCK_BYTES", 1)
+    assert len(list(blocks(Movie.open(path), 0, 9))) == 9

@@ -1,0 +1,70 @@
+"""Tracks are what links make, and links can be had back from tracks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.lineage import NO_LINKS, Tracks, links_of, tracks_of
+
+
+def detections(*frame_and_label: tuple[int, int]) -> Detections:
+    table = np.array(frame_and_label, dtype=np.int64).reshape(-1, 2)
+    nowhere = np.zeros(len(table))
+    return Detections(table[:, 0], table[:, 1], nowhere, nowhere)
+
+
+def links(*pairs: tuple[int, int]) -> np.ndarray:
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def test_a_detection_without_links_is_a_track() -> None:
+    tracks = tracks_of(detections((0, 1), (0, 2), (5, 1)), NO_LINKS)
+    assert tracks.track_id.tolist() == [1, 2, 3]
+    assert len(tracks.splits) == 0
+
+
+def test_tracks_are_numbered_by_first_frame_then_label() -> None:
+    cells = detections((0, 1), (0, 2), (1, 1), (1, 2), (1, 3))
+    tracks = tracks_of(cells, links((1, 2), (0, 4)))
+    assert tracks.track_id.tolist() == [1, 2, 2, 3, 1]
+
+
+def test_a_division_ends_the_parent_and_starts_two_tracks() -> None:
+    cells = detections((0, 1), (1, 1), (2, 1), (2, 2), (3, 1))
+    tracks = tracks_of(cells, links((0, 1), (1, 2), (1, 3), (2, 4)))
+    assert tracks.track_id.tolist() == [1, 1, 2, 3, 2]
+    assert tracks.splits.tolist() == [[1, 2], [1, 3]]
+
+
+def test_tracks_that_merge_are_refused() -> None:
+    with pytest.raises(ValueError, match="two predecessors"):
+        tracks_of(detections((0, 1), (0, 2), (1, 1)), links((0, 2), (1, 2)))
+
+
+def test_a_split_of_an_unknown_track_is_reported() -> None:
+    broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
+    with pytest.raises(BadInput, match="not among the tracks"):
+        links_of(broken)
+
+
+def test_no_detections_make_no_tracks() -> None:
+    tracks = tracks_of(detections(), NO_LINKS)
+    assert len(tracks.track_id) == 0
+    assert len(links_of(tracks)) == 0
+
+
+@given(st.data())
+def test_links_make_tracks_that_make_the_same_links(data: st.DataObject) -> None:
+    per_frame = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
+    cells = detections(*((f, i + 1) for f, n in enumerate(per_frame) for i in range(n)))
+    pairs = []
+    for later in range(len(cells)):
+        before = [p for p in range(later) if cells.frame[p] < cells.frame[later]]
+        if before and data.draw(st.booleans()):
+            pairs.append((data.draw(st.sampled_from(before)), later))
+    assert links_of(tracks_of(cells, links(*pairs))).tolist() == [list(pair) for pair in pairs]
