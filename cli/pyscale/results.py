@@ -45,8 +45,9 @@ def results_of(run: RunFolder) -> Results:
     """Rebuild tables and manifest of a run from its records, and analyse them."""
     tasks, spans = build_tables(run)
     write_tables(run, tasks, spans)
-    manifest = write_manifest(run)
-    return analysed(trial_table(tasks, spans), _context(run, manifest))
+    trials = trial_table(tasks, spans)
+    context = _context(run, write_manifest(run), measured=set(trials["trial"]))
+    return analysed(trials, context)
 
 
 def analysed(trials: pl.DataFrame, context: ReportContext, *, interleaved: bool = True) -> Results:
@@ -66,7 +67,7 @@ def report_results(folder: Path, results: Results) -> list[Path]:
     )
 
 
-def _context(run: RunFolder, manifest: dict[str, Any]) -> ReportContext:
+def _context(run: RunFolder, manifest: dict[str, Any], measured: set[str]) -> ReportContext:
     plan = run.plan
     settings = plan.settings
     return ReportContext(
@@ -81,7 +82,16 @@ def _context(run: RunFolder, manifest: dict[str, Any]) -> ReportContext:
             "pyscale": manifest["pyscale"]["version"],
         },
         hardware=tuple(_properties(found["stamp"]) for found in manifest["hardware"].values()),
+        not_measured=_not_measured(run, measured),
     )
+
+
+def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
+    """Say which planned trials left no record at all."""
+    absent = [trial.id for trial in run.plan.trials if trial.id not in measured]
+    if not absent:
+        return ()
+    return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
 
 
 def _properties(stamp: dict[str, Any]) -> dict[str, str]:

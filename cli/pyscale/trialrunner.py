@@ -66,11 +66,10 @@ class TrialRunner:
         if missing is not None:
             self._journal.append("trial_skipped", trial.id, detail=missing)
             return False
-        self._make_room(trial)
         for attempt in range(1 + self._settings["retries"]):
             if attempt:
-                self._run.set_aside(trial, "failed")
                 self._journal.append("trial_retried", trial.id, detail=f"attempt {attempt + 1}")
+            self._make_room(trial)
             error = self._attempt(trial)
             if error is None:
                 self._journal.append("trial_finished", trial.id)
@@ -93,11 +92,11 @@ class TrialRunner:
         """
         if not self._run.trial(trial).exists():
             return
-        states = {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
-        workers = trial.window_tasks
-        if any(state == "failed" for state in states.values()):
+        states = self._states(trial)
+        workers = {states[task] for task in trial.window_tasks}
+        if "failed" in workers:
             self._run.set_aside(trial, "failed")
-        elif any(states[task] != "done" for task in workers):
+        elif workers != {"done"}:
             self._run.set_aside(trial, "interrupted")
             self._journal.append("trial_interrupted", trial.id)
         else:
@@ -105,23 +104,26 @@ class TrialRunner:
                 if state != "done":
                     self._run.clear_task(trial, task)
 
+    def _states(self, trial: Trial) -> dict[str, str]:
+        return {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
+
     def _attempt(self, trial: Trial) -> TaskError | None:
         """Run the tasks of a trial that have no record; return the first error."""
-        states = {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
-        workers = trial.window_tasks
-        if any(states[task] != "done" for task in workers):
+        states = self._states(trial)
+        if any(states[task] != "done" for task in trial.window_tasks):
             self._prepare_cache(trial)
             self._journal.append("trial_started", trial.id)
-            self._submit_and_wait(trial, workers)
-            error = self._first_error(trial, workers)
+            steps = [trial.window_tasks]
+        else:
+            steps = []
+        after = trial.tasks[trial.workers :]
+        steps += [(task,) for task in after if states[task] != "done"]
+        for tasks in steps:
+            self._submit_and_wait(trial, tasks)
+            errors = (read_task(self._run.task(trial, task)).error for task in tasks)
+            error = next((error for error in errors if error is not None), None)
             if error is not None:
                 return error
-        for task in trial.tasks[len(workers) :]:
-            if states[task] != "done":
-                self._submit_and_wait(trial, [task])
-                error = self._first_error(trial, [task])
-                if error is not None:
-                    return error
         return None
 
     def _prepare_cache(self, trial: Trial) -> None:
@@ -208,10 +210,6 @@ class TrialRunner:
         ):
             return f"the trial it must agree with, {trial.reference_trial}, is not there"
         return None
-
-    def _first_error(self, trial: Trial, tasks: Sequence[str]) -> TaskError | None:
-        errors = (read_task(self._run.task(trial, task)).error for task in tasks)
-        return next((error for error in errors if error is not None), None)
 
     def _drop_outputs(self, trial: Trial) -> None:
         if self._settings["keep_outputs"] == "reference" and not trial.is_reference:

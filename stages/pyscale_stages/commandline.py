@@ -89,6 +89,10 @@ def _with_sentence(command: Callable[[], int]) -> int:
     except StageError as error:
         _talk(f"error: {error}")
         return error.exit_code
+    except BrokenPipeError:
+        # The reader of the answer, like `head`, has seen enough; nothing more can be flushed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _list_stages() -> int:
@@ -223,7 +227,7 @@ def _read_params(path: Path | None) -> dict[str, object]:
 
 
 def _answer(text: str) -> None:
-    print(text)  # noqa: T201 - this is the command's answer
+    print(text, flush=True)  # noqa: T201 - this is the command's answer
 
 
 def _talk(text: str) -> None:

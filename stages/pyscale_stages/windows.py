@@ -45,14 +45,15 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
     if not found:
         raise BadInput("merge needs at least one window: give --input FOLDER for each")
     first = found[0][1]
+    asked = task.params.model_dump(mode="json"), task.spec.seed
     expected_start = 0
     for path, window in found:
         if window.stage != task.stage.name:
             raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
-        if (window.params, window.seed) != (first.params, first.seed):
+        if (window.params, window.seed) != asked:
             raise BadInput(
-                f"{path} was computed with other parameters than {found[0][0]}: "
-                "run both with the same --params and --seed"
+                f"{path} was computed with other parameters than the merge was given: "
+                "give all windows and the merge the same --params and --seed"
             )
         if window.movie_frames != first.movie_frames:
             raise BadInput(

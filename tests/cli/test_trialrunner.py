@@ -98,6 +98,15 @@ def test_a_failed_trial_is_tried_again_as_a_whole(run: RunFolder) -> None:
     assert len(run.attempts(run.plan.trial("segment-n2-b1"), "failed")) == 1
 
 
+@pytest.mark.parametrize("task", ["merge", "check"])
+def test_a_merge_or_check_that_failed_is_tried_again_alone(run: RunFolder, task: str) -> None:
+    executor = failing(task, "segment-n2-b1", times=1)
+    assert carry_out(run, executor).incomplete == ()
+    assert executor.started.count(("segment-n2-b1", "w0")) == 1
+    assert executor.started.count(("segment-n2-b1", task)) == 2
+    assert run.attempts(run.plan.trial("segment-n2-b1"), "failed") == []
+
+
 def test_a_trial_that_keeps_failing_ends_alone(run: RunFolder) -> None:
     outcome = carry_out(run, failing("w1", "segment-n2-b1"))
     assert outcome.incomplete == ("segment-n2-b1",)

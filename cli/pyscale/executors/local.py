@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,8 @@ class LocalExecutor:
 
         executor = submitit.LocalExecutor(self._submissions)
         executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
-        return [LocalJob(executor.submit(launch, str(folder))) for folder in folders]
+        with _deaf_to_interrupts():
+            return [LocalJob(executor.submit(launch, str(folder))) for folder in folders]
 
     def end_leftovers(self) -> int:
         """End the processes whose command line names this run's submission folder."""
@@ -64,6 +67,21 @@ class LocalExecutor:
                 if _is_submission(process.info["cmdline"] or [], self._submissions)
             ]
         )
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Start processes that a Ctrl-C on the terminal does not reach.
+
+    The terminal sends it to every process of the foreground, and each would end in its own
+    words. A blocked signal is inherited; here it only waits until the block is left, and
+    pyscale then ends its tasks itself.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:

@@ -76,7 +76,7 @@ def results_plot(found: list[Curve], trials: pl.DataFrame) -> ggplot:
             size=0.8,
         )
         + geom_point(aes("workers", "wall_s"), _medians(found), color=MEASURED, size=1.8, stroke=0)
-        + scale_y_log10(breaks=log_breaks, labels=_labels)
+        + scale_y_log10(breaks=log_breaks, minor_breaks=[], labels=_labels)
         + labs(
             y="Wall time (s)",
             caption="Blue: median; grey, set to the left: single trials; dashed: ideal scaling "
@@ -101,7 +101,7 @@ def speedup_plot(found: list[Curve]) -> ggplot:
             size=0.8,
         )
         + geom_point(aes("workers", "speedup"), _medians(found), color=MEASURED, size=1.8, stroke=0)
-        + scale_y_continuous(trans="log2", breaks=_power_breaks, labels=_labels)
+        + scale_y_continuous(trans="log2", breaks=_power_breaks, minor_breaks=[], labels=_labels)
         + labs(
             y="Speedup over the base case",
             caption="Blue: ratio of median wall times; dashed: ideal.\n"
@@ -137,7 +137,6 @@ def _labels(ticks: Sequence[float] | Sequence[str]) -> list[str]:
 def _frame(found: list[Curve], scales: Literal["fixed", "free_y"]) -> ggplot:
     """Panels, the axis of workers and the look that both figures share."""
     from plotnine import (
-        element_blank,
         element_line,
         element_text,
         facet_wrap,
@@ -153,12 +152,16 @@ def _frame(found: list[Curve], scales: Literal["fixed", "free_y"]) -> ggplot:
         ggplot()
         + facet_wrap("panel", ncol=_columns(len(found)), scales=scales)
         + scale_x_continuous(
-            trans="log2", breaks=counts, labels=[str(n) for n in counts], expand=(0.08, 0)
+            trans="log2",
+            breaks=counts,
+            # plotnine cannot place minor ticks beside a single major one.
+            minor_breaks=[],
+            labels=[str(n) for n in counts],
+            expand=(0.08, 0),
         )
         + labs(x="Workers N")
         + theme_minimal(base_size=POINTS)
         + theme(
-            panel_grid_minor=element_blank(),
             panel_grid_major=element_line(color="#E3E3E3", size=0.4),
             strip_text=element_text(size=POINTS, ha="left", ma="left", linespacing=1.3),
             axis_title=element_text(size=POINTS + 1),
@@ -202,17 +205,19 @@ def _panel(curve: Curve) -> str:
     return f"{curve.name}\nbase case N = {base['workers']}: {number(base['wall_s'])} s"
 
 
-def _table(found: list[Curve], rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Rows for plotnine, with panels in the order of the curves."""
+def _table(found: list[Curve], columns: list[str], rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Rows for plotnine, with panels in the order of the curves; there may be none."""
     import pandas as pd
 
-    table = pd.DataFrame(rows, columns=[*rows[0]] if rows else ["panel"])
+    table = pd.DataFrame(rows, columns=["panel", "workers", *columns])
     panels = [_panel(curve) for curve in found]
     return table.assign(panel=pd.Categorical(table["panel"], categories=panels))
 
 
 def _medians(found: list[Curve]) -> pd.DataFrame:
-    return _table(found, [row | {"panel": _panel(curve)} for curve in found for row in curve.timed])
+    columns = [f"{value}{end}" for value in ("wall_s", "speedup") for end in ("", "_low", "_high")]
+    rows = [row | {"panel": _panel(curve)} for curve in found for row in curve.timed]
+    return _table(found, columns, rows)
 
 
 def _with_interval(found: list[Curve], value: str) -> pd.DataFrame:
@@ -226,6 +231,7 @@ def _singles(found: list[Curve], trials: pl.DataFrame) -> pd.DataFrame:
     aside = 2 ** (-ASIDE * octaves)
     return _table(
         found,
+        ["wall_s"],
         [
             {"panel": _panel(curve), "workers": row["workers"] * aside, "wall_s": row["wall_s"]}
             for curve in found
@@ -241,6 +247,7 @@ def _ideal(found: list[Curve]) -> pd.DataFrame:
     """
     return _table(
         found,
+        ["ideal_speedup", "ideal_s"],
         [
             {
                 "panel": _panel(curve),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyscale.plan import Trial
@@ -32,7 +33,7 @@ def build_tables(run: RunFolder) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     tasks: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
-    for trial in run.plan.trials:
+    for trial in sorted(run.plan.trials, key=partial(_place_in_report, run)):
         for task, record in _finished(run, trial):
             tasks.append(_task_row(run, trial, task, record))
             spans += _span_rows(trial, task, record)
@@ -108,6 +109,11 @@ def span_schema() -> dict[str, pl.DataType]:
         "start_utc": pl.Datetime("us", "UTC"),
         "wall_s": pl.Float64(),
     }
+
+
+def _place_in_report(run: RunFolder, trial: Trial) -> tuple[int, int, int]:
+    """Order of the pipeline, not the random order in which trials ran."""
+    return list(run.plan.suite.stages).index(trial.entry), trial.workers, trial.block
 
 
 def _finished(run: RunFolder, trial: Trial) -> Iterator[tuple[str, TaskRecord]]:

@@ -43,7 +43,7 @@ def import_pyclesperanto() -> None:
         import pyclesperanto  # noqa: F401
 
 
-def select_device(wanted: Device) -> tuple[Any, dict[str, str]]:
+def select_device(wanted: Device) -> dict[str, str]:
     """Make the first OpenCL device of the wanted kind the one that kernels run on.
 
     Parameters
@@ -53,9 +53,8 @@ def select_device(wanted: Device) -> tuple[Any, dict[str, str]]:
 
     Returns
     -------
-    device : pyclesperanto device
-    versions : dict of str
-        Name and driver, for the record.
+    dict of str
+        `opencl_device` and `opencl_driver`, for the record.
 
     Raises
     ------
@@ -85,7 +84,7 @@ def select_device(wanted: Device) -> tuple[Any, dict[str, str]]:
         device = first_of_kind(wanted, devices)
         # Looking at each has made the last one current.
         cle.select_device(devices.index(device), OPENCL_TYPE[wanted])
-    return device, {"opencl_device": device.name, "opencl_driver": _said(device, "Driver Version")}
+    return {"opencl_device": device.name, "opencl_driver": _said(device, "Driver Version")}
 
 
 def first_of_kind(wanted: Device, devices: list[Any]) -> Any:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pyscale_stages.contact._device import (
+    import_pyclesperanto,
+    keep_no_kernels,
+    select_device,
+)
 from pyscale_stages.contact._labels import DenseLabels, densify, open_labels, pieces, read_labels
+from pyscale_stages.contact._pixels import build_kernels, capacity_for, fits_sums, measure
 from pyscale_stages.contact._tables import Rows, Tables, frame_rows, tables_of, write_tables
 from pyscale_stages.contact.params import ContactParams
 from pyscale_stages.errors import BadInput
@@ -28,10 +34,8 @@ def run(task: Task) -> None:
         window = task.window(movies[0])
     _import(task, task.params)
     with task.span("model_load"):
-        from pyscale_stages.contact._device import select_device
-
-        _, versions = select_device(task.spec.device)
-        task.versions |= versions | {"kernel_cache": task.params.kernel_cache}
+        task.versions |= select_device(task.spec.device)
+        task.versions["kernel_cache"] = task.params.kernel_cache
     tables = _measured(task, movies, window)
     if tables["cells"].is_empty():
         _say_empty(task, movies, window)
@@ -43,8 +47,6 @@ def run(task: Task) -> None:
 
 def _import(task: Task, params: ContactParams) -> None:
     with task.span("import"):
-        from pyscale_stages.contact._device import import_pyclesperanto, keep_no_kernels
-
         if params.kernel_cache == "none":
             keep_no_kernels()
         import polars  # noqa: F401 - the import is what is timed
@@ -55,12 +57,6 @@ def _import(task: Task, params: ContactParams) -> None:
 
 def _measured(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) -> Tables:
     """Tables of the window, read and measured piece by piece."""
-    from pyscale_stages.contact._pixels import (
-        build_kernels,
-        capacity_for,
-        measure,
-    )
-
     built: set[int] = set()
     rows: list[Rows] = []
     ranges = list(pieces(movies, window))
@@ -90,8 +86,6 @@ def _measured(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) ->
 
 def _refuse_masks(movies: tuple[Movie, ...], frame: int, types: list[DenseLabels]) -> None:
     """Refuse cells so large that the device's sums of coordinates would wrap."""
-    from pyscale_stages.contact._pixels import fits_sums
-
     for movie, cells in zip(movies, types, strict=True):
         if not fits_sums(cells).all():
             largest = int(cells.area_px.argmax())

@@ -67,7 +67,7 @@ def check(task: Task) -> Agreement:
             "corner_distance_max_px": float(corner_distance.max()),
             "corner_distance_mean_px": float(corner_distance.mean()),
             "pixel_correlation_min": float(correlation.min()),
-            "identical_frames": float(identical.mean()),
+            "identical_frame_share": float(identical.mean()),
         },
     )
 

@@ -72,9 +72,7 @@ def register(
     """
     import ants
 
-    # ANTs starts from the centres of mass, which the camera's offset would pull to the middle
-    # of the image and negative values could put anywhere.
-    fixed, moving = (ants.from_numpy(image - image.min()) for image in (reference, frame))
+    fixed, moving = (ants.from_numpy(_positive(image)) for image in (reference, frame))
     kind = "Affine" if params.transform == "SyN" else params.transform
     try:
         found = ants.registration(
@@ -144,16 +142,33 @@ def denoise(image: FloatImage, params: RegisterDenoiseParams) -> FloatImage:
     )
 
 
+def _positive(image: FloatImage) -> FloatImage:
+    """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see.
+
+    ANTs starts from the centres of mass, which a camera's offset would pull to the middle of
+    the image and negative values could put anywhere.
+    """
+    lifted: FloatImage = image - image.min() + np.float32(1e-3) * np.ptp(image)
+    return lifted
+
+
 def _likeness(first: FloatImage, second: FloatImage) -> float:
-    """Pearson correlation of two images in blocks of `LIKENESS_BLOCK_PX`; 0 without contrast."""
+    """Pearson correlation of two images in blocks of `LIKENESS_BLOCK_PX`; 0 without contrast.
+
+    Blocks with a pixel of 0 in the second image, which were not seen whole, do not count.
+    """
     height, width = (side // LIKENESS_BLOCK_PX for side in first.shape)
     a, b = (
         image[: height * LIKENESS_BLOCK_PX, : width * LIKENESS_BLOCK_PX]
         .reshape(height, LIKENESS_BLOCK_PX, width, LIKENESS_BLOCK_PX)
-        .mean(axis=(1, 3), dtype=np.float64)
-        .ravel()
+        .swapaxes(1, 2)
+        .reshape(height * width, LIKENESS_BLOCK_PX**2)
         for image in (first, second)
     )
+    seen = b.all(axis=1)
+    if not seen.any():
+        return 0.0
+    a, b = (blocks[seen].mean(axis=1, dtype=np.float64) for blocks in (a, b))
     a, b = a - a.mean(), b - b.mean()
     spread = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / spread if spread else 0.0

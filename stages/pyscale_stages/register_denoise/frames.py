@@ -78,8 +78,8 @@ def frames_of(movie: Movie) -> Iterator[Pixels]:
 
 
 def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:
-    """Shape of `n_frames` of the movie with its own axes: TYX, or TCYX with a channel axis."""
-    channels = () if movie.channel_axis == "none" else (movie.n_channels,)
+    """Shape of `n_frames` of the movie: TYX, or TCYX where there is more than one channel."""
+    channels = (movie.n_channels,) if movie.n_channels > 1 else ()
     return (n_frames, *channels, *movie.shape_yx)
 
 

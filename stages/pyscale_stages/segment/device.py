@@ -49,7 +49,7 @@ def prepare(name: Device, *, threads: int, seed: int) -> torch.device:
     torch.use_deterministic_algorithms(True, warn_only=True)
     warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation")
     # Cellpose's sparse tensors are sound; torch would print a warning until someone chooses.
-    torch.sparse.check_sparse_tensor_invariants.disable()
+    torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
     # The results do not depend on memory that was never written, so clearing it is wasted time.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     device = torch.device(name)

@@ -19,11 +19,13 @@ MIB = 1 << 20
 Setting = bool | int | float | Mapping[str, Any]
 
 
-def configure(*, threads: int, heap_mib: int | None) -> None:
+def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
     """Import what starts the machine, and set its options.
 
     Parameters
     ----------
+    from_maven : bool
+        Whether `start` will be given no jars.
     threads : int
         Processors that Java may use.
     heap_mib : int or None
@@ -35,9 +37,12 @@ def configure(*, threads: int, heap_mib: int | None) -> None:
         If Java or pyimagej is not installed.
     """
     try:
-        import imagej  # noqa: F401 - imported here, so that starting Java is only that
         import jpype
         import scyjava
+
+        if from_maven:
+            # Its import asks Maven for jars of its own, which a folder of jars does not need.
+            import imagej  # noqa: F401
     except ModuleNotFoundError as error:
         raise MissingPart(
             f"the backend trackmate needs the library {error.name!r}, which is not installed "

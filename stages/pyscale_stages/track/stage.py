@@ -107,6 +107,7 @@ def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
 
 def _load(task: Task, params: TrackParams) -> None:
     """Import the tracker's libraries; start Java where it is TrackMate."""
+    jars = jvm.jars_folder(params.trackmate_jars, os.environ)
     with task.span("import"):
         import polars  # noqa: F401 - imported here, so that writing is only writing
 
@@ -114,10 +115,10 @@ def _load(task: Task, params: TrackParams) -> None:
             import laptrack  # noqa: F401 - as above
         else:
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
-            jvm.configure(threads=task.spec.threads, heap_mib=heap_mib)
+            jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
     if params.backend == "trackmate":
         with task.span("model_load"):
-            jvm.start(jvm.jars_folder(params.trackmate_jars, os.environ))
+            jvm.start(jars)
 
 
 STAGE = Stage(
@@ -129,9 +130,9 @@ STAGE = Stage(
     packages=("laptrack", "scipy", "networkx", "pandas", "pyimagej", "jpype1"),
     determinism=(
         "same bytes for the same labels and versions; with laptrack, windows that overlap by "
-        "gap_frames or more give the whole movie's links unless a chain of competing gaps is "
-        "longer than the overlap; TrackMate's gap costs depend on all cells of a window, so "
-        "its merged links must be checked"
+        "gap_frames or more give the whole movie's links, but for equal costs and for chains "
+        "of competing gaps longer than the overlap; TrackMate's gap costs depend on all cells "
+        "of a window, so its merged links must be checked"
     ),
     run=run,
     merge=merge,

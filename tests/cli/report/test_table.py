@@ -41,7 +41,9 @@ def test_a_table_of_tasks_and_repeats_goes_through_the_whole_analysis(csv):
     path = csv("stage,workers,repeat,task,wall_s\n" + "\n".join(lines))
     row = configurations(trials_from_wall_times(read_wall_times(path))).row(1, named=True)
     assert row["repeats"] == 6
-    assert row["load_balance"] == pytest.approx((8 + 8 + 9) / (2 * 8.25 * 2) + 0, rel=0.2)
+    # The middle repeats are 2 and 3, with tasks of 7 and 8 s, and of 7.5 and 8.5 s.
+    assert row["wall_s"] == 8.25
+    assert row["load_balance"] == pytest.approx((15 + 16) / (2 * (8 + 8.5)))
     assert row["wall_s_low"] is not None
 
 

@@ -165,3 +165,10 @@ def test_no_template_syntax_or_empty_value_reaches_the_reader(tmp_path, full, th
         text = markdown_of(tmp_path, tables)
         for leftover in ("{{", "{%", "None", "nan", "\n\n\n"):
             assert leftover not in text, leftover
+
+
+def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
+    written = write_report(tmp_path, *analysed(new_run()), ReportContext(title="a run"))
+    assert len(written) == 2
+    assert (tmp_path / "benchmark_results_aggregated.csv").read_text().count("\n") == 1
+    assert "No trial has a record" in (tmp_path / "scaling_analysis.md").read_text()

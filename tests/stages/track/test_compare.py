@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -232,7 +233,7 @@ def test_a_truth_that_is_none_is_named(
 
 
 def test_links_on_real_cells_agree_with_the_reference_tracker(
-    hela_masks: np.ndarray,
+    hela_masks: npt.NDArray[np.uint16],
     hela_labels: Path,
     shared_data: Path,
     track_stage: TrackStage,

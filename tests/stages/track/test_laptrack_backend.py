@@ -23,7 +23,7 @@ def detections(cells: list[Cell]) -> Detections:
 def track_ids(cells: list[Cell], frames: int, **params: object) -> list[int]:
     found = detections(cells)
     links = link(found, 0, frames, TrackParams.model_validate(params))
-    return tracks_of(found, links).track_id.tolist()
+    return [int(track) for track in tracks_of(found, links).track_id]
 
 
 def test_two_cells_that_move_keep_their_tracks() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import NO_LINKS, Tracks, links_of, tracks_of
 
 
@@ -18,7 +18,7 @@ def detections(*frame_and_label: tuple[int, int]) -> Detections:
     return Detections(table[:, 0], table[:, 1], nowhere, nowhere)
 
 
-def links(*pairs: tuple[int, int]) -> np.ndarray:
+def links(*pairs: tuple[int, int]) -> Ints:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
@@ -58,13 +58,15 @@ def test_no_detections_make_no_tracks() -> None:
     assert len(links_of(tracks)) == 0
 
 
-@given(st.data())
-def test_links_make_tracks_that_make_the_same_links(data: st.DataObject) -> None:
-    per_frame = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
+def test_links_make_tracks_that_make_the_same_links(
+    per_frame: list[int], data: st.DataObject
+) -> None:
     cells = detections(*((f, i + 1) for f, n in enumerate(per_frame) for i in range(n)))
-    pairs = []
+    pairs: list[tuple[int, int]] = []
     for later in range(len(cells)):
         before = [p for p in range(later) if cells.frame[p] < cells.frame[later]]
-        if before and data.draw(st.booleans()):
-            pairs.append((data.draw(st.sampled_from(before)), later))
+        source = data.draw(st.sampled_from([None, *before]))
+        if source is not None:
+            pairs.append((source, later))
     assert links_of(tracks_of(cells, links(*pairs))).tolist() == [list(pair) for pair in pairs]

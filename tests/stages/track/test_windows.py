@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
 
 def windows(frames: int, n: int) -> list[tuple[int, int]]:
     edges = [frames * i // n for i in range(n + 1)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def tracked(
@@ -54,7 +55,6 @@ def hela_with_lost_cells(hela_labels: Path, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(
     n: int, hela_labels: Path, track_stage: Callable[..., int], tmp_path: Path

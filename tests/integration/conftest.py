@@ -1,0 +1,92 @@
+"""The command line as a user has it, and real movies small enough to run in seconds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale import app
+from pyscale_stages.movie import write_movie
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+CommandLine = Callable[..., Answer]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> Path:
+    """A working folder whose runs and datasets are its own, and whose mirror is a folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path / "data"))
+    monkeypatch.setenv("PYSCALE_MIRROR", str(shared_data))
+    return tmp_path
+
+
+@pytest.fixture
+def pyscale(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    """Run a command in this process."""
+
+    def run(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["pyscale", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            app.main()
+        said = capsys.readouterr()
+        code = end.value.code
+        return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def start(home: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start a command as a process of its own."""
+
+    def run(*arguments: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pyscale", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def moving_squares() -> Callable[[Path], Path]:
+    """Write six frames of labelled squares that move and touch into a folder."""
+
+    def write(folder: Path) -> Path:
+        frames = np.zeros((6, 48, 48), np.uint16)
+        for t in range(6):
+            frames[t, 4 + t : 12 + t, 4:12] = 1
+            frames[t, 4 + t : 12 + t, 12:20] = 2
+            frames[t, 30:38, 20 + t : 28 + t] = 3
+        write_movie(folder / "labels.ome.tif", frames, "TYX")
+        return folder / "labels.ome.tif"
+
+    return write
+
+
+@pytest.fixture
+def labels(home: Path, moving_squares: Callable[[Path], Path]) -> Path:
+    """A movie of labels in the working folder."""
+    return moving_squares(home)

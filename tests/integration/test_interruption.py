@@ -1,0 +1,152 @@
+"""Ctrl-C, kill -9, cancel: then `--resume` gives what an undisturbed run gives."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from watchfiles import watch
+
+from pyscale.executors.local import LocalExecutor
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.records import read_task
+
+OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+
+
+def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
+    """Hashes of what every task of a run left."""
+    found = {}
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            result = read_task(run.task(trial, task)).result
+            assert result is not None, f"{trial.id}/{task} has no record"
+            found[f"{trial.id}/{task}"] = tuple(sorted(o.sha256 for o in result.outputs))
+    return found
+
+
+def only_run() -> RunFolder:
+    (path,) = Path("runs").iterdir()
+    return RunFolder(path)
+
+
+def wait_for_event(kind: str, process: subprocess.Popen[str]) -> None:
+    """Return when the journal of the only run tells of an event."""
+    Path("runs").mkdir(exist_ok=True)
+    for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        assert process.poll() is None, process.communicate()
+        journals = list(Path("runs").glob("*/journal.jsonl"))
+        if journals and any(e.kind == kind for e in Journal(journals[0]).read()):
+            return
+
+
+def living(run: RunFolder) -> list[psutil.Process]:
+    """Processes that still work for a run."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(str(run.path) in part for part in process.info["cmdline"] or [])
+    ]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory, moving_squares: Callable[[Path], Path]
+) -> dict[str, tuple[str, ...]]:
+    """Outputs of a run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    data = moving_squares(folder)
+    subprocess.run(
+        [sys.executable, "-m", "pyscale", "run", "labels", "--data", data, *OPTIONS],
+        cwd=folder,
+        check=True,
+    )
+    (path,) = (folder / "runs").iterdir()
+    return outputs(RunFolder(path))
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
+    pyscale: Callable[..., object],
+    start: Callable[..., subprocess.Popen[str]],
+    labels: Path,
+    undisturbed: dict[str, tuple[str, ...]],
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    # The terminal sends Ctrl-C to every process of the foreground.
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate()
+    run = only_run()
+    assert process.returncode == 130
+    assert f"pyscale run --resume {run.path.name}" in said
+    assert "Traceback" not in said
+    assert living(run) == []
+    assert pyscale("status", run.path.name).out.count("interrupted")
+    assert pyscale("run", "--resume", run.path.name).code == 0
+    assert outputs(run) == undisturbed
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_a_run_completes_with_the_same_results(
+    pyscale: Callable[..., object],
+    start: Callable[..., subprocess.Popen[str]],
+    labels: Path,
+    undisturbed: dict[str, tuple[str, ...]],
+) -> None:
+    moments = random.Random(7)
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    for _ in range(4):
+        try:
+            process.wait(timeout=moments.uniform(0.0, 3.0))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate()
+        process = start("run", "--resume", only_run().path.name)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    run = only_run()
+    assert outputs(run) == undisturbed
+    assert living(run) == []
+    assert LocalExecutor(run.submissions).end_leftovers() == 0
+
+
+@pytest.mark.slow
+def test_cancel_ends_a_detached_run_and_resume_finishes_it(
+    pyscale: Callable[..., object],
+    start: Callable[..., subprocess.Popen[str]],
+    labels: Path,
+    undisturbed: dict[str, tuple[str, ...]],
+) -> None:
+    process = start("run", "labels", "--data", labels, "--detach", *OPTIONS)
+    name, _ = process.communicate()
+    run = RunFolder(Path("runs") / name.strip())
+    for _ in watch(run.path, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        if any(e.kind == "submitted" for e in Journal(run.journal_file).read()):
+            break
+    assert pyscale("cancel", run.path.name).code == 0
+    assert living(run) == []
+    assert "cancelled" in pyscale("status", run.path.name).out
+    assert pyscale("run", "--resume", run.path.name).code == 0
+    assert outputs(run) == undisturbed
+
+
+@pytest.mark.slow
+def test_a_second_pyscale_on_one_run_is_refused(
+    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    second = pyscale("run", "--resume", only_run().path.name)
+    assert second.code == 2
+    assert f"process {process.pid} on" in second.err
+    assert process.wait() == 0

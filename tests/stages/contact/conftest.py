@@ -1,0 +1,104 @@
+"""A device to compute on, and tasks of the contact stage that run in this process."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale_stages.contact._device import import_pyclesperanto, select_device
+from pyscale_stages.contact._labels import densify
+from pyscale_stages.contact._pixels import capacity_for, measure
+from pyscale_stages.contact._tables import frame_rows, tables_of
+from pyscale_stages.contact.stage import STAGE
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.movie import write_movie
+from pyscale_stages.runner import run_task
+
+RunContact = Callable[..., TaskResult]
+Measure = Callable[..., dict[str, pl.DataFrame]]
+
+
+@pytest.fixture(scope="session")
+def opencl(missing: Callable[[str, str], None]) -> None:
+    """An OpenCL device on processors, made current."""
+    try:
+        import_pyclesperanto()
+        select_device("cpu")
+    except MissingPart as absent:
+        missing("an OpenCL device", str(absent))
+
+
+@pytest.fixture
+def run_contact(tmp_path: Path) -> Iterator[RunContact]:
+    """Run a verb of the stage on files.
+
+    Kernels come from the caches in the home folder: a test is not measured, and building
+    them takes seconds.
+    """
+
+    def run(
+        verb: str,
+        *inputs: Path,
+        output: Path | None = None,
+        params: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> TaskResult:
+        slots = ("labels", "other_labels") if verb == "run" else ("",) * len(inputs)
+        return run_task(
+            STAGE,
+            TaskSpec(
+                stage="contact",
+                verb=verb,
+                inputs=tuple(zip(slots, inputs, strict=False)),
+                output=output,
+                params={"kernel_cache": "user"} if params is None else params,
+                **spec,
+            ),
+            SpanRecorder(time.monotonic()),
+            None,
+        )
+
+    yield run
+    partial = [path.name for path in tmp_path.rglob("*.partial*")]
+    assert partial == []
+
+
+@pytest.fixture
+def label_movie(tmp_path: Path) -> Callable[..., Path]:
+    """Write label images (T, Y, X) as a movie."""
+
+    def write(frames: Any, name: str = "labels.ome.tif") -> Path:
+        path = tmp_path / name
+        write_movie(path, np.asarray(frames), "TYX")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def measured(opencl: None) -> Measure:
+    """Measure one frame of one or two label images and give its tables."""
+
+    def tables(*images: Any, frame: int = 0) -> dict[str, pl.DataFrame]:
+        types = [densify(np.asarray(image)) for image in images]
+        n_cells = sum(len(cells.labels) for cells in types)
+        if not n_cells:
+            return tables_of([])
+        return tables_of([frame_rows(frame, types, measure(types, capacity_for(n_cells)))])
+
+    return tables
+
+
+@pytest.fixture
+def window_file() -> Callable[[Path], dict[str, Any]]:
+    """Read what an output folder says it holds."""
+    return lambda folder: dict(json.loads((folder / "window.json").read_text()))

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale_stages.contact._check import agreement_of
+from pyscale_stages.contact._tables import Tables, joined
+from pyscale_stages.contract import TaskResult
+
+pytestmark = pytest.mark.usefixtures("opencl")
+
+RunContact = Callable[..., TaskResult]
+LabelMovie = Callable[..., Path]
+Measure = Callable[..., Tables]
+
+
+def three_cells() -> Any:
+    """Cells 1 and 7 touch along three pixels, 9 stands alone."""
+    image = np.zeros((9, 11), np.uint16)
+    image[2:4, 2:5], image[4:6, 2:5], image[2:5, 8:10] = 1, 7, 9
+    return image
+
+
+def test_an_output_agrees_with_itself(measured: Measure) -> None:
+    tables = measured(three_cells())
+    agreement = agreement_of(tables, tables)
+    assert agreement.same
+    assert agreement.score == agreement.tolerance == 1
+    assert agreement.details["largest_centroid_shift_px"] == 0
+
+
+def test_two_outputs_without_cells_agree(measured: Measure) -> None:
+    tables = measured(np.zeros((9, 11), np.uint16))
+    assert agreement_of(tables, tables).same
+
+
+def test_an_offset_of_frames_between_windows_is_found(measured: Measure) -> None:
+    reference = joined(measured(three_cells(), frame=frame) for frame in range(4))
+    offset = joined(measured(three_cells(), frame=frame) for frame in (0, 1, 0, 1))
+    agreement = agreement_of(reference, offset)
+    assert not agreement.same
+    assert agreement.score < 1
+
+
+def test_an_offset_of_labels_is_found(measured: Measure) -> None:
+    image = three_cells()
+    agreement = agreement_of(measured(image), measured(image + 1 * (image > 0)))
+    assert not agreement.same
+    assert agreement.details["pair_recall"] == 0
+
+
+def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
+    less = three_cells()
+    less[4, 4] = 0
+    agreement = agreement_of(measured(three_cells()), measured(less))
+    assert not agreement.same
+    assert agreement.details["pair_precision"] == agreement.details["pair_recall"] == 1
+    assert agreement.details["same_contacts"] == 0
+    assert agreement.details["same_cells"] == pytest.approx(2 / 4)
+
+
+def test_a_centroid_elsewhere_is_found(measured: Measure) -> None:
+    tables = measured(three_cells())
+    moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.01)}
+    agreement = agreement_of(tables, moved)
+    assert agreement.score == 1
+    assert not agreement.same
+    assert agreement.details["largest_centroid_shift_px"] == pytest.approx(0.01)
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> Path:
+    """Truth of two frames like `three_cells`, where 9 truly touches 7 in the second."""
+    folder = tmp_path / "truth"
+    folder.mkdir()
+    places = {10: (2.5, 3.0), 20: (4.5, 3.0), 30: (3.0, 8.5)}
+    pl.DataFrame(
+        {
+            "channel": [0] * 6,
+            "track_id": [*places, *places],
+            "frame": [0, 0, 0, 1, 1, 1],
+            "y_px": [y for y, _ in places.values()] * 2,
+            "x_px": [x for _, x in places.values()] * 2,
+        },
+        schema_overrides={"channel": pl.Int32, "track_id": pl.Int32, "frame": pl.Int32},
+    ).write_parquet(folder / "tracks.parquet")
+    pl.DataFrame(
+        {"frame": [0, 1, 1], "label_a": [10, 10, 20], "label_b": [20, 20, 30], "contact_px": 3},
+        schema_overrides=dict.fromkeys(("frame", "label_a", "label_b"), pl.Int32),
+    ).write_parquet(folder / "contacts.parquet")
+    return folder
+
+
+def test_quality_counts_true_pairs_whatever_the_labels_are_called(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+) -> None:
+    first, second = three_cells(), three_cells()
+    second[second == 1], second[second == 9] = 500, 2
+    done = tmp_path / "done"
+    run_contact("run", label_movie([first, second]), output=done)
+    quality = run_contact("check", done, done, truth=truth).quality
+    assert quality == {
+        "matched_cells": 1,
+        "contact_precision": 1,
+        "contact_recall": pytest.approx(2 / 3),
+    }
+
+
+def test_quality_of_a_window_is_measured_on_its_frames_alone(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+) -> None:
+    done = tmp_path / "done"
+    run_contact("run", label_movie([three_cells()] * 2), output=done, frames=(0, 1))
+    quality = run_contact("check", done, done, truth=truth).quality
+    assert quality == {"matched_cells": 1, "contact_precision": 1, "contact_recall": 1}
+
+
+def test_contacts_of_a_cell_that_is_not_there_are_false(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+) -> None:
+    image = three_cells()
+    image[6:8, 2:5] = 4
+    done = tmp_path / "done"
+    run_contact("run", label_movie([image, image * 0]), output=done)
+    quality = run_contact("check", done, done, truth=truth).quality
+    assert quality == {
+        "matched_cells": pytest.approx(3 / 6),
+        "contact_precision": pytest.approx(1 / 2),
+        "contact_recall": pytest.approx(1 / 3),
+    }
+
+
+def test_a_cell_farther_off_than_its_own_radius_is_not_the_true_one(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+) -> None:
+    image = three_cells()
+    image[image == 9] = 0
+    image[6:8, 8:10] = 9
+    done = tmp_path / "done"
+    run_contact("run", label_movie([image] * 2), output=done)
+    quality = run_contact("check", done, done, truth=truth).quality
+    assert quality["matched_cells"] == pytest.approx(4 / 6)
+
+
+def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+) -> None:
+    tracks = pl.read_parquet(truth / "tracks.parquet")
+    second = tracks.with_columns(pl.lit(1, pl.Int32).alias("channel"))
+    pl.concat([tracks, second]).write_parquet(truth / "tracks.parquet")
+    done = tmp_path / "done"
+    run_contact("run", label_movie([three_cells()] * 2), output=done)
+    error = run_contact("check", done, done, truth=truth).error
+    assert error is not None
+    assert error.exit_code == 2
+    assert "has cells of 1 type(s) and the truth" in error.message

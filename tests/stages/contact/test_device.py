@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pyscale_stages.contact._device import first_of_kind
+from pyscale_stages.errors import MissingPart
+
+LabelMovie = Callable[..., Path]
+
+
+def contact(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
+    """Run the stage as its own process, as everyone but a test does."""
+    return subprocess.run(
+        [sys.executable, "-m", "pyscale_stages", "contact", "run", *map(str, arguments)],
+        env=os.environ | {name: str(value) for name, value in environment.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def varied_movie(n_frames: int) -> object:
+    """Frames with another number of cells each."""
+    movie = np.zeros((n_frames, 12, 15), np.uint16)
+    for frame, image in enumerate(movie):
+        image[:2, : 2 * frame + 2] = np.arange(1, 2 * frame + 3)
+    return movie
+
+
+def device(info: str) -> SimpleNamespace:
+    return SimpleNamespace(name="a device", info=f"(OpenCL) a device\n\t{info}\n")
+
+
+def test_cuda_means_the_first_device_that_nvidia_made() -> None:
+    other = device("Vendor:                      Advanced Micro Devices, Inc.")
+    nvidia = device("Vendor:                      NVIDIA Corporation")
+    assert first_of_kind("cuda", [other, nvidia]) is nvidia
+    with pytest.raises(MissingPart, match="no NVIDIA OpenCL device: install the NVIDIA driver"):
+        first_of_kind("cuda", [other])
+
+
+def test_without_any_opencl_platform_the_stage_says_what_to_install(
+    label_movie: LabelMovie, tmp_path: Path
+) -> None:
+    nothing = tmp_path / "vendors"
+    nothing.mkdir()
+    done = contact(
+        "--input", label_movie(varied_movie(1)), "--output", tmp_path / "out",
+        OCL_ICD_VENDORS=nothing,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [done.stderr.strip()]
+    assert "apt-get install ocl-icd-libopencl1 pocl-opencl-icd" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("opencl")
+def test_a_task_leaves_no_kernels_behind(label_movie: LabelMovie, tmp_path: Path) -> None:
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.mkdir()
+    temporary.mkdir()
+    done = contact(
+        "--input", label_movie(varied_movie(2)), "--output", tmp_path / "out",
+        HOME=home, TMPDIR=temporary, XDG_CACHE_HOME=home / ".cache",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    kernels = [path for path in home.rglob("*") if path.suffix in {".bin", ".so", ".bc"}]
+    assert kernels == []
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("opencl")
+def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(
+    label_movie: LabelMovie, tmp_path: Path
+) -> None:
+    movie = label_movie(varied_movie(6))
+    params = tmp_path / "params.json"
+    params.write_text('{"kernel_cache": "user"}')
+    built = []
+    for frames in ("0:1", "0:6"):
+        home = tmp_path / frames.replace(":", "-")
+        home.mkdir()
+        done = contact(
+            "--input", movie, "--output", home / "out", "--frames", frames, "--params", params,
+            HOME=home, XDG_CACHE_HOME=home / ".cache",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        built.append({path.name for path in home.rglob("*.bin")})
+    assert len(built[0]) > 0
+    assert built[0] == built[1]

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyscale_stages.contact._labels import densify
+
+EDGE = st.sampled_from([0, 1, 2, 254, 255])
+
+
+@given(
+    arrays(np.uint8, (4, 5), elements=EDGE)
+    | arrays(np.uint16, (4, 5), elements=EDGE | st.just(65_535))
+    | arrays(np.int32, (4, 5), elements=EDGE | st.just(2**31 - 1))
+    | arrays(np.uint32, (4, 5), elements=EDGE | st.just(2**32 - 1))
+)
+def test_renumbered_labels_lead_back_to_the_image(image: Any) -> None:
+    cells = densify(image)
+    assert np.array_equal(np.append(np.uint32(0), cells.labels)[cells.image], image)
+    assert cells.image.dtype == np.uint32
+    assert cells.area_px.tolist() == [(image == label).sum() for label in cells.labels]
+
+
+def test_labels_keep_their_order_across_gaps() -> None:
+    image = np.array([[900, 0, 5], [1, 1, 900]], dtype=np.uint16)
+    cells = densify(image)
+    assert cells.labels.tolist() == [1, 5, 900]
+    assert cells.image.tolist() == [[3, 0, 2], [1, 1, 3]]
+
+
+@pytest.mark.parametrize("label", [7, 2**32 - 1])
+def test_an_image_without_background_keeps_every_cell(label: int) -> None:
+    cells = densify(np.full((2, 3), label, dtype=np.uint32))
+    assert cells.labels.tolist() == [label]
+    assert (cells.image == 1).all()

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyscale_stages.contact._neighbours import delaunay_edges, nearest
+
+
+def edges_of(*points: tuple[float, float]) -> list[tuple[int, ...]]:
+    return [tuple(edge) for edge in delaunay_edges(np.array(points).reshape(-1, 2)).tolist()]
+
+
+def test_fewer_than_two_cells_have_no_neighbours() -> None:
+    assert edges_of() == []
+    assert edges_of((3, 4)) == []
+
+
+def test_two_cells_are_neighbours() -> None:
+    assert edges_of((0, 0), (100, 7)) == [(0, 1)]
+
+
+def test_the_short_diagonal_of_a_diamond_is_an_edge_and_the_long_one_is_not() -> None:
+    assert edges_of((0, 0), (1, 5), (0, 10), (-1, 5)) == [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
+
+
+@pytest.mark.parametrize("direction", [(0, 1), (1, 0), (0.3, -0.7)])
+def test_cells_on_a_line_are_neighbours_of_the_next_along_it(
+    direction: tuple[float, float],
+) -> None:
+    places = np.array([3.0, 0.0, 10.0, 1.0])
+    assert edges_of(*np.outer(places, direction).tolist()) == [(0, 2), (0, 3), (1, 3)]
+
+
+def test_a_line_bent_by_float_noise_keeps_its_ends_apart() -> None:
+    noise = np.array([1e-15, 0, -1e-15, 2e-15, 0])
+    edges = edges_of(*zip(10 + noise, [40, 10, 30, 0, 20], strict=True))
+    assert edges == [(0, 2), (1, 3), (1, 4), (2, 4)]
+
+
+def test_coincident_cells_are_neighbours_of_each_other() -> None:
+    square = [(0.0, 0.0), (0.0, 8.0), (9.0, 0.0), (9.0, 9.0)]
+    edges = edges_of(*square, (9.0, 9.0))
+    assert (3, 4) in edges
+    assert {i for edge in edges for i in edge} == {0, 1, 2, 3, 4}
+    assert edges_of((5, 5), (5, 5), (5, 5)) == [(0, 1), (1, 2)]
+
+
+@given(
+    arrays(
+        np.float64, st.tuples(st.integers(3, 12), st.just(2)), elements=st.integers(0, 6).map(float)
+    )
+)
+def test_every_cell_has_a_neighbour_and_every_edge_two_cells(
+    points: npt.NDArray[np.float64],
+) -> None:
+    edges = delaunay_edges(points)
+    assert (edges[:, 0] < edges[:, 1]).all()
+    assert len(np.unique(edges, axis=0)) == len(edges)
+    assert np.array_equal(np.unique(edges), np.arange(len(points)))
+
+
+def test_the_first_of_equally_near_cells_is_the_nearest() -> None:
+    points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
+    index, distance = nearest(points, points, same=True)
+    assert index.tolist() == [1, 0, 0]
+    assert distance.tolist() == [2, 2, 2]
+
+
+def test_without_candidates_nothing_is_near() -> None:
+    points = np.array([[4.0, 4.0]])
+    for index, distance in (
+        nearest(points, points, same=True),
+        nearest(points, np.empty((0, 2)), same=False),
+    ):
+        assert index.tolist() == [-1]
+        assert distance.tolist() == [np.inf]

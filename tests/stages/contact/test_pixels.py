@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyscale_stages.contact._labels import densify
+from pyscale_stages.contact._pixels import capacity_for, fits_sums, measure
+from pyscale_stages.errors import ResourceExhausted
+
+Measure = Callable[..., dict[str, pl.DataFrame]]
+
+# One shape: kernels are built for one size, which takes a second, and then work in no time.
+SHAPE = (9, 11)
+LABELS = st.sampled_from([0, 0, 1, 5, 900, 70_000, 2**32 - 1])
+IMAGES = arrays(np.uint32, SHAPE, elements=LABELS) | arrays(
+    np.uint32, SHAPE, elements=LABELS, fill=st.just(0)
+)
+STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+many = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def counted(a: Any, b: Any, steps: Any) -> Counter[tuple[int, int]]:
+    """Pairs of labels at each pixel of a and the pixels of b beside it, one by one."""
+    found: Counter[tuple[int, int]] = Counter()
+    for y, x in np.ndindex(a.shape):
+        for dy, dx in steps:
+            v, w = y + dy, x + dx
+            if 0 <= v < a.shape[0] and 0 <= w < a.shape[1] and a[y, x] and b[v, w]:
+                found[int(a[y, x]), int(b[v, w])] += 1
+    return found
+
+
+def lengths(contacts: pl.DataFrame, column: str = "contact_px") -> dict[tuple[int, int], int]:
+    return {(row["label_a"], row["label_b"]): row[column] for row in contacts.iter_rows(named=True)}
+
+
+@many
+@given(image=IMAGES)
+def test_contacts_of_one_type_are_the_pairs_of_neighbouring_pixels(
+    measured: Measure, image: Any
+) -> None:
+    both_ways = counted(image, image, STEPS)
+    assert lengths(measured(image)["contacts"]) == {
+        (a, b): n for (a, b), n in both_ways.items() if a < b
+    }
+
+
+@many
+@given(image=IMAGES, other=IMAGES)
+def test_contacts_of_two_types_are_the_pairs_at_or_beside_each_pixel(
+    measured: Measure, image: Any, other: Any
+) -> None:
+    contacts = measured(image, other)["contacts"]
+    assert lengths(contacts) == counted(image, other, ((0, 0), *STEPS))
+    overlaps = {pair: n for pair, n in lengths(contacts, "overlap_px").items() if n}
+    assert overlaps == counted(image, other, ((0, 0),))
+
+
+@many
+@given(images=st.lists(IMAGES, min_size=1, max_size=2))
+def test_cells_have_their_area_centroid_and_nearest_cell(
+    measured: Measure, images: list[Any]
+) -> None:
+    cells = measured(*images)["cells"]
+    true = {
+        (cell_type, int(label)): np.argwhere(image == label)
+        for cell_type, image in enumerate(images)
+        for label in np.unique(image[image > 0])
+    }
+    assert cells.select("cell_type", "label").rows() == sorted(true)
+    for cell in cells.iter_rows(named=True):
+        key = cell["cell_type"], cell["label"]
+        assert cell["area_px"] == len(true[key])
+        assert (cell["y_px"], cell["x_px"]) == pytest.approx(true[key].mean(axis=0), abs=1e-5)
+        away = {
+            other: float(np.hypot(*(true[other].mean(axis=0) - true[key].mean(axis=0))))
+            for other in true
+            if (other != key if len(images) == 1 else other[0] != key[0])
+        }
+        if not away:
+            assert cell["nearest_label"] is None
+            assert cell["nearest_distance_px"] is None
+            continue
+        nearest = min(away.values())
+        assert cell["nearest_distance_px"] == pytest.approx(nearest, rel=1e-4, abs=1e-5)
+        named = 1 - key[0] if len(images) == 2 else key[0], cell["nearest_label"]
+        assert away[named] == pytest.approx(nearest, rel=1e-4, abs=1e-5)
+
+
+@many
+@given(images=st.lists(IMAGES, min_size=1, max_size=2))
+def test_a_cell_counts_the_cells_that_touch_it(measured: Measure, images: list[Any]) -> None:
+    tables = measured(*images)
+    ends: Counter[tuple[int, int]] = Counter()
+    for a, b in lengths(tables["contacts"]):
+        ends[0, a] += 1
+        ends[len(images) - 1, b] += 1
+    counts = tables["cells"].select("cell_type", "label", "n_touching").rows()
+    assert {(t, label): n for t, label, n in counts} == {
+        (t, label): ends[t, label] for t, label, _ in counts
+    }
+
+
+def test_cells_that_meet_only_at_a_corner_do_not_touch(measured: Measure) -> None:
+    image = np.zeros(SHAPE, np.uint16)
+    image[2:4, 2:4], image[4:6, 4:6] = 3, 8
+    tables = measured(image)
+    assert tables["contacts"].is_empty()
+    assert tables["cells"]["n_touching"].to_list() == [0, 0]
+    assert tables["neighbours"].rows() == [(0, 0, 3, 0, 8)]
+
+
+def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(
+    measured: Measure,
+) -> None:
+    image = np.zeros(SHAPE, np.uint16)
+    corners = itertools.product((0, -1), (0, -1))
+    for label, corner in enumerate(corners, 1):
+        image[corner] = label
+    tables = measured(image)
+    assert tables["contacts"].is_empty()
+    assert tables["cells"]["area_px"].to_list() == [1, 1, 1, 1]
+    assert (
+        measured(image, image[::-1])["contacts"].select("contact_px", "overlap_px").rows()
+        == [(1, 1)] * 4
+    )
+
+
+def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(measured: Measure) -> None:
+    tables = measured(np.zeros(SHAPE, np.uint16))
+    full = measured(np.eye(*SHAPE, dtype=np.uint16))
+    for name, table in tables.items():
+        assert table.is_empty()
+        assert table.schema == full[name].schema
+
+
+@pytest.mark.parametrize("n_cells", [0, 1, 254, 255, 5000])
+def test_the_capacity_leaves_room_for_background_and_marker(n_cells: int) -> None:
+    assert capacity_for(n_cells) >= n_cells + 2
+
+
+def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(
+    measured: Measure,
+) -> None:
+    image = np.arange(1, 301, dtype=np.uint16).reshape(15, 20)
+    contacts = measured(image)["contacts"]
+    assert len(contacts) == 15 * 19 + 14 * 20
+    assert set(contacts["contact_px"]) == {1}
+    assert set((contacts["label_b"] - contacts["label_a"]).to_list()) == {1, 20}
+
+
+def test_masks_too_large_for_the_devices_sums_are_told_from_cells() -> None:
+    mask = np.ones((1600, 1600), np.uint8)
+    assert not fits_sums(densify(mask)).any()
+    cells = np.repeat(np.arange(1, 65, dtype=np.uint8).reshape(8, 8), 200, axis=0)
+    assert fits_sums(densify(np.repeat(cells, 200, axis=1))).all()
+
+
+def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl: None) -> None:
+    types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
+    with pytest.raises(ResourceExhausted, match="no room for matrices of 1048576"):
+        measure(types, 1 << 20)

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+from pyscale_stages.register_denoise import ants_calls
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.transforms import LinearTransform
+
+SHAPE = (96, 128)
+Draw = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def seed() -> None:
+    ants_calls.set_seed(0)
+
+
+def rotated(image: np.ndarray, degrees: float) -> np.ndarray:
+    return ndimage.rotate(image, degrees, reshape=False, order=3, mode="reflect")
+
+
+@pytest.mark.parametrize("drift", [(6.0, 0.0), (0.0, 6.0), (-3.25, 2.5)])
+def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
+    tmp_path: Path, specimen: Draw, noisy: Draw, drift: tuple[float, float]
+):
+    reference = noisy(specimen(SHAPE), 0).astype(np.float32)
+    frame = noisy(specimen(SHAPE, drift), 1).astype(np.float32)
+
+    found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
+
+    assert (found.linear.ty_px, found.linear.tx_px) == pytest.approx(drift, abs=0.15)
+    assert (found.linear.m00, found.linear.m01) == (1, 0)
+    assert 0.97 < found.correlation < 1
+
+
+@pytest.mark.parametrize("transform", ["Rigid", "Affine"])
+def test_a_rotation_is_found_about_the_image_centre(tmp_path: Path, specimen: Draw, transform: str):
+    reference = specimen(SHAPE)
+    # scipy shows the input at R (p - c) + c with R turned the other way round, so that the
+    # rotated image is mapped back by the transpose.
+    frame = rotated(reference, 4)
+    params = RegisterDenoiseParams.model_validate({"transform": transform})
+
+    linear = ants_calls.register(reference, frame, params, tmp_path).linear
+
+    angle = np.deg2rad(4)
+    assert linear.m00 == pytest.approx(np.cos(angle), abs=0.01)
+    assert linear.m01 == pytest.approx(-np.sin(angle), abs=0.01)
+    assert linear.m10 == pytest.approx(np.sin(angle), abs=0.01)
+    assert (linear.ty_px, linear.tx_px) == pytest.approx((0, 0), abs=0.3)
+
+
+def test_moving_a_frame_brings_it_onto_the_reference_and_leaves_unseen_pixels_0(
+    tmp_path: Path, specimen: Draw
+):
+    reference, frame = specimen(SHAPE), specimen(SHAPE, (5, 0))
+    found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
+
+    moved = ants_calls.move(frame, found)
+
+    assert np.abs(moved - reference)[:-6].mean() < 0.02 * np.ptp(reference)
+    assert not moved[-4:].any()
+    assert moved[:-6].all()
+
+
+def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Draw):
+    reference, frame = specimen(SHAPE), rotated(specimen(SHAPE, (2, -3)), -3)
+    params = RegisterDenoiseParams(transform="Affine")
+    found = ants_calls.register(reference, frame, params, tmp_path)
+    linear: LinearTransform = found.linear
+    matrix = np.array([[linear.m00, linear.m01], [linear.m10, linear.m11]])
+    centre = (np.array(SHAPE) - 1) / 2
+    offset = centre + np.array([linear.ty_px, linear.tx_px]) - matrix @ centre
+
+    by_table = ndimage.affine_transform(frame, matrix, offset, order=1)
+
+    moved = ants_calls.move(frame, found)
+    inside = (slice(8, -8), slice(8, -8))
+    assert moved[inside] == pytest.approx(by_table[inside], abs=1)
+
+
+def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path: Path, specimen: Draw):
+    reference = specimen(SHAPE)
+    y, x = np.mgrid[: SHAPE[0], : SHAPE[1]].astype(float)
+    swell = 3 * np.exp(-((y - 48) ** 2 + (x - 64) ** 2) / 400)
+    frame = ndimage.map_coordinates(reference, [y + swell, x], order=3, mode="reflect")
+    folders = {name: tmp_path / name for name in ("Affine", "SyN")}
+    found = {}
+    for name, folder in folders.items():
+        folder.mkdir()
+        params = RegisterDenoiseParams.model_validate({"transform": name})
+        found[name] = ants_calls.register(reference, frame, params, folder)
+
+    errors = {n: np.abs(ants_calls.move(frame, f) - reference).mean() for n, f in found.items()}
+
+    assert errors["SyN"] < 0.8 * errors["Affine"]
+    assert found["Affine"].warp_max_px == 0
+    assert 1 < found["SyN"].warp_max_px < 6
+    assert 0 < found["SyN"].warp_mean_px < found["SyN"].warp_max_px
+
+
+def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy: Draw):
+    reference, frame = (noisy(specimen(SHAPE, d), 3).astype(np.float32) for d in ((0, 0), (2, 3)))
+
+    def shift(seed: int) -> float:
+        ants_calls.set_seed(seed)
+        found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
+        return found.linear.ty_px
+
+    assert shift(0) == shift(0)
+    assert shift(0) != shift(1)
+    assert shift(1) == shift(1)
+
+
+def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
+    tmp_path: Path, specimen: Draw
+):
+    reference, frame = specimen(SHAPE), specimen(SHAPE, (3, 0))
+    found = ants_calls.register(
+        reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
+    )
+    assert found.linear.ty_px == pytest.approx(3, abs=0.15)
+
+
+def test_a_failure_of_ants_is_said_as_such(
+    tmp_path: Path, specimen: Draw, monkeypatch: pytest.MonkeyPatch
+):
+    import ants
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("Registration failed with error code 1")
+
+    monkeypatch.setattr(ants, "registration", fail)
+    with pytest.raises(ants_calls.RegistrationFailed, match="error code 1"):
+        ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)
+
+
+@pytest.mark.parametrize("noise_model", ["Gaussian", "Rician"])
+def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen: Draw, noise_model: str):
+    clean = specimen(SHAPE)
+    noise = np.random.default_rng(0).normal(0, 60, SHAPE)
+    frame = (clean + noise).astype(np.float32)
+    params = RegisterDenoiseParams.model_validate({"noise_model": noise_model})
+
+    error = np.sqrt(np.mean((ants_calls.denoise(frame, params) - clean) ** 2))
+
+    assert error < 0.8 * 60
+
+
+def test_denoising_leaves_a_frame_of_one_value_as_it_is():
+    frame = np.full((32, 32), 7, np.float32)
+    assert np.array_equal(ants_calls.denoise(frame, RegisterDenoiseParams()), frame)

@@ -1,0 +1,114 @@
+"""Mistakes a user makes: exit code 2, one sentence, and nothing half-made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+
+RunStage = Callable[..., TaskResult]
+
+
+def truncated(path: Path, pixels: np.ndarray) -> None:
+    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "TYX"})
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+
+
+def with_axes_zyx(path: Path, pixels: np.ndarray) -> None:
+    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "ZYX"})
+
+
+def with_nan(path: Path, pixels: np.ndarray) -> None:
+    broken = pixels.astype(np.float32)
+    broken[2, 4, 5] = np.nan
+    tifffile.imwrite(path, broken, ome=True, metadata={"axes": "TYX"})
+
+
+def empty(path: Path, pixels: np.ndarray) -> None:
+    path.write_bytes(b"")
+
+
+def tiny(path: Path, pixels: np.ndarray) -> None:
+    tifffile.imwrite(path, pixels[:, :20, :20], ome=True, metadata={"axes": "TYX"})
+
+
+def absent(path: Path, pixels: np.ndarray) -> None:
+    pass
+
+
+def whole(path: Path, pixels: np.ndarray) -> None:
+    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "TYX"})
+
+
+@pytest.mark.parametrize(
+    ("make", "params", "options", "said"),
+    [
+        (truncated, {}, (), "damaged or truncated"),
+        (with_axes_zyx, {}, (), "--axes TYX"),
+        (with_nan, {}, (), "frame 2 of"),
+        (empty, {}, (), "is empty (0 bytes)"),
+        (absent, {}, (), "does not exist"),
+        (tiny, {}, (), "too small to shrink by 6: give shrink_factors of at most 2"),
+        (whole, {"reference_frame": 4}, (), "reference_frame 4 is outside"),
+        (whole, {"channel": 1}, (), "no channel 1 to register: it has 1"),
+        (whole, {"transfrom": "Rigid"}, (), "did you mean 'transform'?"),
+        (whole, {"transform": "rigid"}, (), "'transform'"),
+        (whole, {"registration": False, "denoise": False}, (), "both off"),
+        (whole, {}, ("--frames", "3:9"), "does not lie inside"),
+    ],
+)
+def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
+    tmp_path: Path,
+    stage: RunStage,
+    drifting_pixels: np.ndarray,
+    capsys: pytest.CaptureFixture[str],
+    make: Callable[[Path, np.ndarray], None],
+    params: dict[str, Any],
+    options: tuple[str, ...],
+    said: str,
+):
+    movie = tmp_path / "movie.ome.tif"
+    make(movie, drifting_pixels)
+
+    result = stage("run", movie, output=tmp_path / "out", params=params, options=options)
+
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert said in result.error.message
+    assert "\n" not in result.error.message
+    assert capsys.readouterr().err.strip() == f"error: {result.error.message}"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_failure_of_ants_names_the_frame(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import ants
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("Registration failed with error code 1")
+
+    monkeypatch.setattr(ants, "registration", fail)
+    result = stage("run", drifting_movie, output=tmp_path / "out")
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert "cannot register frame 1 of" in result.error.message
+    assert "choose another reference_frame" in result.error.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_absent_ants_is_named_with_the_way_to_get_it(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(__import__("sys").modules, "ants", None)
+    result = stage("run", drifting_movie, output=tmp_path / "out")
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert "'pyscale[register_denoise]'" in result.error.message

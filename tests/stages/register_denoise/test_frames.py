@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.register_denoise import frames
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+
+DEFAULTS = RegisterDenoiseParams()
+
+
+def movie_of(path: Path, pixels: np.ndarray, axes: str) -> Movie:
+    tifffile.imwrite(path, pixels, photometric="minisblack", metadata={"axes": axes})
+    return Movie.open(path, axes=axes)
+
+
+def test_integers_are_rounded_and_clipped_to_their_type():
+    image = np.array([-3.0, 0.4, 0.6, 254.6, 70000.0], np.float32)
+    assert frames.as_dtype(image, np.dtype(np.uint8)).tolist() == [0, 0, 1, 255, 255]
+    assert frames.as_dtype(image, np.dtype(np.uint16)).tolist() == [0, 0, 1, 255, 65535]
+
+
+def test_the_largest_32_bit_integer_does_not_overflow():
+    image = np.array([5e9, -5e9], np.float32)
+    limits = np.iinfo(np.uint32)
+    assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
+)
+def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str):
+    assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((3, 20, 24), "TYX"), ((3, 2, 20, 24), "TCYX"), ((1, 2, 20, 24), "CYX")]
+)
+def test_written_frames_have_the_axes_and_pixels_that_were_given(
+    tmp_path: Path, shape: tuple[int, ...], axes: str
+):
+    pixels = np.random.default_rng(0).integers(0, 60_000, shape, np.uint16)
+    path = tmp_path / "out.ome.tif"
+    frames.write_frames(path, iter(pixels.reshape(shape[0], -1, 20, 24)), shape, pixels.dtype)
+    with tifffile.TiffFile(path) as tiff:
+        assert tiff.is_ome
+        assert tiff.series[0].axes == axes
+        assert np.array_equal(tiff.asarray().reshape(shape), pixels)
+    again = tmp_path / "again.ome.tif"
+    frames.write_frames(again, iter(pixels.reshape(shape[0], -1, 20, 24)), shape, pixels.dtype)
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_frames_come_one_by_one_though_blocks_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pixels = np.arange(5 * 6 * 8, dtype=np.uint16).reshape(5, 6, 8)
+    movie = movie_of(tmp_path / "m.tif", pixels, "TYX")
+    monkeypatch.setattr(frames, "BLOCK_BYTES", 2 * 6 * 8 * 2)
+    found = list(frames.frames_of(movie))
+    assert [frame.shape for frame in found] == [(1, 6, 8)] * 5
+    assert np.array_equal(np.concatenate(found), pixels)
+
+
+def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(
+    tmp_path: Path,
+):
+    movie = movie_of(tmp_path / "m.tif", np.zeros((2, 40, 64), np.uint16), "TYX")
+    with pytest.raises(BadInput, match=r"40 x 64 pixels, too small to shrink by 6.*at most 5"):
+        frames.refuse_unusable(movie, DEFAULTS)
+    frames.refuse_unusable(movie, DEFAULTS.model_copy(update={"shrink_factors": (5, 4, 2, 1)}))
+    frames.refuse_unusable(movie, DEFAULTS.model_copy(update={"registration": False}))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "complex64"])
+def test_pixel_types_without_a_counterpart_are_refused(tmp_path: Path, dtype: str):
+    movie = movie_of(tmp_path / "m.tif", np.zeros((2, 64, 64), dtype), "TYX")
+    with pytest.raises(BadInput, match=f"pixels of type {dtype}"):
+        frames.refuse_unusable(movie, DEFAULTS)

@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+
+RunStage = Callable[..., TaskResult]
+FILES = ("frames.ome.tif", "transforms.parquet", "window.json")
+FAST: dict[str, Any] = {"iterations": [500, 500, 100, 0]}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def transforms(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "transforms.parquet")
+
+
+def write(path: Path, pixels: np.ndarray, axes: str) -> Path:
+    tifffile.imwrite(path, pixels, ome=True, photometric="minisblack", metadata={"axes": axes})
+    return path
+
+
+@pytest.mark.parametrize("transform", ["Translation", "SyN"])
+def test_the_same_seed_gives_the_same_bytes(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, transform: str
+):
+    params = FAST | {"transform": transform}
+    first = stage("run", drifting_movie, output=tmp_path / "a", params=params)
+    second = stage("run", drifting_movie, output=tmp_path / "b", params=params)
+    assert first.error is None
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert [o.sha256 for o in first.outputs] == [o.sha256 for o in second.outputs]
+
+
+def test_another_seed_samples_other_pixels(tmp_path: Path, stage: RunStage, drifting_movie: Path):
+    stage("run", drifting_movie, output=tmp_path / "a", options=("--seed", "0"))
+    stage("run", drifting_movie, output=tmp_path / "b", options=("--seed", "1"))
+    assert not transforms(tmp_path / "a").equals(transforms(tmp_path / "b"))
+
+
+@pytest.mark.parametrize("reference_frame", [0, 3])
+def test_merged_windows_are_the_whole_movies_output_to_the_byte(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, reference_frame: int
+):
+    params = FAST | {"reference_frame": reference_frame}
+    stage("run", drifting_movie, output=tmp_path / "whole", params=params)
+    for name, frames in (("late", "2:4"), ("early", "0:2")):
+        options = ("--frames", frames)
+        stage("run", drifting_movie, output=tmp_path / name, params=params, options=options)
+
+    windows = [tmp_path / "late", tmp_path / "early"]
+    merged = stage("merge", *windows, output=tmp_path / "merged", params=params)
+
+    assert merged.error is None
+    assert merged.counters.frames == 4
+    assert contents(tmp_path / "merged") == contents(tmp_path / "whole")
+
+
+def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    movie = write(tmp_path / "m.ome.tif", np.stack([drifting_pixels[:2]] * 2, axis=1), "TCYX")
+    stage("run", movie, output=tmp_path / "whole")
+    for t in (0, 1):
+        stage("run", movie, output=tmp_path / f"w{t}", options=("--frames", f"{t}:{t + 1}"))
+    stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
+    assert contents(tmp_path / "merged") == contents(tmp_path / "whole")
+
+
+def test_windows_of_movies_with_other_frame_sizes_are_not_merged(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    for name, frames, size in (("w0", "0:2", 96), ("w1", "2:4", 80)):
+        movie = write(tmp_path / f"{name}.ome.tif", drifting_pixels[:, :size], "TYX")
+        stage("run", movie, output=tmp_path / name, options=("--frames", frames))
+    result = stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert "does not hold 2 frames like those of" in result.error.message
+    assert not list((tmp_path / "merged").glob("*"))
+
+
+def test_the_table_says_where_each_frame_was_and_the_reference_stays(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, drift_truth: Path
+):
+    params = {"reference_frame": 1, "denoise": False}
+    stage("run", drifting_movie, output=tmp_path / "out", params=params)
+
+    table = transforms(tmp_path / "out")
+
+    drift = pl.read_parquet(drift_truth / "drift.parquet").select("dy_px", "dx_px").to_numpy()
+    assert table["frame"].to_list() == [0, 1, 2, 3]
+    assert table["status"].to_list() == ["registered", "reference", "registered", "registered"]
+    found = table.select("ty_px", "tx_px").to_numpy()
+    assert found == pytest.approx(drift - drift[1], abs=0.2)
+    assert found[1].tolist() == [0, 0]
+    raw, corrected = tifffile.imread(drifting_movie), tifffile.imread(tmp_path / "out" / FILES[0])
+    assert np.array_equal(raw[1], corrected[1])
+
+
+def test_all_channels_move_by_the_transform_of_the_chosen_one(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    # Channel 0 stands still; if it were the one registered, nothing would move.
+    still = np.repeat(drifting_pixels[:1], 3, axis=0)
+    two = np.stack([still, drifting_pixels[:3]], axis=1)
+    movie = write(tmp_path / "two.ome.tif", two, "TCYX")
+    alone = write(tmp_path / "one.ome.tif", drifting_pixels[:3], "TYX")
+    params = FAST | {"denoise": False}
+    stage("run", movie, output=tmp_path / "two", params=params | {"channel": 1})
+    stage("run", alone, output=tmp_path / "one", params=params)
+
+    assert transforms(tmp_path / "two").equals(transforms(tmp_path / "one"))
+    corrected = tifffile.imread(tmp_path / "two" / FILES[0])
+    assert corrected.shape == two.shape
+    assert corrected.dtype == np.uint16
+    assert np.array_equal(corrected[:, 1], tifffile.imread(tmp_path / "one" / FILES[0]))
+    # Frame 1 drifted by 5 px along y: the still channel is pulled by as much.
+    assert np.corrcoef(corrected[1, 0, :-8].ravel(), still[1, 5:-3].ravel())[0, 1] > 0.99
+
+
+def test_denoising_alone_moves_nothing(tmp_path: Path, stage: RunStage, drifting_movie: Path):
+    stage("run", drifting_movie, output=tmp_path / "out", params={"registration": False})
+    table = transforms(tmp_path / "out")
+    assert set(table["status"]) == {"not_registered"}
+    assert not table.select("ty_px", "tx_px", "m01", "m10").to_numpy().any()
+    raw, denoised = tifffile.imread(drifting_movie), tifffile.imread(tmp_path / "out" / FILES[0])
+    assert not np.array_equal(raw, denoised)
+    correlations = [
+        np.corrcoef(a.ravel(), b.ravel())[0, 1] for a, b in zip(raw, denoised, strict=True)
+    ]
+    assert min(correlations) > 0.98
+
+
+def test_transforms_do_not_depend_on_the_denoising(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+):
+    stage("run", drifting_movie, output=tmp_path / "with", params=FAST)
+    stage("run", drifting_movie, output=tmp_path / "without", params=FAST | {"denoise": False})
+    assert transforms(tmp_path / "with").equals(transforms(tmp_path / "without"))
+    assert contents(tmp_path / "with")[FILES[0]] != contents(tmp_path / "without")[FILES[0]]
+
+
+def test_floating_point_frames_stay_so(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    movie = write(tmp_path / "m.ome.tif", (drifting_pixels[:2] / 1000).astype(np.float32), "TYX")
+    stage("run", movie, output=tmp_path / "out")
+    corrected = tifffile.imread(tmp_path / "out" / FILES[0])
+    assert corrected.dtype == np.float32
+    assert 0 < corrected.mean() < 3
+
+
+def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    pixels = drifting_pixels.copy()
+    pixels[2] = 0
+    movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
+    result = stage("run", movie, output=tmp_path / "out")
+    row = transforms(tmp_path / "out").row(2, named=True)
+    assert (row["status"], row["ty_px"], row["tx_px"]) == ("constant", 0, 0)
+    assert not tifffile.imread(tmp_path / "out" / FILES[0])[2].any()
+    (warning,) = result.warnings
+    assert warning.startswith("1 of 4 frames (the first is 2) have one value everywhere")
+
+
+def test_a_reference_of_one_value_is_refused(
+    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
+):
+    pixels = drifting_pixels.copy()
+    pixels[0] = 100
+    movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
+    result = stage("run", movie, output=tmp_path / "out", options=("--frames", "1:3"))
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert "reference frame 0" in result.error.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_part_of_the_work_lies_in_a_span_of_its_own(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+):
+    result = stage("run", drifting_movie, output=tmp_path / "out")
+    phases = [span.phase for span in result.spans if span.phase != "python_start"]
+    assert set(phases) == {"import", "read", "compute", "write"}
+    ends = [span.end_monotonic_s for span in result.spans]
+    starts = [span.start_monotonic_s for span in result.spans]
+    gaps = np.array(starts[2:]) - np.array(ends[1:-1])
+    assert (gaps >= 0).all()
+    assert gaps.sum() < 0.05
+    assert result.counters.frames == 4
+
+
+def test_no_scratch_file_of_ants_stays_behind(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
+):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    stage("run", drifting_movie, output=tmp_path / "out", params=FAST | {"transform": "SyN"})
+    assert list(scratch.iterdir()) == []
+    contents(tmp_path / "out")

@@ -1,0 +1,253 @@
+"""What can be known of the backend trackmate without TrackMate's own jars.
+
+A real Java machine runs here. Where TrackMate itself would be needed, classes with the
+signatures of TrackMate 7.14 stand in for it: they refuse what it refuses and link each spot
+to the nearest one, so that the whole way from labels through Java to tables is walked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.measure.cgroups import Limits
+from pyscale_stages.track import jvm
+from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.params import TrackParams
+from pyscale_stages.track.trackmate_backend import (
+    detector_settings,
+    links_of_edges,
+    tracker_settings,
+)
+
+WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
+JAVA_SOURCES = Path(__file__).with_name("trackmate_standin")
+
+
+@pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Limits(version="none", memory_bytes=None, cpus=None)
+    monkeypatch.setattr(jvm, "limits", lambda: nothing)
+
+
+@pytest.fixture
+def jdk() -> None:
+    if shutil.which("javac") is None or shutil.which("jar") is None:
+        sentence = "a Java development kit is absent: apt-get install openjdk-17-jdk-headless"
+        if os.environ.get("PYSCALE_TEST_REQUIRE_ALL"):
+            pytest.fail(sentence)
+        pytest.skip(sentence)
+
+
+@pytest.fixture
+def standin_jars(jdk: None, tmp_path: Path) -> Path:
+    """Folder with a jar of the stand-in classes."""
+    folder, classes = tmp_path / "jars", tmp_path / "classes"
+    folder.mkdir()
+    sources = [str(path) for path in sorted(JAVA_SOURCES.rglob("*.java"))]
+    subprocess.run(["javac", "-d", str(classes), *sources], check=True)
+    jar = folder / "TrackMate-standin.jar"
+    subprocess.run(["jar", "--create", "--file", str(jar), "-C", str(classes), "."], check=True)
+    return folder
+
+
+def in_new_process(
+    *arguments: str, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run Python apart: a Java machine starts once in a process and stays."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
+    )
+
+
+def stage_arguments(labels: Path, tmp_path: Path, **params: object) -> list[str]:
+    params_file = tmp_path / "params.json"
+    params_file.write_text(json.dumps({"backend": "trackmate", **params}))
+    options = {"input": labels, "output": tmp_path / "out", "params": params_file}
+    options["result"] = tmp_path / "result.json"
+    line = ["-m", "pyscale_stages", "track", "run"]
+    return line + [text for name, path in options.items() for text in (f"--{name}", str(path))]
+
+
+def test_settings_hold_every_key_that_trackmate_demands() -> None:
+    params = TrackParams(max_distance_px=12, gap_distance_px=20, gap_frames=5, splitting=True)
+    settings = tracker_settings(params)
+    assert {key: value for key, value in settings.items() if not key.endswith("PENALTIES")} == {
+        "LINKING_MAX_DISTANCE": 12.0,
+        "ALLOW_GAP_CLOSING": True,
+        "GAP_CLOSING_MAX_DISTANCE": 20.0,
+        "MAX_FRAME_GAP": 5,
+        "ALLOW_TRACK_SPLITTING": True,
+        "SPLITTING_MAX_DISTANCE": 12.0,
+        "ALLOW_TRACK_MERGING": False,
+        "MERGING_MAX_DISTANCE": 12.0,
+        "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
+        "CUTOFF_PERCENTILE": 0.9,
+        "BLOCKING_VALUE": float("inf"),
+    }
+    assert tracker_settings(TrackParams(gap_frames=1))["ALLOW_GAP_CLOSING"] is False
+
+
+def test_settings_become_exactly_the_java_classes_that_trackmate_demands() -> None:
+    program = """
+import json
+from pyscale_stages.track import jvm
+from pyscale_stages.track.params import TrackParams
+from pyscale_stages.track.trackmate_backend import detector_settings, tracker_settings
+jvm.configure(from_maven=False, threads=1, heap_mib=128)
+settings = jvm.java_map({**detector_settings(), **tracker_settings(TrackParams(gap_frames=5))})
+from scyjava import jimport
+runtime = jimport("java.lang.Runtime").getRuntime()
+print(json.dumps({
+    "map": str(settings.getClass().getName()),
+    "classes": {str(e.getKey()): str(e.getValue().getClass().getName())
+                for e in settings.entrySet()},
+    "distance": float(settings.get("LINKING_MAX_DISTANCE")),
+    "gap": int(settings.get("MAX_FRAME_GAP")),
+    "heap_mib": int(runtime.maxMemory()) >> 20,
+    "processors": int(runtime.availableProcessors()),
+    "headless": str(jimport("java.lang.System").getProperty("java.awt.headless")),
+}))
+"""
+    done = in_new_process("-c", program)
+    assert done.returncode == 0, done.stderr
+    java = json.loads(done.stdout)
+    expected = {"bool": "Boolean", "int": "Integer", "float": "Double"}
+    settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5))}
+    assert java["map"] == "java.util.HashMap"
+    assert java["classes"] == {
+        key: "java.util.HashMap"
+        if isinstance(value, dict)
+        else f"java.lang.{expected[type(value).__name__]}"
+        for key, value in settings.items()
+    }
+    assert (java["distance"], java["gap"]) == (15.0, 5)
+    assert (java["processors"], java["headless"]) == (1, "true")
+    # A collector may keep a survivor space of the heap to itself.
+    assert 96 <= java["heap_mib"] <= 128
+
+
+def test_edges_become_links_in_the_direction_of_time() -> None:
+    frame = np.array([0, 0, 1, 3])
+    cells = Detections(frame, np.array([1, 2, 1, 1]), np.zeros(4), np.zeros(4))
+    assert links_of_edges([(3, 2), (1, 2)], cells).tolist() == [[1, 2], [2, 3]]
+    assert links_of_edges([], cells).shape == (0, 2)
+
+
+def test_labels_go_through_java_to_tables(
+    standin_jars: Path, label_movie: WriteMovie, tmp_path: Path
+) -> None:
+    centres = [[(20, 20 + 4 * t), (60, 90 - 4 * t)] for t in range(5)]
+    labels = label_movie([*centres, [], [(20, 40)]])
+    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(standin_jars)))
+    assert done.returncode == 0, done.stderr
+    tracks = pl.read_parquet(tmp_path / "out" / "tracks.parquet")
+    assert tracks["frame"].to_list() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 6]
+    # The stand-in links neighbouring frames only, so the cell after the empty one is new.
+    assert tracks["track_id"].to_list() == [1, 2] * 5 + [3]
+    assert tracks["x_px"].to_list()[:4] == [20.0, 90.0, 24.0, 86.0]
+
+    result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    spent = {span.phase: span.wall_s for span in result.spans}
+    assert spent["model_load"] > 0
+    unattributed = result.wall_s - sum(span.wall_s for span in result.spans)
+    assert unattributed < 0.1
+
+
+def test_jars_without_all_classes_are_named(
+    jdk: None, label_movie: WriteMovie, tmp_path: Path
+) -> None:
+    jars = tmp_path / "jars"
+    jars.mkdir()
+    subprocess.run(
+        ["jar", "--create", "--file", str(jars / "TrackMate-0.jar"), "-C", str(jars), "."],
+        check=True,
+    )
+    labels = label_movie([[(20, 20)]] * 3)
+    done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(jars)))
+    assert done.returncode == 2
+    assert "Java does not find fiji.plugin.trackmate.Model" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
+    label_movie: WriteMovie, tmp_path: Path
+) -> None:
+    nowhere = "http://127.0.0.1:9"
+    offline = {"HOME": str(tmp_path), "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere}
+    offline |= {"https_proxy": nowhere, "http_proxy": nowhere, jvm.JARS_VARIABLE: ""}
+    start = time.monotonic()
+    labels = label_movie([[(20, 20)]] * 3)
+    done = in_new_process(*stage_arguments(labels, tmp_path), environment=offline)
+    assert time.monotonic() - start < 60
+    assert done.returncode == 2
+    sentence = done.stderr.strip().splitlines()[-1]
+    assert "sc.fiji:TrackMate:7.14.0" in sentence
+    assert f"give a Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}" in sentence
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_without_trackmate_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "ij-1.54.jar").touch()
+    with pytest.raises(MissingPart, match="holds no TrackMate jar"):
+        jvm.trackmate_jars(tmp_path)
+    (tmp_path / "plugins").mkdir()
+    (tmp_path / "plugins" / "TrackMate-7.14.0.jar").touch()
+    assert [Path(jar).name for jar in jvm.trackmate_jars(tmp_path)] == [
+        "ij-1.54.jar",
+        "TrackMate-7.14.0.jar",
+    ]
+
+
+def test_the_parameter_names_the_jars_before_the_environment() -> None:
+    environment = {jvm.JARS_VARIABLE: "/opt/fiji"}
+    assert jvm.jars_folder("/data/jars", environment) == Path("/data/jars")
+    assert jvm.jars_folder(None, environment) == Path("/opt/fiji")
+    assert jvm.jars_folder(None, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("environment", "heap_mib"),
+    [
+        ({}, None),
+        ({"SLURM_MEM_PER_NODE": "0"}, None),
+        ({"SLURM_MEM_PER_NODE": "4000"}, 3000),
+        ({"SLURM_MEM_PER_CPU": "1000", "SLURM_CPUS_PER_TASK": "4"}, 3000),
+    ],
+)
+def test_the_heap_follows_the_job_and_not_the_node(
+    environment: dict[str, str], heap_mib: int | None, unlimited: None
+) -> None:
+    assert jvm.fitting_heap_mib(None, environment) == heap_mib
+    assert jvm.fitting_heap_mib(64, environment) == 64
+
+
+def test_the_heap_follows_the_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = Limits(version="2", memory_bytes=2000 << 20, cpus=None)
+    monkeypatch.setattr(jvm, "limits", lambda: group)
+    assert jvm.fitting_heap_mib(None, {"SLURM_MEM_PER_NODE": "4000"}) == 1500
+
+
+def test_a_heap_larger_than_the_job_is_refused(unlimited: None) -> None:
+    with pytest.raises(ResourceExhausted, match="more than the 4000 MiB of this job"):
+        jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
+    with pytest.raises(ResourceExhausted, match="lower it"):
+        jvm.fitting_heap_mib(1 << 40, {})

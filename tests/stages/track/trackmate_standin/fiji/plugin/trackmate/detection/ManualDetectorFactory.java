@@ -1,0 +1,3 @@
+package fiji.plugin.trackmate.detection;
+
+public class ManualDetectorFactory {}

@@ -1,0 +1,3 @@
+package fiji.plugin.trackmate.tracking.jaqaman;
+
+public class SparseLAPTrackerFactory {}

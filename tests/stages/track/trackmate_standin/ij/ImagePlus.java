@@ -1,0 +1,7 @@
+package ij;
+
+import ij.process.ImageProcessor;
+
+public class ImagePlus {
+	public ImagePlus(final String title, final ImageProcessor ip) {}
+}

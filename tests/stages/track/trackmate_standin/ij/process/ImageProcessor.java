@@ -1,0 +1,3 @@
+package ij.process;
+
+public abstract class ImageProcessor {}
