@@ -11,6 +11,7 @@ REPEATS = 15
 
 
 def run(*arguments: str) -> None:
+    """Run this interpreter and wait for it."""
     subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 
 import submitit
-from paired import compare
 
+from paired import compare
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.waiting import wait_for
 from pyscale.store.records import EXIT_FILE, ORDER_FILE, TaskOrder
@@ -25,6 +25,7 @@ COMMAND = [sys.executable, "-c", "pass"]
 
 
 def main() -> None:
+    """Time both ways."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         executor = LocalExecutor(root / "submitit")

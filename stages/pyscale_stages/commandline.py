@@ -22,6 +22,8 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "POLARS_MAX_THREADS",
     "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS",
+    # PoCL 3 reads the first name, later versions the second.
+    "POCL_MAX_PTHREAD_COUNT",
     "POCL_CPU_MAX_CU_COUNT",
 )
 

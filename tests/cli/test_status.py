@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.status import run_status
@@ -60,10 +62,8 @@ def test_a_run_whose_pyscale_died_is_interrupted(run: RunFolder) -> None:
             raise Killed
         return MockEnd()
 
-    try:
+    with pytest.raises(Killed):
         execute(run, MockExecutor(behaviour), lambda _event: None)
-    except Killed:
-        pass
     assert run_status(run).state == "interrupted"
     with run_lock(run.path):
         assert run_status(run).state == "running"

@@ -24,6 +24,9 @@ class Answer:
     err: str
 
 
+KEEP_KERNELS = '{"contact": {"kernel_cache": "user"}}'
+"""Compiled kernels are kept between tasks: what is tested here is not their compilation."""
+
 CommandLine = Callable[..., Answer]
 
 
@@ -33,6 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path / "data"))
     monkeypatch.setenv("PYSCALE_MIRROR", str(shared_data))
+    monkeypatch.setenv("PYSCALE_STAGES", KEEP_KERNELS)
     return tmp_path
 
 

@@ -67,6 +67,7 @@ def undisturbed(
     subprocess.run(
         [sys.executable, "-m", "pyscale", "run", "labels", "--data", data, *OPTIONS],
         cwd=folder,
+        env=os.environ | {"PYSCALE_STAGES": '{"contact": {"kernel_cache": "user"}}'},
         check=True,
     )
     (path,) = (folder / "runs").iterdir()

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 MIN_CORRELATION = 0.5
 """Below it, less than a quarter of the reference's contrast is found again in a frame.
 
-On synthetic movies whose cells wander, frames below it have drift errors of pixels, above it
-mostly of tenths.
+On synthetic movies of cells that wander, drift errors grow from tenths of a pixel at 0.9 to
+pixels at 0.5, and to tens of pixels below.
 """
 MAX_AREA_CHANGE = 2.0
 """One specimen hardly shows at twice or half its size."""

@@ -45,8 +45,9 @@ def prepare(name: Device, *, threads: int, seed: int) -> torch.device:
     # cuBLAS reads this when it is first used; without it, it may choose other kernels each time.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.backends.cudnn.benchmark = False
-    # Not every kernel that Cellpose calls has a reproducible form: those only warn.
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    # Not every kernel that Cellpose calls has a reproducible form: those only warn. The same
+    # switch under its better known name imports torch's compiler, which takes over a second.
+    torch.set_deterministic_debug_mode("warn")
     warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation")
     # Cellpose's sparse tensors are sound; torch would print a warning until someone chooses.
     torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]

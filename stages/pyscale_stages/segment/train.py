@@ -32,7 +32,7 @@ from pyscale_stages.segment.training_set import (
     Example,
     examples,
     held_out_movies,
-    training_movies,
+    training_examples,
 )
 
 NUCLEI_FILES = ("img2d.tif", "mask2d.tif")
@@ -125,9 +125,7 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
     models.import_cellpose(3)
     cpu = device.prepare("cpu", threads=plan.threads, seed=plan.seed)
     start = time.monotonic()
-    known = [
-        example for movie in training_movies(plan.movies, plan.seed) for example in examples(movie)
-    ]
+    known = training_examples(plan.movies, plan.seed)
     net, losses = _trained(plan, known)
     wall_s = time.monotonic() - start
     weights = folder / f"{EMBEDDED_MODEL}.pt"

@@ -40,6 +40,16 @@ def training_movies(movies: int, seed: int) -> list[SynthParams]:
     return [_drawn(rng, seed + index) for index in range(movies)]
 
 
+def training_examples(movies: int, seed: int) -> list[Example]:
+    """Frames of the training movies, made less tidy than synthetic ones are."""
+    rng = np.random.default_rng((seed, 1))
+    return [
+        (_roughened(frame, labels, movie.radius_px, rng), labels)
+        for movie in training_movies(movies, seed)
+        for frame, labels in examples(movie)
+    ]
+
+
 def held_out_movies() -> dict[str, SynthParams]:
     """Movies to judge a model by: by default, crowded, noisy and unevenly lit, small."""
     common = {"frames": 2, "height_px": 320, "width_px": 320, "division_rate": 0.02}
@@ -60,6 +70,34 @@ def examples(params: SynthParams) -> Iterator[Example]:
     """Every frame and channel of a movie with its true labels."""
     for frames, labels in render_examples(params):
         yield from zip(frames, labels, strict=True)
+
+
+def _roughened(frame: Pixels, labels: Labels, radius_px: float, rng: np.random.Generator) -> Pixels:
+    """Add what real frames have and the synthetic camera has not.
+
+    A few cells shine (mitosis), borders between touching cells need not be dark, focus is
+    softer, and out-of-focus light makes faint clouds that are no cells.
+    """
+    from scipy.ndimage import gaussian_filter, grey_closing
+
+    rough = frame.astype(np.float32)
+    dark = float(np.median(rough[labels == 0]))
+    contrast = float(rough[labels > 0].mean()) - dark
+    if rng.random() < 0.4:
+        shining = np.where(rng.random(int(labels.max()) + 1) < 0.04, rng.uniform(2, 6), 1)
+        shining[0] = 1
+        rough = dark + (rough - dark) * shining[labels].astype(np.float32)
+    if rng.random() < 0.5:
+        closed = grey_closing(rough, size=(5, 5))
+        rough = np.where(labels > 0, closed, rough)
+    if rng.random() < 0.5:
+        rough = gaussian_filter(rough, rng.uniform(0, 0.2) * radius_px)
+    if rng.random() < 0.6:
+        grain = rng.standard_normal(rough.shape, np.float32)
+        clouds = gaussian_filter(grain, rng.uniform(0.5, 2.5) * radius_px)
+        clouds = np.clip(clouds / clouds.std(), 0, 3) / 3
+        rough = rough + rng.uniform(0, 0.35) * contrast * clouds
+    return rough
 
 
 def _drawn(rng: np.random.Generator, seed: int) -> SynthParams:

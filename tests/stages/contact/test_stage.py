@@ -10,6 +10,7 @@ import pytest
 import tifffile
 from polars.testing import assert_frame_equal
 
+from pyscale_stages.contact._tables import COLUMNS, joined
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
@@ -57,6 +58,22 @@ def test_merged_windows_are_the_files_of_one_window_byte_for_byte(
     assert agreement is not None
     assert agreement.same
     assert agreement.score == 1
+
+
+def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path: Path) -> None:
+    # Polars writes a row group a chunk once a table is long.
+    n_rows = 300_000
+    columns = {name: np.arange(n_rows) // 7 for name in COLUMNS["contacts"]}
+    whole = {name: pl.DataFrame(columns) for name in COLUMNS}
+    parts = [
+        {name: t[i : i + n_rows // 5] for name, t in whole.items()}
+        for i in range(0, n_rows, n_rows // 5)
+    ]
+    written = []
+    for tables in (whole, joined(parts)):
+        tables["contacts"].write_parquet(tmp_path / "table.parquet")
+        written.append((tmp_path / "table.parquet").read_bytes())
+    assert written[0] == written[1]
 
 
 def test_frames_are_those_of_the_movie_and_labels_those_of_the_image(

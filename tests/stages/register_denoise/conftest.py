@@ -42,7 +42,8 @@ def _specimen(shape_yx: tuple[int, int], drift_yx: tuple[float, float] = (0, 0))
     field = ndimage.gaussian_filter(field, 3)
     moved = np.fft.ifft2(ndimage.fourier_shift(np.fft.fft2(field), drift_yx)).real
     image = moved[margin:-margin, margin:-margin] / field.max()
-    return (100 + 2000 * image).astype(np.float32)
+    counts: Image = (100 + 2000 * image).astype(np.float32)
+    return counts
 
 
 def _noisy(image: Image, seed: int) -> npt.NDArray[np.uint16]:

@@ -9,6 +9,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Pixels
 
 RunStage = Callable[..., TaskResult]
 ACCURATE = {"denoise": False}
@@ -21,7 +22,7 @@ def output(tmp_path: Path, stage: RunStage, drifting_movie: Path) -> Path:
     return folder
 
 
-def test_an_output_agrees_with_itself(stage: RunStage, output: Path):
+def test_an_output_agrees_with_itself(stage: RunStage, output: Path) -> None:
     found = stage("check", output, output).agreement
     assert found is not None
     assert found.same
@@ -36,7 +37,7 @@ def test_an_output_agrees_with_itself(stage: RunStage, output: Path):
 
 def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path
-):
+) -> None:
     other = tmp_path / "other"
     stage("run", drifting_movie, output=other, params=ACCURATE, options=("--seed", "5"))
     found = stage("check", output, other).agreement
@@ -48,7 +49,7 @@ def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(
 
 def test_uncorrected_frames_do_not_agree_with_corrected_ones(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path
-):
+) -> None:
     other = tmp_path / "other"
     stage("run", drifting_movie, output=other, params={"registration": False})
     found = stage("check", output, other).agreement
@@ -60,7 +61,7 @@ def test_uncorrected_frames_do_not_agree_with_corrected_ones(
 
 def test_right_transforms_with_wrong_pixels_do_not_agree(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path
-):
+) -> None:
     other = tmp_path / "other"
     stage("run", drifting_movie, output=other, params=ACCURATE)
     pixels = tifffile.imread(other / "frames.ome.tif")
@@ -73,7 +74,7 @@ def test_right_transforms_with_wrong_pixels_do_not_agree(
 
 def test_the_drift_that_is_left_is_measured_against_the_truth(
     stage: RunStage, output: Path, drift_truth: Path
-):
+) -> None:
     quality = stage("check", output, output, options=("--truth", str(drift_truth))).quality
     assert quality["drift_uncorrected_px"] == pytest.approx(
         np.mean([5, np.hypot(3.25, 2.5), np.hypot(1.75, 6)])
@@ -86,7 +87,7 @@ def test_the_drift_that_is_left_is_measured_against_the_truth(
 
 def test_uncorrected_frames_have_the_whole_drift_left(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path, drift_truth: Path
-):
+) -> None:
     other = tmp_path / "other"
     stage("run", drifting_movie, output=other, params={"registration": False})
     quality = stage("check", output, other, options=("--truth", str(drift_truth))).quality
@@ -95,7 +96,7 @@ def test_uncorrected_frames_have_the_whole_drift_left(
 
 def test_the_truth_is_taken_relative_to_the_reference_frame(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path, drift_truth: Path
-):
+) -> None:
     other = tmp_path / "other"
     params = ACCURATE | {"reference_frame": 3}
     window = ("--frames", "1:3")
@@ -107,7 +108,7 @@ def test_the_truth_is_taken_relative_to_the_reference_frame(
 
 def test_outputs_of_different_frames_are_not_compared(
     tmp_path: Path, stage: RunStage, output: Path, drifting_movie: Path
-):
+) -> None:
     other = tmp_path / "other"
     stage("run", drifting_movie, output=other, options=("--frames", "0:2"))
     error = stage("check", output, other).error
@@ -117,8 +118,8 @@ def test_outputs_of_different_frames_are_not_compared(
 
 
 def test_outputs_of_movies_of_other_size_are_not_compared(
-    tmp_path: Path, stage: RunStage, output: Path, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, output: Path, drifting_pixels: Pixels
+) -> None:
     movie, other = tmp_path / "small.ome.tif", tmp_path / "other"
     tifffile.imwrite(movie, drifting_pixels[:, :80], ome=True, metadata={"axes": "TYX"})
     stage("run", movie, output=other)
@@ -128,14 +129,16 @@ def test_outputs_of_movies_of_other_size_are_not_compared(
     assert "check two outputs of one movie" in error.message
 
 
-def test_a_folder_without_truth_is_named(tmp_path: Path, stage: RunStage, output: Path):
+def test_a_folder_without_truth_is_named(tmp_path: Path, stage: RunStage, output: Path) -> None:
     error = stage("check", output, output, options=("--truth", str(tmp_path))).error
     assert error is not None
     assert error.exit_code == 2
     assert "has no drift.parquet that can be read" in error.message
 
 
-def test_the_truth_of_another_movie_is_refused(stage: RunStage, output: Path, drift_truth: Path):
+def test_the_truth_of_another_movie_is_refused(
+    stage: RunStage, output: Path, drift_truth: Path
+) -> None:
     path = drift_truth / "drift.parquet"
     pl.read_parquet(path).head(3).write_parquet(path)
     error = stage("check", output, output, options=("--truth", str(drift_truth))).error

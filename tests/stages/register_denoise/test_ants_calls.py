@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from pyscale_stages.movie import Pixels
 from pyscale_stages.register_denoise import ants_calls
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform
@@ -21,14 +22,14 @@ def seed() -> None:
     ants_calls.set_seed(0)
 
 
-def rotated(image: np.ndarray, degrees: float) -> np.ndarray:
+def rotated(image: Pixels, degrees: float) -> Pixels:
     return ndimage.rotate(image, degrees, reshape=False, order=3, mode="reflect")
 
 
 @pytest.mark.parametrize("drift", [(6.0, 0.0), (0.0, 6.0), (-3.25, 2.5)])
 def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
     tmp_path: Path, specimen: Draw, noisy: Draw, drift: tuple[float, float]
-):
+) -> None:
     reference = noisy(specimen(SHAPE), 0).astype(np.float32)
     frame = noisy(specimen(SHAPE, drift), 1).astype(np.float32)
 
@@ -36,11 +37,14 @@ def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
 
     assert (found.linear.ty_px, found.linear.tx_px) == pytest.approx(drift, abs=0.15)
     assert (found.linear.m00, found.linear.m01) == (1, 0)
+    assert found.correlation is not None
     assert 0.97 < found.correlation < 1
 
 
 @pytest.mark.parametrize("transform", ["Rigid", "Affine"])
-def test_a_rotation_is_found_about_the_image_centre(tmp_path: Path, specimen: Draw, transform: str):
+def test_a_rotation_is_found_about_the_image_centre(
+    tmp_path: Path, specimen: Draw, transform: str
+) -> None:
     reference = specimen(SHAPE)
     # scipy shows the input at R (p - c) + c with R turned the other way round, so that the
     # rotated image is mapped back by the transpose.
@@ -58,7 +62,7 @@ def test_a_rotation_is_found_about_the_image_centre(tmp_path: Path, specimen: Dr
 
 def test_moving_a_frame_brings_it_onto_the_reference_and_leaves_unseen_pixels_0(
     tmp_path: Path, specimen: Draw
-):
+) -> None:
     reference, frame = specimen(SHAPE), specimen(SHAPE, (5, 0))
     found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
 
@@ -69,7 +73,7 @@ def test_moving_a_frame_brings_it_onto_the_reference_and_leaves_unseen_pixels_0(
     assert moved[:-6].all()
 
 
-def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Draw):
+def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Draw) -> None:
     reference, frame = specimen(SHAPE), rotated(specimen(SHAPE, (2, -3)), -3)
     params = RegisterDenoiseParams(transform="Affine")
     found = ants_calls.register(reference, frame, params, tmp_path)
@@ -85,7 +89,9 @@ def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Dr
     assert moved[inside] == pytest.approx(by_table[inside], abs=1)
 
 
-def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path: Path, specimen: Draw):
+def test_a_deformation_is_measured_and_improves_on_the_affine_part(
+    tmp_path: Path, specimen: Draw
+) -> None:
     reference = specimen(SHAPE)
     y, x = np.mgrid[: SHAPE[0], : SHAPE[1]].astype(float)
     swell = 3 * np.exp(-((y - 48) ** 2 + (x - 64) ** 2) / 400)
@@ -105,7 +111,7 @@ def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path: Pat
     assert 0 < found["SyN"].warp_mean_px < found["SyN"].warp_max_px
 
 
-def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy: Draw):
+def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy: Draw) -> None:
     reference, frame = (noisy(specimen(SHAPE, d), 3).astype(np.float32) for d in ((0, 0), (2, 3)))
 
     def shift(seed: int) -> float:
@@ -120,7 +126,7 @@ def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy
 
 def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
     tmp_path: Path, specimen: Draw
-):
+) -> None:
     reference, frame = specimen(SHAPE), specimen(SHAPE, (3, 0))
     found = ants_calls.register(
         reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
@@ -130,7 +136,7 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
 
 def test_a_failure_of_ants_is_said_as_such(
     tmp_path: Path, specimen: Draw, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     import ants
 
     def fail(*args: object, **kwargs: object) -> None:
@@ -142,7 +148,9 @@ def test_a_failure_of_ants_is_said_as_such(
 
 
 @pytest.mark.parametrize("noise_model", ["Gaussian", "Rician"])
-def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen: Draw, noise_model: str):
+def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(
+    specimen: Draw, noise_model: str
+) -> None:
     clean = specimen(SHAPE)
     noise = np.random.default_rng(0).normal(0, 60, SHAPE)
     frame = (clean + noise).astype(np.float32)
@@ -153,6 +161,6 @@ def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen: Draw, 
     assert error < 0.8 * 60
 
 
-def test_denoising_leaves_a_frame_of_one_value_as_it_is():
+def test_denoising_leaves_a_frame_of_one_value_as_it_is() -> None:
     frame = np.full((32, 32), 7, np.float32)
     assert np.array_equal(ants_calls.denoise(frame, RegisterDenoiseParams()), frame)

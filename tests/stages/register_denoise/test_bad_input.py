@@ -11,38 +11,39 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Pixels
 
 RunStage = Callable[..., TaskResult]
 
 
-def truncated(path: Path, pixels: np.ndarray) -> None:
+def truncated(path: Path, pixels: Pixels) -> None:
     tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "TYX"})
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
 
 
-def with_axes_zyx(path: Path, pixels: np.ndarray) -> None:
+def with_axes_zyx(path: Path, pixels: Pixels) -> None:
     tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "ZYX"})
 
 
-def with_nan(path: Path, pixels: np.ndarray) -> None:
+def with_nan(path: Path, pixels: Pixels) -> None:
     broken = pixels.astype(np.float32)
     broken[2, 4, 5] = np.nan
     tifffile.imwrite(path, broken, ome=True, metadata={"axes": "TYX"})
 
 
-def empty(path: Path, pixels: np.ndarray) -> None:
+def empty(path: Path, pixels: Pixels) -> None:
     path.write_bytes(b"")
 
 
-def tiny(path: Path, pixels: np.ndarray) -> None:
+def tiny(path: Path, pixels: Pixels) -> None:
     tifffile.imwrite(path, pixels[:, :20, :20], ome=True, metadata={"axes": "TYX"})
 
 
-def absent(path: Path, pixels: np.ndarray) -> None:
+def absent(path: Path, pixels: Pixels) -> None:
     pass
 
 
-def whole(path: Path, pixels: np.ndarray) -> None:
+def whole(path: Path, pixels: Pixels) -> None:
     tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "TYX"})
 
 
@@ -66,13 +67,13 @@ def whole(path: Path, pixels: np.ndarray) -> None:
 def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
     tmp_path: Path,
     stage: RunStage,
-    drifting_pixels: np.ndarray,
+    drifting_pixels: Pixels,
     capsys: pytest.CaptureFixture[str],
-    make: Callable[[Path, np.ndarray], None],
+    make: Callable[[Path, Pixels], None],
     params: dict[str, Any],
     options: tuple[str, ...],
     said: str,
-):
+) -> None:
     movie = tmp_path / "movie.ome.tif"
     make(movie, drifting_pixels)
 
@@ -89,7 +90,7 @@ def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
 
 def test_a_failure_of_ants_names_the_frame(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     import ants
 
     def fail(*args: object, **kwargs: object) -> None:
@@ -106,7 +107,7 @@ def test_a_failure_of_ants_names_the_frame(
 
 def test_an_absent_ants_is_named_with_the_way_to_get_it(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ants", None)
     result = stage("run", drifting_movie, output=tmp_path / "out")
     assert result.error is not None

@@ -26,24 +26,24 @@ def doubts_about(*rows: dict[str, Any]) -> list[str]:
     return doubts(table, SHAPE, RegisterDenoiseParams(reference_frame=2, channel=1))
 
 
-def test_a_plausible_movie_raises_no_doubt():
+def test_a_plausible_movie_raises_no_doubt() -> None:
     reference = {"status": "reference", "correlation": None}
     unregistered = {"status": "not_registered", "correlation": None}
     assert doubts_about(reference, {}, {}, unregistered) == []
 
 
-def test_frames_of_one_value_are_named_with_the_channel():
+def test_frames_of_one_value_are_named_with_the_channel() -> None:
     (said,) = doubts_about({}, {"status": "constant"}, {"status": "constant"})
     assert said.startswith("2 of 3 frames (the first is 6) have one value everywhere in channel 1")
 
 
-def test_frames_unlike_the_reference_are_named():
+def test_frames_unlike_the_reference_are_named() -> None:
     (said,) = doubts_about({}, {"correlation": 0.49})
     assert said.startswith("1 of 2 frames (the first is 6) have little likeness")
     assert "reference frame 2" in said
 
 
-def test_transforms_that_no_drift_explains_are_named():
+def test_transforms_that_no_drift_explains_are_named() -> None:
     for row in ({"ty_px": -51.0}, {"tx_px": 101.0}, {"m00": 1.5, "m11": 1.5}, {"m11": 0.4}):
         (said,) = doubts_about(row)
         assert "hardly drift" in said

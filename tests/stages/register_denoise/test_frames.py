@@ -7,25 +7,25 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise import frames
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 DEFAULTS = RegisterDenoiseParams()
 
 
-def movie_of(path: Path, pixels: np.ndarray, axes: str) -> Movie:
+def movie_of(path: Path, pixels: Pixels, axes: str) -> Movie:
     tifffile.imwrite(path, pixels, photometric="minisblack", metadata={"axes": axes})
     return Movie.open(path, axes=axes)
 
 
-def test_integers_are_rounded_and_clipped_to_their_type():
+def test_integers_are_rounded_and_clipped_to_their_type() -> None:
     image = np.array([-3.0, 0.4, 0.6, 254.6, 70000.0], np.float32)
     assert frames.as_dtype(image, np.dtype(np.uint8)).tolist() == [0, 0, 1, 255, 255]
     assert frames.as_dtype(image, np.dtype(np.uint16)).tolist() == [0, 0, 1, 255, 65535]
 
 
-def test_the_largest_32_bit_integer_does_not_overflow():
+def test_the_largest_32_bit_integer_does_not_overflow() -> None:
     image = np.array([5e9, -5e9], np.float32)
     limits = np.iinfo(np.uint32)
     assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
@@ -35,7 +35,7 @@ def test_the_largest_32_bit_integer_does_not_overflow():
     ("given", "kept"),
     [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
 )
-def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str):
+def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str) -> None:
     assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
 
 
@@ -44,7 +44,7 @@ def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str):
 )
 def test_written_frames_have_the_axes_and_pixels_that_were_given(
     tmp_path: Path, shape: tuple[int, ...], axes: str
-):
+) -> None:
     pixels = np.random.default_rng(0).integers(0, 60_000, shape, np.uint16)
     path = tmp_path / "out.ome.tif"
     frames.write_frames(path, iter(pixels.reshape(shape[0], -1, 20, 24)), shape, pixels.dtype)
@@ -59,7 +59,7 @@ def test_written_frames_have_the_axes_and_pixels_that_were_given(
 
 def test_frames_come_one_by_one_though_blocks_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     pixels = np.arange(5 * 6 * 8, dtype=np.uint16).reshape(5, 6, 8)
     movie = movie_of(tmp_path / "m.tif", pixels, "TYX")
     monkeypatch.setattr(frames, "BLOCK_BYTES", 2 * 6 * 8 * 2)
@@ -70,7 +70,7 @@ def test_frames_come_one_by_one_though_blocks_are_read(
 
 def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(
     tmp_path: Path,
-):
+) -> None:
     movie = movie_of(tmp_path / "m.tif", np.zeros((2, 40, 64), np.uint16), "TYX")
     with pytest.raises(BadInput, match=r"40 x 64 pixels, too small to shrink by 6.*at most 5"):
         frames.refuse_unusable(movie, DEFAULTS)
@@ -79,7 +79,7 @@ def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "complex64"])
-def test_pixel_types_without_a_counterpart_are_refused(tmp_path: Path, dtype: str):
+def test_pixel_types_without_a_counterpart_are_refused(tmp_path: Path, dtype: str) -> None:
     movie = movie_of(tmp_path / "m.tif", np.zeros((2, 64, 64), dtype), "TYX")
     with pytest.raises(BadInput, match=f"pixels of type {dtype}"):
         frames.refuse_unusable(movie, DEFAULTS)

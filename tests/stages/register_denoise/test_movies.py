@@ -10,19 +10,22 @@ import numpy as np
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Pixels
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 
 RunStage = Callable[..., TaskResult]
 
 
-def consecutive_correlation(frames: np.ndarray) -> float:
+def consecutive_correlation(frames: Pixels) -> float:
     """Mean correlation of neighbouring frames, inside a margin that drift does not reach."""
     inner = frames[:, 24:-24, 24:-24].astype(float).reshape(len(frames), -1)
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairwise(inner)]))
 
 
-def test_the_drift_of_real_pc12_cells_goes_away(tmp_path: Path, stage: RunStage, shared_data: Path):
+def test_the_drift_of_real_pc12_cells_goes_away(
+    tmp_path: Path, stage: RunStage, shared_data: Path
+) -> None:
     movie = shared_data / "pc12-registration" / "pc12-unreg.tif"
     result = stage("run", movie, output=tmp_path / "out", params={"denoise": False})
     before = consecutive_correlation(tifffile.imread(movie))
@@ -34,7 +37,7 @@ def test_the_drift_of_real_pc12_cells_goes_away(tmp_path: Path, stage: RunStage,
 
 def test_real_cells_that_migrate_far_from_the_reference_raise_a_doubt(
     tmp_path: Path, stage: RunStage, shared_data: Path
-):
+) -> None:
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     result = stage("run", movie, output=tmp_path / "out", options=("--frames", "0:24"))
     (warning,) = result.warnings
@@ -43,7 +46,7 @@ def test_real_cells_that_migrate_far_from_the_reference_raise_a_doubt(
 
 def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
     tmp_path: Path, stage: RunStage
-):
+) -> None:
     # Adherent cells: where cells wander, their mean motion cannot be told from drift.
     params = SynthParams(
         frames=6, height_px=160, width_px=160, cells=25, cell_types=1, speed_px=0, division_rate=0

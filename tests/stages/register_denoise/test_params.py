@@ -8,14 +8,14 @@ from pydantic import ValidationError
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 
-def test_the_defaults_register_by_translation_to_the_first_frame_and_denoise():
+def test_the_defaults_register_by_translation_to_the_first_frame_and_denoise() -> None:
     params = RegisterDenoiseParams()
     assert (params.transform, params.reference_frame, params.channel) == ("Translation", 0, 0)
     assert params.registration
     assert params.denoise
 
 
-def test_parameters_survive_json():
+def test_parameters_survive_json() -> None:
     params = RegisterDenoiseParams(transform="SyN", reference_frame=3)
     assert RegisterDenoiseParams.model_validate(params.model_dump(mode="json")) == params
 
@@ -32,6 +32,6 @@ def test_parameters_survive_json():
         ({"iterations": [], "shrink_factors": [], "smoothing_sigmas_px": []}, "at least 1 item"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(given: dict[str, Any], said: str):
+def test_parameters_that_make_no_sense_are_refused(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ValidationError, match=said):
         RegisterDenoiseParams.model_validate(given)

@@ -11,6 +11,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Pixels
 
 RunStage = Callable[..., TaskResult]
 FILES = ("frames.ome.tif", "transforms.parquet", "window.json")
@@ -26,7 +27,7 @@ def transforms(folder: Path) -> pl.DataFrame:
     return pl.read_parquet(folder / "transforms.parquet")
 
 
-def write(path: Path, pixels: np.ndarray, axes: str) -> Path:
+def write(path: Path, pixels: Pixels, axes: str) -> Path:
     tifffile.imwrite(path, pixels, ome=True, photometric="minisblack", metadata={"axes": axes})
     return path
 
@@ -34,7 +35,7 @@ def write(path: Path, pixels: np.ndarray, axes: str) -> Path:
 @pytest.mark.parametrize("transform", ["Translation", "SyN"])
 def test_the_same_seed_gives_the_same_bytes(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, transform: str
-):
+) -> None:
     params = FAST | {"transform": transform}
     first = stage("run", drifting_movie, output=tmp_path / "a", params=params)
     second = stage("run", drifting_movie, output=tmp_path / "b", params=params)
@@ -43,7 +44,9 @@ def test_the_same_seed_gives_the_same_bytes(
     assert [o.sha256 for o in first.outputs] == [o.sha256 for o in second.outputs]
 
 
-def test_another_seed_samples_other_pixels(tmp_path: Path, stage: RunStage, drifting_movie: Path):
+def test_another_seed_samples_other_pixels(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+) -> None:
     stage("run", drifting_movie, output=tmp_path / "a", options=("--seed", "0"))
     stage("run", drifting_movie, output=tmp_path / "b", options=("--seed", "1"))
     assert not transforms(tmp_path / "a").equals(transforms(tmp_path / "b"))
@@ -52,7 +55,7 @@ def test_another_seed_samples_other_pixels(tmp_path: Path, stage: RunStage, drif
 @pytest.mark.parametrize("reference_frame", [0, 3])
 def test_merged_windows_are_the_whole_movies_output_to_the_byte(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, reference_frame: int
-):
+) -> None:
     params = FAST | {"reference_frame": reference_frame}
     stage("run", drifting_movie, output=tmp_path / "whole", params=params)
     for name, frames in (("late", "2:4"), ("early", "0:2")):
@@ -68,8 +71,8 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(
 
 
 def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     movie = write(tmp_path / "m.ome.tif", np.stack([drifting_pixels[:2]] * 2, axis=1), "TCYX")
     stage("run", movie, output=tmp_path / "whole")
     for t in (0, 1):
@@ -79,8 +82,8 @@ def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
 
 
 def test_windows_of_movies_with_other_frame_sizes_are_not_merged(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     for name, frames, size in (("w0", "0:2", 96), ("w1", "2:4", 80)):
         movie = write(tmp_path / f"{name}.ome.tif", drifting_pixels[:, :size], "TYX")
         stage("run", movie, output=tmp_path / name, options=("--frames", frames))
@@ -93,7 +96,7 @@ def test_windows_of_movies_with_other_frame_sizes_are_not_merged(
 
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, drift_truth: Path
-):
+) -> None:
     params = {"reference_frame": 1, "denoise": False}
     stage("run", drifting_movie, output=tmp_path / "out", params=params)
 
@@ -110,8 +113,8 @@ def test_the_table_says_where_each_frame_was_and_the_reference_stays(
 
 
 def test_all_channels_move_by_the_transform_of_the_chosen_one(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     # Channel 0 stands still; if it were the one registered, nothing would move.
     still = np.repeat(drifting_pixels[:1], 3, axis=0)
     two = np.stack([still, drifting_pixels[:3]], axis=1)
@@ -130,7 +133,9 @@ def test_all_channels_move_by_the_transform_of_the_chosen_one(
     assert np.corrcoef(corrected[1, 0, :-8].ravel(), still[1, 5:-3].ravel())[0, 1] > 0.99
 
 
-def test_denoising_alone_moves_nothing(tmp_path: Path, stage: RunStage, drifting_movie: Path):
+def test_denoising_alone_moves_nothing(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+) -> None:
     stage("run", drifting_movie, output=tmp_path / "out", params={"registration": False})
     table = transforms(tmp_path / "out")
     assert set(table["status"]) == {"not_registered"}
@@ -145,7 +150,7 @@ def test_denoising_alone_moves_nothing(tmp_path: Path, stage: RunStage, drifting
 
 def test_transforms_do_not_depend_on_the_denoising(
     tmp_path: Path, stage: RunStage, drifting_movie: Path
-):
+) -> None:
     stage("run", drifting_movie, output=tmp_path / "with", params=FAST)
     stage("run", drifting_movie, output=tmp_path / "without", params=FAST | {"denoise": False})
     assert transforms(tmp_path / "with").equals(transforms(tmp_path / "without"))
@@ -153,8 +158,8 @@ def test_transforms_do_not_depend_on_the_denoising(
 
 
 def test_floating_point_frames_stay_so(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     movie = write(tmp_path / "m.ome.tif", (drifting_pixels[:2] / 1000).astype(np.float32), "TYX")
     stage("run", movie, output=tmp_path / "out")
     corrected = tifffile.imread(tmp_path / "out" / FILES[0])
@@ -163,8 +168,8 @@ def test_floating_point_frames_stay_so(
 
 
 def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     pixels = drifting_pixels.copy()
     pixels[2] = 0
     movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
@@ -177,8 +182,8 @@ def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
 
 
 def test_a_reference_of_one_value_is_refused(
-    tmp_path: Path, stage: RunStage, drifting_pixels: np.ndarray
-):
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
     pixels = drifting_pixels.copy()
     pixels[0] = 100
     movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
@@ -191,7 +196,7 @@ def test_a_reference_of_one_value_is_refused(
 
 def test_every_part_of_the_work_lies_in_a_span_of_its_own(
     tmp_path: Path, stage: RunStage, drifting_movie: Path
-):
+) -> None:
     result = stage("run", drifting_movie, output=tmp_path / "out")
     phases = [span.phase for span in result.spans if span.phase != "python_start"]
     assert set(phases) == {"import", "read", "compute", "write"}
@@ -205,7 +210,7 @@ def test_every_part_of_the_work_lies_in_a_span_of_its_own(
 
 def test_no_scratch_file_of_ants_stays_behind(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
-):
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
