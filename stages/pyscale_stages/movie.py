@@ -1,4 +1,4 @@
-"""Frames in and out: movies as OME-TIFF or plain TIFF, as one file or a folder of frames."""
+"""Frames in: movies as OME-TIFF or plain TIFF, as one file or a folder of frames."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ Pixels = npt.NDArray[Any]
 TIFF_SUFFIXES = (".tif", ".tiff")
 UNNAMED_AXES = "QI"
 """Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
-NIL_UUID = "urn:uuid:00000000-0000-0000-0000-000000000000"
-"""What tifffile would otherwise draw at random, so that no two files have the same bytes."""
 
 
 @dataclass(frozen=True)
@@ -219,31 +217,6 @@ class Movie:
         if channel is None or self.channel_axis != "page":
             return range(first, first + self.pages_per_frame)
         return range(first + channel, first + channel + 1)
-
-
-def write_movie(path: Path, frames: Pixels, axes: str) -> None:
-    """Write frames or labels as OME-TIFF, one page an image, zlib-compressed.
-
-    Parameters
-    ----------
-    path : Path
-        Final or temporary name; it must end in `.ome.tif` for readers to know the format.
-    frames : ndarray
-        Shape as `axes` say.
-    axes : str
-        "TYX" or "TCYX".
-    """
-    import tifffile
-
-    # No date, no creator, no random identifier: the same pixels give the same bytes.
-    tifffile.imwrite(
-        path,
-        frames,
-        ome=True,
-        photometric="minisblack",
-        compression="zlib",
-        metadata={"axes": axes, "UUID": NIL_UUID, "Creator": "pyscale"},
-    )
 
 
 def _opened(path: Path) -> tifffile.TiffFile:

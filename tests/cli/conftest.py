@@ -12,7 +12,7 @@ from pyscale.plan import Dataset, Plan, make_plan
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.suite import load_suite
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 
 PlanMaker = Callable[..., Plan]
 

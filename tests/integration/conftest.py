@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pyscale import app
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 
 PLAN = ("run", "pipeline", "--dry-run", "--workers", "1", "--data")
 

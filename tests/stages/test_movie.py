@@ -9,7 +9,8 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie, write_movie
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 
 
 def ramp(*shape: int) -> np.ndarray:

@@ -32,9 +32,9 @@ class Correction:
         The whole transform as ANTs' files, in the order that `move` needs.
     warp_max_px, warp_mean_px : float
         Largest and mean length of the deformation's displacement; 0 without deformation.
-    correlation : float or None
-        Pearson correlation of the reference and the moved frame; None where nothing was
-        registered.
+    correlation, correlation_unmoved : float or None
+        Pearson correlation of the reference with the moved frame, and with the frame where it
+        was; None where nothing was registered.
     """
 
     linear: LinearTransform
@@ -42,6 +42,7 @@ class Correction:
     warp_max_px: float = 0.0
     warp_mean_px: float = 0.0
     correlation: float | None = None
+    correlation_unmoved: float | None = None
 
 
 def set_seed(seed: int) -> None:
@@ -112,6 +113,7 @@ def register(
         warp_max_px=max((float(warp.max()) for warp in warps), default=0.0),
         warp_mean_px=sum(float(warp.mean()) for warp in warps),
         correlation=_likeness(fixed.numpy(), found["warpedmovout"].numpy()),
+        correlation_unmoved=_likeness(fixed.numpy(), moving.numpy()),
     )
 
 

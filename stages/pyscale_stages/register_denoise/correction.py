@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +19,7 @@ from pyscale_stages.register_denoise.ants_calls import (
     move,
     register,
 )
+from pyscale_stages.register_denoise.doubts import is_doubtful
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform, Status
@@ -148,8 +149,9 @@ def _found(
 ) -> tuple[Correction, Status]:
     """The transform of a frame and why it has it.
 
-    ANTs moves even the reference frame by some hundredths of a pixel, and a frame of one value
-    by any amount: these two keep the identity.
+    ANTs moves even the reference frame by some hundredths of a pixel, a frame of one value by
+    any amount, and a frame of cells that went elsewhere to some other cells: these keep the
+    identity.
     """
     if reference is None:
         return IDENTITY, "not_registered"
@@ -158,7 +160,10 @@ def _found(
     image = frame[params.channel].astype(np.float32)
     if np.ptp(image) == 0:
         return IDENTITY, "constant"
-    return register(reference, image, params, scratch), "registered"
+    found = register(reference, image, params, scratch)
+    if is_doubtful(found, (reference.shape[0], reference.shape[1])):
+        return replace(IDENTITY, correlation=found.correlation), "doubtful"
+    return found, "registered"
 
 
 def _corrected(frame: Pixels, correction: Correction, params: RegisterDenoiseParams) -> Pixels:

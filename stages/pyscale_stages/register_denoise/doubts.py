@@ -1,4 +1,4 @@
-"""What the reader must know of the transforms that were found."""
+"""Which transforms are hardly drift, and what the reader must know of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from pyscale_stages.register_denoise.ants_calls import Correction
 
 MIN_CORRELATION = 0.5
 """Below it, less than a quarter of the reference's contrast is found again in a frame.
@@ -19,50 +21,59 @@ MAX_AREA_CHANGE = 2.0
 """One specimen hardly shows at twice or half its size."""
 
 
-def doubts(
-    transforms: pl.DataFrame, shape_yx: tuple[int, int], params: RegisterDenoiseParams
-) -> list[str]:
-    """Say which frames were not registered, or probably not to the specimen.
+def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
+    """Whether a transform is hardly drift, so that a frame is better left where it is.
+
+    It is where the moved frame shows little likeness to the reference, or less than it had
+    unmoved, or where it moved by more than half its size or changed its area twofold.
+
+    Parameters
+    ----------
+    found : Correction
+    shape_yx : tuple of int
+        Height and width of the frame in pixels.
+    """
+    height, width = shape_yx
+    linear = found.linear
+    area = linear.determinant
+    unlike = found.correlation is not None and (
+        found.correlation < max(MIN_CORRELATION, found.correlation_unmoved or 0.0)
+    )
+    too_far = abs(linear.ty_px) > height / 2 or abs(linear.tx_px) > width / 2
+    return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
+
+
+def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]:
+    """Say which frames were left where they are although registration was asked for.
 
     Parameters
     ----------
     transforms : DataFrame
         Table of transforms of a window.
-    shape_yx : tuple of int
-        Height and width of the frames in pixels.
     params : RegisterDenoiseParams
 
     Returns
     -------
     list of str
-        One sentence for each kind of doubt, with the frames it is about.
+        One sentence for each reason, with the frames it is about.
     """
     import polars as pl
 
-    registered = transforms.filter(pl.col("status") == "registered")
-    area = pl.col("m00") * pl.col("m11") - pl.col("m01") * pl.col("m10")
-    height, width = shape_yx
-    too_far = (pl.col("ty_px").abs() > height / 2) | (pl.col("tx_px").abs() > width / 2)
-    kinds = (
-        (
-            transforms.filter(pl.col("status") == "constant"),
-            f"one value everywhere in channel {params.channel}, and were left where they are",
+    reasons = {
+        "constant": f"they have one value everywhere in channel {params.channel}",
+        "doubtful": (
+            f"what registration to the reference frame {params.reference_frame} found is hardly "
+            "drift; where cells wander, register by a channel of what stays in place, or choose "
+            "a reference_frame nearer to the frames"
         ),
-        (
-            registered.filter(pl.col("correlation") < MIN_CORRELATION),
-            f"little likeness to the reference frame {params.reference_frame} after registration "
-            f"(correlation below {MIN_CORRELATION}), so that their transforms may follow moving "
-            "cells and not the drift: look at them, and if need be register by a channel of "
-            "what stays in place",
-        ),
-        (
-            registered.filter(too_far | (area > MAX_AREA_CHANGE) | (area < 1 / MAX_AREA_CHANGE)),
-            "a transform by more than half the frame or twice its size, which is hardly drift: "
-            "look at them",
-        ),
-    )
+    }
+    found = {
+        reason: transforms.filter(pl.col("status") == status)["frame"]
+        for status, reason in reasons.items()
+    }
     return [
-        f"{len(frames)} of {len(transforms)} frames (the first is {frames['frame'][0]}) have {what}"
-        for frames, what in kinds
+        f"{len(frames)} of {len(transforms)} frames (the first is {frames[0]}) were left where "
+        f"they are: {reason}"
+        for reason, frames in found.items()
         if len(frames)
     ]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import NIL_UUID, Movie, Pixels
+from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise.params import MIN_LEVEL_PX, RegisterDenoiseParams
 
 FRAMES_FILE = "frames.ome.tif"
@@ -81,39 +80,3 @@ def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:
     """Shape of `n_frames` of the movie: TYX, or TCYX where there is more than one channel."""
     channels = (movie.n_channels,) if movie.n_channels > 1 else ()
     return (n_frames, *channels, *movie.shape_yx)
-
-
-def write_frames(
-    path: Path, frames: Iterable[Pixels], shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> None:
-    """Write frames as OME-TIFF, one at a time; the same pixels give the same bytes.
-
-    Parameters
-    ----------
-    path : Path
-        Temporary name ending in `.ome.tif`.
-    frames : iterable of ndarray
-        Frames in order, each of shape (C, Y, X).
-    shape : tuple of int
-        (T, Y, X) or (T, C, Y, X).
-    dtype : numpy dtype
-    """
-    import tifffile
-
-    tifffile.imwrite(
-        path,
-        (image for frame in frames for image in frame),
-        shape=shape,
-        dtype=dtype,
-        ome=True,
-        photometric="minisblack",
-        compression="zlib",
-        rowsperstrip=shape[-2],
-        # One thread: the stage's thread count is a measured parameter.
-        maxworkers=1,
-        metadata={
-            "axes": "TYX" if len(shape) == 3 else "TCYX",
-            "UUID": NIL_UUID,
-            "Creator": "pyscale",
-        },
-    )

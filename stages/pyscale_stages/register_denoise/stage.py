@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
 from pyscale_stages.register_denoise.correction import correct_frames, reference_image
@@ -15,7 +18,6 @@ from pyscale_stages.register_denoise.frames import (
     output_dtype,
     output_shape,
     refuse_unusable,
-    write_frames,
 )
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
@@ -54,12 +56,13 @@ def run(task: Task) -> None:
             corrected.append(frame)
             task.count(frames=1)
         transforms = table_of([frame.row for frame in corrected])
-        for sentence in doubts(transforms, movie.shape_yx, params):
+        for sentence in doubts(transforms, params):
             task.warn(sentence)
     with task.span("write"):
         with task.writing(FRAMES_FILE) as path:
             shape = output_shape(movie, stop - start)
-            write_frames(path, (f.pixels for f in corrected), shape, output_dtype(movie.dtype))
+            pages = chain.from_iterable(frame.pixels for frame in corrected)
+            write_pages(path, pages, shape, output_dtype(movie.dtype))
         with task.writing(TRANSFORMS_FILE) as path:
             transforms.write_parquet(path)
         task.write_window((start, stop), movie.n_frames)
@@ -87,8 +90,8 @@ def merge(task: Task) -> None:
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
     with task.writing(FRAMES_FILE) as path:
-        pixels = (frame for movie in movies for frame in frames_of(movie))
-        write_frames(path, pixels, output_shape(first, movie_frames), first.dtype)
+        pages = (image for movie in movies for frame in frames_of(movie) for image in frame)
+        write_pages(path, pages, output_shape(first, movie_frames), first.dtype)
     with task.writing(TRANSFORMS_FILE) as path:
         transforms.write_parquet(path)
     task.write_window((0, movie_frames), movie_frames)

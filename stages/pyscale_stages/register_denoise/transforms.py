@@ -27,11 +27,12 @@ if TYPE_CHECKING:
 
 TRANSFORMS_FILE = "transforms.parquet"
 
-Status = Literal["registered", "reference", "constant", "not_registered"]
+Status = Literal["registered", "reference", "constant", "doubtful", "not_registered"]
 """Why a frame has its transform; all but the first stand for the identity.
 
 "reference" is the reference frame itself, "constant" a frame of one value everywhere, which
-cannot be registered to anything, "not_registered" any frame where registration was off.
+cannot be registered to anything, "doubtful" one whose transform was hardly drift (see
+`doubts`), "not_registered" any frame where registration was off.
 """
 
 Points = npt.NDArray[np.float64]

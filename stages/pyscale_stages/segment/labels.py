@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import NIL_UUID, Movie
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.segment.models import Labels
 
 LABELS_FILE = "labels.ome.tif"
@@ -39,19 +40,8 @@ class LabelStack:
 
     def write(self, path: Path) -> None:
         """Write all frames as uint16, or as uint32 where a frame has more than 65,535 cells."""
-        import tifffile
-
-        tifffile.imwrite(
-            path,
-            iter(self._pages),
-            shape=(len(self._pages), *self._shape_yx),
-            dtype=self._dtype,
-            rowsperstrip=self._shape_yx[0],
-            ome=True,
-            photometric="minisblack",
-            compression="zlib",
-            metadata={"axes": "TYX", "UUID": NIL_UUID, "Creator": "pyscale"},
-        )
+        shape = (len(self._pages), *self._shape_yx)
+        write_pages(path, self._pages, shape, self._dtype)
 
     def _packed(self, labels: Labels) -> bytes:
         return zlib.compress(np.ascontiguousarray(labels, self._dtype).data, ZLIB_LEVEL)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import atomic_path
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 
 
 class FrameSpool:

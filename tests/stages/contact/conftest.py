@@ -20,7 +20,7 @@ from pyscale_stages.contact.stage import STAGE
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.runner import run_task
 
 RunContact = Callable[..., TaskResult]

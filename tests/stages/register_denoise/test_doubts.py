@@ -2,48 +2,59 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale_stages.register_denoise.doubts import doubts
+import pytest
+
+from pyscale_stages.register_denoise.ants_calls import Correction
+from pyscale_stages.register_denoise.doubts import doubts, is_doubtful
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import table_of
+from pyscale_stages.register_denoise.transforms import LinearTransform, table_of
 
 SHAPE = (100, 200)
-GOOD: dict[str, Any] = {
-    "status": "registered",
-    "m00": 1.0,
-    "m01": 0.0,
-    "m10": 0.0,
-    "m11": 1.0,
-    "ty_px": 3.0,
-    "tx_px": -60.0,
-    "warp_max_px": 0.0,
-    "warp_mean_px": 0.0,
-    "correlation": 0.9,
-}
 
 
-def doubts_about(*rows: dict[str, Any]) -> list[str]:
-    table = table_of([GOOD | {"frame": 5 + i} | row for i, row in enumerate(rows)])
-    return doubts(table, SHAPE, RegisterDenoiseParams(reference_frame=2, channel=1))
+def found(correlation: float = 0.9, unmoved: float = 0.6, **linear: float) -> Correction:
+    return Correction(
+        LinearTransform(**linear), correlation=correlation, correlation_unmoved=unmoved
+    )
+
+
+def doubts_about(*statuses: str) -> list[str]:
+    rows: list[dict[str, Any]] = [
+        {"frame": 5 + i, "status": status} for i, status in enumerate(statuses)
+    ]
+    return doubts(table_of(rows), RegisterDenoiseParams(reference_frame=2, channel=1))
+
+
+def test_a_drift_that_makes_frames_alike_is_believed() -> None:
+    assert not is_doubtful(found(ty_px=3.0, tx_px=-60.0), SHAPE)
+
+
+def test_a_frame_unlike_the_reference_is_doubtful() -> None:
+    assert is_doubtful(found(correlation=0.49, unmoved=0.1), SHAPE)
+
+
+def test_a_frame_that_was_more_alike_unmoved_is_doubtful() -> None:
+    assert is_doubtful(found(correlation=0.7, unmoved=0.8), SHAPE)
+
+
+@pytest.mark.parametrize(
+    "linear", [{"ty_px": -51.0}, {"tx_px": 101.0}, {"m00": 1.5, "m11": 1.5}, {"m11": 0.4}]
+)
+def test_a_transform_that_no_drift_explains_is_doubtful(linear: dict[str, float]) -> None:
+    assert is_doubtful(found(**linear), SHAPE)
 
 
 def test_a_plausible_movie_raises_no_doubt() -> None:
-    reference = {"status": "reference", "correlation": None}
-    unregistered = {"status": "not_registered", "correlation": None}
-    assert doubts_about(reference, {}, {}, unregistered) == []
+    assert doubts_about("reference", "registered", "registered", "not_registered") == []
 
 
 def test_frames_of_one_value_are_named_with_the_channel() -> None:
-    (said,) = doubts_about({}, {"status": "constant"}, {"status": "constant"})
-    assert said.startswith("2 of 3 frames (the first is 6) have one value everywhere in channel 1")
+    (said,) = doubts_about("registered", "constant", "constant")
+    assert said.startswith("2 of 3 frames (the first is 6) were left where they are")
+    assert "one value everywhere in channel 1" in said
 
 
-def test_frames_unlike_the_reference_are_named() -> None:
-    (said,) = doubts_about({}, {"correlation": 0.49})
-    assert said.startswith("1 of 2 frames (the first is 6) have little likeness")
+def test_doubtful_frames_are_named_with_the_reference() -> None:
+    (said,) = doubts_about("registered", "doubtful")
+    assert said.startswith("1 of 2 frames (the first is 6) were left where they are")
     assert "reference frame 2" in said
-
-
-def test_transforms_that_no_drift_explains_are_named() -> None:
-    for row in ({"ty_px": -51.0}, {"tx_px": 101.0}, {"m00": 1.5, "m11": 1.5}, {"m11": 0.4}):
-        (said,) = doubts_about(row)
-        assert "hardly drift" in said

@@ -39,24 +39,6 @@ def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str) -
     assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
 
 
-@pytest.mark.parametrize(
-    ("shape", "axes"), [((3, 20, 24), "TYX"), ((3, 2, 20, 24), "TCYX"), ((1, 2, 20, 24), "CYX")]
-)
-def test_written_frames_have_the_axes_and_pixels_that_were_given(
-    tmp_path: Path, shape: tuple[int, ...], axes: str
-) -> None:
-    pixels = np.random.default_rng(0).integers(0, 60_000, shape, np.uint16)
-    path = tmp_path / "out.ome.tif"
-    frames.write_frames(path, iter(pixels.reshape(shape[0], -1, 20, 24)), shape, pixels.dtype)
-    with tifffile.TiffFile(path) as tiff:
-        assert tiff.is_ome
-        assert tiff.series[0].axes == axes
-        assert np.array_equal(tiff.asarray().reshape(shape), pixels)
-    again = tmp_path / "again.ome.tif"
-    frames.write_frames(again, iter(pixels.reshape(shape[0], -1, 20, 24)), shape, pixels.dtype)
-    assert again.read_bytes() == path.read_bytes()
-
-
 def test_frames_come_one_by_one_though_blocks_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

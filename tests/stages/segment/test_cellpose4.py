@@ -13,7 +13,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.models import sha256_of
 
 TOKEN_PX = 8

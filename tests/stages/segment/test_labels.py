@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import tifffile
 
-from pyscale_stages.movie import Movie, write_movie
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LabelStack, label_frames, read_bounds
 
 

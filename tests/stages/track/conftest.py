@@ -13,7 +13,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.commandline import main
-from pyscale_stages.movie import write_movie
+from pyscale_stages.moviewriter import write_movie
 
 Labels = npt.NDArray[np.uint16]
 TrackStage = Callable[..., int]

@@ -9,7 +9,8 @@ import pytest
 from scipy import ndimage
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie, write_movie
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.track import detections
 from pyscale_stages.track.detections import blocks, detect, joined
 

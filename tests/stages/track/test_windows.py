@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.movie import Movie, write_movie
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.track.stitch import without_forks
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]

@@ -1,0 +1,72 @@
+"""Frames out: OME-TIFF that has the same bytes whenever it has the same pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Pixels = npt.NDArray[Any]
+
+NIL_UUID = "urn:uuid:00000000-0000-0000-0000-000000000000"
+"""What tifffile would otherwise draw at random, so that no two files have the same bytes."""
+
+
+def write_movie(path: Path, frames: Pixels, axes: str) -> None:
+    """Write frames or labels that are in memory.
+
+    Parameters
+    ----------
+    path : Path
+        Final or temporary name; it must end in `.ome.tif` for readers to know the format.
+    frames : ndarray
+        Shape as `axes` say.
+    axes : str
+        "TYX" or "TCYX".
+    """
+    if frames.ndim != len(axes):
+        raise ValueError(f"frames of shape {frames.shape} have no axes {axes}")
+    write_pages(path, frames.reshape(-1, *frames.shape[-2:]), frames.shape, frames.dtype)
+
+
+def write_pages(
+    path: Path,
+    pages: Iterable[Pixels] | Iterable[bytes],
+    shape: tuple[int, ...],
+    dtype: npt.DTypeLike,
+) -> None:
+    """Write images one by one, each a page of its own, zlib-compressed.
+
+    Parameters
+    ----------
+    path : Path
+        Final or temporary name, ending in `.ome.tif`.
+    pages : iterable of ndarray or bytes
+        Images of shape (Y, X) in the order of the axes, or their bytes compressed by zlib.
+    shape : tuple of int
+        (T, Y, X) or (T, C, Y, X).
+    dtype : numpy dtype
+    """
+    import tifffile
+
+    each: Any = iter(pages)
+    tifffile.imwrite(
+        path,
+        each,
+        shape=shape,
+        dtype=np.dtype(dtype),
+        rowsperstrip=shape[-2],
+        ome=True,
+        photometric="minisblack",
+        compression="zlib",
+        # One thread: the stage's thread count is a measured parameter.
+        maxworkers=1,
+        metadata={
+            "axes": "TYX" if len(shape) == 3 else "TCYX",
+            "UUID": NIL_UUID,
+            "Creator": "pyscale",
+        },
+    )
