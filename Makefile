@@ -1,28 +1,40 @@
 # Commands of a checkout. `make demo` and `make test` are the two that a newcomer needs.
 PYTHON ?= python3
-VENV := .venv
-BIN := $(VENV)/bin
-SETUP_DONE := $(VENV)/.complete
+BIN := .venv/bin
+SETUP_DONE := .venv/.complete
 CELLPOSE4 := build/cellpose4
-DEMO_ARGS ?=
+# A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
+export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
+DEMO_REPEATS ?= 2
 
-.PHONY: setup demo test check bench model locks system clean
+.PHONY: setup parts demo test check bench model clean
 
 setup: $(SETUP_DONE)
 
-# torch comes first and pinned: the CPU build is enough here, and a range would pull CUDA.
+# torch comes first and pinned: a range would pull another build with another package.
 $(SETUP_DONE): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[all,dev]'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[all,dev]'
 	touch $@
 
-demo: setup
-	@$(BIN)/python -m tools.demo $(DEMO_ARGS)
+# What stages need beside Python, where this machine allows it.
+parts:
+	scripts/provide_parts.sh
 
-test: check
-	$(BIN)/pytest
+demo: setup parts
+	scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
+
+# Cellpose 4 replaces Cellpose 3 in an environment, so its tests find it in a folder of its own.
+$(CELLPOSE4)/.complete: | setup
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --upgrade \
+		--target $(CELLPOSE4) cellpose==4.2.1.1 segment_anything==1.0 torchvision==0.28.0 \
+		fill_voids==2.1.2
+	touch $@
+
+test: check parts $(CELLPOSE4)/.complete
+	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) $(BIN)/pytest --durations=15
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -30,11 +42,11 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup
-	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: setup parts
+	set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
 model: setup
 	$(BIN)/python -m pyscale_stages.segment.train --output config/models
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contact._check import check
-from pyscale_stages.contact._merge import merge
-from pyscale_stages.contact._run import run
+from pyscale_stages.contact.agreement import check
+from pyscale_stages.contact.merge import merge
 from pyscale_stages.contact.params import ContactParams
+from pyscale_stages.contact.run import run
 from pyscale_stages.contract import Resources, Slot, Stage
 
 STAGE = Stage(

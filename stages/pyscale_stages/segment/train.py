@@ -129,8 +129,9 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
     net, losses = _trained(plan, known)
     wall_s = time.monotonic() - start
     weights = folder / f"{EMBEDDED_MODEL}.pt"
-    with atomic_path(weights) as temporary:
-        net.save_model(temporary)
+    # Given a path, torch keeps its random name in the file; given a file, the bytes repeat.
+    with atomic_path(weights) as temporary, temporary.open("wb") as file:
+        net.save_model(file)
     segmenter = Cellpose3Segmenter(weights, cpu)
     held_out = held_out_movies()
     record = TrainingRecord(

@@ -9,7 +9,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
-from pyscale_stages.track.compare import check
+from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import (
     Detections,
     blocks,

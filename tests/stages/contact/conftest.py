@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale_stages.contact._device import import_pyclesperanto, select_device
-from pyscale_stages.contact._labels import densify
-from pyscale_stages.contact._pixels import capacity_for, measure
-from pyscale_stages.contact._tables import frame_rows, tables_of
+from pyscale_stages.contact.device import import_pyclesperanto, select_device
+from pyscale_stages.contact.labels import densify
+from pyscale_stages.contact.pixels import capacity_for, measure
 from pyscale_stages.contact.stage import STAGE
+from pyscale_stages.contact.tables import frame_rows, tables_of
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.spans import SpanRecorder

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pyscale_stages.contact._device import first_of_kind
+from pyscale_stages.contact.device import first_of_kind
 from pyscale_stages.errors import MissingPart
 
 LabelMovie = Callable[..., Path]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pyscale_stages.contact._labels import densify
+from pyscale_stages.contact.labels import densify
 
 EDGE = st.sampled_from([0, 1, 2, 254, 255])
 

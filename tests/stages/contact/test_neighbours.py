@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pyscale_stages.contact._neighbours import delaunay_edges, nearest
+from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 
 
 def edges_of(*points: tuple[float, float]) -> list[tuple[int, ...]]:

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pyscale_stages.contact._labels import densify
-from pyscale_stages.contact._pixels import capacity_for, fits_sums, measure
+from pyscale_stages.contact.labels import densify
+from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure
 from pyscale_stages.errors import ResourceExhausted
 
 Measure = Callable[..., dict[str, pl.DataFrame]]

@@ -10,7 +10,7 @@ import pytest
 import tifffile
 from polars.testing import assert_frame_equal
 
-from pyscale_stages.contact._tables import COLUMNS, joined
+from pyscale_stages.contact.tables import COLUMNS, joined
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams

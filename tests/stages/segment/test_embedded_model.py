@@ -44,7 +44,7 @@ def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter: Cellpose3S
         frames=1,
         height_px=256,
         width_px=256,
-        cells=80,
+        cells=70,
         elongation=1.4,
         signal_photons=60,
         read_noise_electrons=3,

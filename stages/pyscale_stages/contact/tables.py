@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contact._labels import DenseLabels
-from pyscale_stages.contact._neighbours import delaunay_edges, nearest
-from pyscale_stages.contact._pixels import PixelMeasures
+from pyscale_stages.contact.labels import DenseLabels
+from pyscale_stages.contact.neighbours import delaunay_edges, nearest
+from pyscale_stages.contact.pixels import PixelMeasures
 from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:

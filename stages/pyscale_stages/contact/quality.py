@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contact._tables import Tables, read_table
+from pyscale_stages.contact.tables import Tables, read_table
 from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:

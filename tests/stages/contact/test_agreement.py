@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale_stages.contact._check import agreement_of
-from pyscale_stages.contact._tables import Tables, joined
+from pyscale_stages.contact.agreement import agreement_of
+from pyscale_stages.contact.tables import Tables, joined
 from pyscale_stages.contract import TaskResult
 
 pytestmark = pytest.mark.usefixtures("opencl")

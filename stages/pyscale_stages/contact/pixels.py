@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contact._labels import DenseLabels
+from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.errors import ResourceExhausted
 
 SMALLEST_CAPACITY = 256

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.contact._quality import contact_quality
-from pyscale_stages.contact._tables import Tables, read_tables
+from pyscale_stages.contact.quality import contact_quality
+from pyscale_stages.contact.tables import Tables, read_tables
 from pyscale_stages.contract import Agreement
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contact._device import (
+from pyscale_stages.contact.device import (
     import_pyclesperanto,
     keep_no_kernels,
     select_device,
 )
-from pyscale_stages.contact._labels import DenseLabels, densify, open_labels, pieces, read_labels
-from pyscale_stages.contact._pixels import build_kernels, capacity_for, fits_sums, measure
-from pyscale_stages.contact._tables import Rows, Tables, frame_rows, tables_of, write_tables
+from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.params import ContactParams
+from pyscale_stages.contact.pixels import build_kernels, capacity_for, fits_sums, measure
+from pyscale_stages.contact.tables import Rows, Tables, frame_rows, tables_of, write_tables
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contact._tables import joined, read_tables, write_tables
+from pyscale_stages.contact.tables import joined, read_tables, write_tables
 from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
