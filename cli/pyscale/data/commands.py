@@ -93,7 +93,7 @@ def synth(
         str | None, typer.Option(metavar="PX|HEIGHTxWIDTH", help="Size of a frame in pixels.")
     ] = None,
     cells: Annotated[int | None, typer.Option(help="Mean cells of each type in a frame.")] = None,
-    cell_types: Annotated[int | None, typer.Option(help="1 or 2, each a channel.")] = None,
+    cell_types: Annotated[int, typer.Option(help="1 or 2, each a channel.")] = 1,
     density: Annotated[
         str | None, typer.Option(help="Cells over time: constant, ramp or burst.")
     ] = None,

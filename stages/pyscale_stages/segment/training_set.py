@@ -92,9 +92,9 @@ def _roughened(frame: Pixels, labels: Labels, radius_px: float, rng: np.random.G
         rough = np.where(labels > 0, closed, rough)
     if rng.random() < 0.5:
         rough = gaussian_filter(rough, rng.uniform(0, 0.2) * radius_px)
-    if rng.random() < 0.8:
+    if rng.random() < 0.6:
         grain = rng.standard_normal(rough.shape, np.float32)
-        clouds = gaussian_filter(grain, rng.uniform(0.4, 2.5) * radius_px)
+        clouds = gaussian_filter(grain, rng.uniform(0.5, 2.5) * radius_px)
         clouds = np.clip(clouds / clouds.std(), 0, 3) / 3
         rough = rough + rng.uniform(0, 0.35) * contrast * clouds
     return rough

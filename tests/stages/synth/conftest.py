@@ -9,7 +9,15 @@ import pytest
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 
 TWO_TYPES = SynthParams(
-    seed=7, frames=14, height_px=150, width_px=170, cells=22, radius_px=7, division_rate=0.06
+    seed=7,
+    frames=14,
+    height_px=150,
+    width_px=170,
+    cell_types=2,
+    cells=22,
+    radius_px=7,
+    speed_px=1.5,
+    division_rate=0.06,
 )
 ONE_TYPE = TWO_TYPES.model_copy(update={"cell_types": 1, "cells": 60, "max_drift_px": 6.0})
 

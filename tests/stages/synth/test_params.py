@@ -41,9 +41,9 @@ def test_bad_parameters_are_refused_in_one_sentence(given: dict[str, Any], sente
 
 
 def test_as_many_cells_as_the_refusal_names_do_fit() -> None:
-    SynthParams(cells=71, density_profile="burst", density_peak=4)
+    SynthParams(cells=71, cell_types=2, density_profile="burst", density_peak=4)
     with pytest.raises(ValidationError):
-        SynthParams(cells=72, density_profile="burst", density_peak=4)
+        SynthParams(cells=72, cell_types=2, density_profile="burst", density_peak=4)
 
 
 def test_a_ramp_is_straight_and_a_burst_peaks_at_two_thirds() -> None:

@@ -1,0 +1,47 @@
+"""Workers get cores of their own, and it is said where they cannot."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.errors import UserError
+from pyscale.placement import Placement
+
+
+@given(
+    cores=st.lists(st.integers(0, 255), min_size=1, max_size=32, unique=True),
+    per_worker=st.integers(1, 8),
+)
+def test_workers_that_fit_share_no_core(cores: list[int], per_worker: int) -> None:
+    if per_worker > len(cores):
+        with pytest.raises(UserError, match="lower --cpus-per-worker"):
+            Placement(cores, per_worker, ())
+        return
+    placement = Placement(cores, per_worker, ())
+    workers = placement.most_workers
+    places = [placement.of(worker, workers, "cpu") for worker in range(workers)]
+    used = [core for place in places for core in place.cpus]
+    assert len(used) == len(set(used)) == workers * per_worker
+    assert not any(place.shared for place in places)
+
+
+def test_workers_beyond_the_cores_share_them_and_say_so() -> None:
+    placement = Placement((0, 1), 1, ())
+    places = [placement.of(worker, 4, "cpu") for worker in range(4)]
+    assert [place.cpus for place in places] == [(0,), (1,), (0,), (1,)]
+    assert all(place.shared for place in places)
+
+
+def test_each_worker_sees_one_gpu() -> None:
+    placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
+    seen = [placement.of(w, 2, "cuda").env["CUDA_VISIBLE_DEVICES"] for w in range(2)]
+    assert seen == ["GPU-a", "GPU-b"]
+    assert not placement.of(0, 2, "cuda").shared
+    assert placement.of(0, 3, "cuda").shared
+
+
+def test_a_gpu_that_is_not_there_is_refused() -> None:
+    with pytest.raises(UserError, match="no NVIDIA GPU is visible"):
+        Placement((0,), 1, ()).of(0, 1, "cuda")

@@ -1,0 +1,174 @@
+"""The whole pipeline, for real: synthetic movie, four stages, two worker counts, one report."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import read_task
+from pyscale.store.tables import build_tables
+
+pytestmark = pytest.mark.slow
+
+PROMISED_COLUMNS = (
+    "suite, stage, workers, repeats, wall_s, wall_s_low, wall_s_high, speedup, speedup_low, "
+    "speedup_high, efficiency, load_balance, computation_scaling, useful_share, worker_seconds, "
+    "cache_state, agreement, quality, flags"
+).split(", ")
+STAGES = ["register_denoise", "segment", "contact", "track"]
+
+
+def pyscale(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pyscale", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
+    """A run on a synthetic movie and what it printed."""
+    folder = tmp_path_factory.mktemp("pipeline")
+    pyscale(folder, "data", "synth", "cells", "--frames", "10", "--size", "160", "--cells", "20")
+    options = ("--data", "cells", "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
+    said = pyscale(folder, "run", "pipeline", *options)
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder(path), said.stdout
+
+
+@pytest.fixture(scope="module")
+def run(finished: tuple[RunFolder, str]) -> RunFolder:
+    return finished[0]
+
+
+@pytest.fixture(scope="module")
+def rows(run: RunFolder) -> dict[tuple[str, int], dict[str, str]]:
+    """The report's table by stage and N."""
+    with (run.report / "benchmark_results_aggregated.csv").open() as file:
+        return {(row["stage"], int(row["workers"])): row for row in csv.DictReader(file)}
+
+
+def test_the_table_has_the_promised_columns_and_a_row_for_each_configuration(
+    rows: dict[tuple[str, int], dict[str, str]],
+) -> None:
+    assert list(rows) == [(stage, n) for stage in STAGES for n in (1, 2)]
+    assert list(next(iter(rows.values())))[: len(PROMISED_COLUMNS)] == PROMISED_COLUMNS
+
+
+def test_two_workers_compute_what_one_does(
+    rows: dict[tuple[str, int], dict[str, str]],
+) -> None:
+    assert {stage: float(rows[stage, 2]["agreement"]) for stage in STAGES} == dict.fromkeys(
+        STAGES, 1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("stage", "measure", "low", "high"),
+    [
+        ("register_denoise", "drift_error_px", 0.0, 1.0),
+        ("segment", "ap_iou50", 0.85, 1.0),
+        ("contact", "contact_recall", 0.8, 1.0),
+        ("track", "link_precision", 0.95, 1.0),
+        ("track", "link_recall", 0.9, 1.0),
+    ],
+)
+def test_the_results_are_right(
+    rows: dict[tuple[str, int], dict[str, str]], stage: str, measure: str, low: float, high: float
+) -> None:
+    for workers in (1, 2):
+        assert low <= json.loads(rows[stage, workers]["quality"])[measure] <= high
+
+
+def test_too_few_repeats_have_no_interval(
+    rows: dict[tuple[str, int], dict[str, str]],
+) -> None:
+    for row in rows.values():
+        assert row["wall_s_low"] == row["speedup_high"] == ""
+        assert "few-repeats" in row["flags"]
+
+
+def test_spans_of_a_task_cover_its_time(run: RunFolder) -> None:
+    tasks, spans = build_tables(run)
+    covered = spans.group_by("trial", "task").agg(pl.col("wall_s").sum().alias("covered_s"))
+    timed = tasks.filter(pl.col("verb") != "check").join(covered, on=["trial", "task"])
+    outside_s = timed["wall_s"] - timed["covered_s"]
+    assert timed.height == 4 * (1 + 2 + 1)
+    # One per cent of a task of ten seconds.
+    assert outside_s.max() < 0.1
+    assert outside_s.min() >= -1e-6
+
+
+def test_every_result_carries_where_and_with_what_it_ran(run: RunFolder) -> None:
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            record: Any = read_task(run.task(trial, task)).result
+            assert record.stamp["cpu"]["model"]
+            assert record.stamp["kernel"]
+            assert record.versions["numpy"]
+            assert record.determinism
+
+
+def test_inputs_were_proved_cold(rows: dict[tuple[str, int], dict[str, str]]) -> None:
+    assert {row["cache_state"] for row in rows.values()} == {"verified-cold"}
+
+
+def test_the_manifest_names_the_input_by_its_hash(run: RunFolder) -> None:
+    manifest = json.loads((run.path / "provenance_manifest.json").read_text())
+    (file,) = manifest["input"]["files"]
+    assert len(file["sha256"]) == 64
+    assert set(manifest["outputs"]) == set(STAGES)
+    assert all(manifest["outputs"].values())
+
+
+def test_the_terminal_shows_every_stage(finished: tuple[RunFolder, str]) -> None:
+    assert all(stage in finished[1] for stage in STAGES)
+
+
+def test_the_report_can_be_written_again_from_the_records(run: RunFolder) -> None:
+    before = {path.name: path.read_bytes() for path in run.report.iterdir()}
+    for path in [*run.report.iterdir(), run.path / "tasks.parquet", run.path / "spans.parquet"]:
+        path.unlink()
+    pyscale(run.path.parents[1], "report")
+    assert {path.name: path.read_bytes() for path in run.report.iterdir()} == before
+
+
+def test_a_stage_runs_alone_as_its_record_says(run: RunFolder, tmp_path: Path) -> None:
+    """The command line in the order, with another output, gives the same bytes."""
+    trial = run.plan.trial("segment-n2-b1")
+    folder = run.task(trial, "w1")
+    order: Any = read_task(folder).order
+    again = [
+        part.replace(str(folder / "out"), str(tmp_path / "out")).replace(
+            str(folder / "result.json"), str(tmp_path / "result.json")
+        )
+        for part in order.argv
+    ]
+    subprocess.run(again, check=True, capture_output=True)
+    name = "labels.ome.tif"
+    assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
+
+
+@pytest.fixture
+def answer(run: RunFolder) -> Callable[..., str]:
+    return lambda *arguments: pyscale(run.path.parents[1], *arguments).stdout
+
+
+def test_status_of_a_finished_run_is_complete(answer: Callable[..., str]) -> None:
+    assert json.loads(answer("status", "--json"))["state"] == "complete"
+    assert "complete" in answer("status", "--watch")
+    assert "the run finished" in answer("status", "--log")
