@@ -19,6 +19,8 @@ app = typer.Typer(
     help="Measure how a bioimage pipeline scales, what holds it back and what to request.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # Plain help: rich would take longer to import than all the rest.
+    rich_markup_mode=None,
 )
 config_app = typer.Typer(help="Settings and where each comes from.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
@@ -94,7 +96,10 @@ def status(
 
 @app.command()
 def cancel(run: RunArgument = None) -> None:
-    """End a run and everything that it started; `run --resume` finishes it later."""
+    """End a run and everything that it started.
+
+    `pyscale run --resume RUN` finishes it later.
+    """
     from pyscale import running
 
     running.cancel(run)
@@ -106,7 +111,7 @@ def report(
     table: Annotated[Path | None, typer.Option(help="CSV of wall times, from anywhere.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
 ) -> None:
-    """Write the report of runs, or of a table of wall times measured elsewhere."""
+    """Write the report of runs, or of any table of wall times."""
     from pyscale import reporting
 
     if table is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyscale.settings import Settings
 
 data_app = typer.Typer(
-    help="Datasets: what there is, fetch, make synthetic ones, verify, find.",
+    help="Datasets: list, fetch, make synthetic ones, verify.",
     no_args_is_help=True,
 )
 
