@@ -135,7 +135,9 @@ class TrialRunner:
     def _submit_and_wait(self, trial: Trial, tasks: Sequence[str]) -> None:
         folders = [self._order(trial, task, worker) for worker, task in enumerate(tasks)]
         jobs = self._executor.submit(folders)
-        self._journal.append("submitted", trial.id, tuple(job.id for job in jobs))
+        self._journal.append(
+            "submitted", trial.id, tuple(job.id for job in jobs), detail=", ".join(tasks)
+        )
         wait_for(dict(zip(folders, jobs, strict=True)))
 
     def _order(self, trial: Trial, task: str, worker: int) -> Path:

@@ -20,11 +20,27 @@ from pyscale.store.tables import build_tables
 
 pytestmark = pytest.mark.slow
 
-PROMISED_COLUMNS = (
-    "suite, stage, workers, repeats, wall_s, wall_s_low, wall_s_high, speedup, speedup_low, "
-    "speedup_high, efficiency, load_balance, computation_scaling, useful_share, worker_seconds, "
-    "cache_state, agreement, quality, flags"
-).split(", ")
+PROMISED_COLUMNS = [
+    "suite",
+    "stage",
+    "workers",
+    "repeats",
+    "wall_s",
+    "wall_s_low",
+    "wall_s_high",
+    "speedup",
+    "speedup_low",
+    "speedup_high",
+    "efficiency",
+    "load_balance",
+    "computation_scaling",
+    "useful_share",
+    "worker_seconds",
+    "cache_state",
+    "agreement",
+    "quality",
+    "flags",
+]
 STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
