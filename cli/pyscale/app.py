@@ -137,18 +137,30 @@ def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one sentence and exit code 2."""
-    from pyscale.errors import UserError
+    """Run the command line; an error that a user can act on is one sentence.
 
+    Exit codes: 2 for the user's mistakes, 3 where memory or the disk ran out, 130 after Ctrl-C.
+    """
     try:
         app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - talk goes to stderr
-        sys.exit(2)
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)  # noqa: T201
-        sys.exit(130)
+        sys.exit(_said("interrupted", 130))
     except BrokenPipeError:
         # The reader of our output, like `head`, has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except Exception as raised:
+        from pyscale.errors import UserError
+        from pyscale_stages.errors import as_stage_error
+
+        if isinstance(raised, UserError):
+            sys.exit(_said(f"error: {raised}", 2))
+        known = as_stage_error(raised)
+        if known is None:
+            raise
+        sys.exit(_said(f"error: {known}", known.exit_code))
+
+
+def _said(sentence: str, exit_code: int) -> int:
+    print(sentence, file=sys.stderr)  # noqa: T201 - talk goes to stderr
+    return exit_code

@@ -84,17 +84,20 @@ def _parser() -> argparse.ArgumentParser:
 
 def _with_sentence(command: Callable[[], int]) -> int:
     """Run a command; an error that a user can act on becomes one sentence."""
-    from pyscale_stages.errors import StageError
+    from pyscale_stages.errors import as_stage_error
 
     try:
         return command()
-    except StageError as error:
-        _talk(f"error: {error}")
-        return error.exit_code
     except BrokenPipeError:
         # The reader of the answer, like `head`, has seen enough; nothing more can be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception as raised:
+        error = as_stage_error(raised)
+        if error is None:
+            raise
+        _talk(f"error: {error}")
+        return error.exit_code
 
 
 def _list_stages() -> int:

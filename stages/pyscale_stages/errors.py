@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import ClassVar
 
 EXIT_DONE = 0
@@ -44,9 +45,12 @@ def as_stage_error(error: BaseException) -> StageError | None:
             f"memory ran out ({error or type(error).__name__}): "
             "give the task more memory or fewer frames"
         )
-    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        where = error.filename or "the output folder"
+    full_disk = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    # Libraries that are not written in Python have errors of their own for it.
+    if full_disk or os.strerror(errno.ENOSPC) in str(error):
+        where = getattr(error, "filename", None) or "the output folder"
         return ResourceExhausted(
-            f"the disk of {where} is full: free space or choose another --output"
+            f"the disk of {where} is full: free space there and run the same again, "
+            "or write to another disk"
         )
     return None

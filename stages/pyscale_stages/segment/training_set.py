@@ -21,6 +21,10 @@ CELL_DIAMETERS_PER_SIDE = 13
 """Side of a training frame; a crop of it is what the network sees at once."""
 
 
+MOTION: dict[str, float] = {"speed_px": 1.5, "persistence": 0.8, "max_drift_px": 4.0}
+"""Given, not left to the generator's defaults: a change of those must not change the model."""
+
+
 def training_movies(movies: int, seed: int) -> list[SynthParams]:
     """Draw movies that differ in everything that real ones differ in.
 
@@ -52,7 +56,8 @@ def training_examples(movies: int, seed: int) -> list[Example]:
 
 def held_out_movies() -> dict[str, SynthParams]:
     """Movies to judge a model by: by default, crowded, noisy and unevenly lit, small."""
-    common = {"frames": 2, "height_px": 320, "width_px": 320, "division_rate": 0.02}
+    size: dict[str, float] = {"frames": 2, "height_px": 320, "width_px": 320, "cell_types": 2}
+    common = MOTION | size | {"radius_px": 10.0, "division_rate": 0.02}
     drawn: dict[str, dict[str, float]] = {
         "default": {"cells": 70},
         "touching": {"cells": 110, "elongation": 1.4},
@@ -133,4 +138,5 @@ def _drawn(rng: np.random.Generator, seed: int) -> SynthParams:
         background_photons=log_between(2, 100),
         illumination_loss=between(0, 0.8),
         read_noise_electrons=log_between(0.5, 8),
+        **MOTION,
     )

@@ -1,0 +1,56 @@
+"""A disk that fills up ends a run in one sentence, and the run can be finished later."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import read_task
+
+OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
+
+
+@pytest.fixture
+def small_disk(home: Path, missing: Callable[[str, str], None]) -> Iterator[Path]:
+    """A disk of one megabyte where the runs go."""
+    runs = home / "runs"
+    runs.mkdir()
+    if os.geteuid() != 0:
+        missing("root", "run the tests as root, who alone may mount a small disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(runs)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        missing("a small disk", "allow this machine to mount a tmpfs")
+    yield runs
+    subprocess.run(["umount", "--lazy", str(runs)], check=True)
+
+
+def fill(disk: Path, *, but_kib: int) -> Path:
+    """Take all space of a disk but a little."""
+    filler = disk / "filler"
+    free = os.statvfs(disk)
+    filler.write_bytes(b"x" * (free.f_bavail * free.f_frsize - but_kib * 1024))
+    return filler
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left_kib", [16, 48, 64, 80])
+def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
+    pyscale: Callable[..., object], labels: Path, small_disk: Path, left_kib: int
+) -> None:
+    filler = fill(small_disk, but_kib=left_kib)
+    answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
+    assert answer.code in {1, 3}, answer
+    assert "is full: free space" in answer.err
+    assert "Traceback" not in answer.err
+    filler.unlink()
+    planned = [path for path in small_disk.iterdir() if (path / "plan.json").exists()]
+    for path in planned:
+        assert pyscale("run", "--resume", path.name).code == 0
+        run = RunFolder(path)
+        states = [read_task(run.task(t, task)).state for t in run.plan.trials for task in t.tasks]
+        assert set(states) == {"done"}
