@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyscale.data.ensure import find_movie
 from pyscale.executors.protocol import Executor
@@ -42,13 +43,14 @@ def plan_run(
     """
     suite = load_suite(suite_name)
     dataset = find_movie(settings, accept_terms=accept_terms)
-    placement = Placement(usable_cpus(), settings.cpus_per_worker, visible_gpus())
+    frozen = settings.model_dump(mode="json")
+    workers = settings.workers or powers_of_two(placement_for(frozen).most_workers)
     return make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
-        settings=settings.model_dump(mode="json"),
-        workers=settings.workers or powers_of_two(placement.most_workers),
+        settings=frozen,
+        workers=workers,
         only=only,
     )
 
@@ -73,10 +75,8 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
 
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
-    settings = run.plan.settings
     journal = Journal(run.journal_file, listener)
-    placement = Placement(usable_cpus(), settings["cpus_per_worker"], visible_gpus())
-    runner = TrialRunner(run, executor, journal, placement)
+    runner = TrialRunner(run, executor, journal, placement_for(run.plan.settings))
     with run_lock(run.path), termination_as_interrupt():
         executor.end_leftovers()
         journal.append("run_started")
@@ -91,3 +91,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
         complete=tuple(trial for trial, complete in done.items() if complete),
         incomplete=tuple(trial for trial, complete in done.items() if not complete),
     )
+
+
+def placement_for(settings: dict[str, Any]) -> Placement:
+    """Cores and GPUs of this machine, as a run may use them."""
+    return Placement(usable_cpus(), settings["cpus_per_worker"], visible_gpus())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Any
 from pydantic import Field, JsonValue, ValidationError
 
 from pyscale.errors import UserError
-from pyscale.suite import MOVIE, Suite
+from pyscale.suite import MOVIE, Suite, load_suite, suite_names
 from pyscale_stages.contract import Device, Record, Stage
-from pyscale_stages.registry import load_stage
+from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
 
@@ -152,11 +152,7 @@ def make_plan(
             f"{max(workers)} workers cannot share the {dataset.frames} frames of "
             f"{dataset.movie.name}: ask for fewer --workers or give a longer movie"
         )
-    for name in (*only, *settings["stages"]):
-        if name not in suite.stages:
-            raise UserError(
-                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
-            )
+    _refuse_unknown_stages(suite, only, settings["stages"])
     measured = set(only) or set(suite.stages)
     entries = {
         entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
@@ -175,6 +171,24 @@ def make_plan(
             for entry, n in _block_order(suite, measured, workers, block, settings["seed"])
         ),
     )
+
+
+def _refuse_unknown_stages(
+    suite: Suite, only: Sequence[str], overrides: Mapping[str, object]
+) -> None:
+    """Refuse misspelt names; settings may name stages that another suite has."""
+    for name in only:
+        if name not in suite.stages:
+            raise UserError(
+                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
+            )
+    known = {*suite.stages, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
+    for name in overrides:
+        if name not in known:
+            raise UserError(
+                f"the settings give parameters to a stage {name!r} that no suite has; "
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def powers_of_two(most: int) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from rich.table import Table
 
-from pyscale.benchmark import benchmark, plan_run
+from pyscale.benchmark import benchmark, placement_for, plan_run
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
 from pyscale.executors.local import LocalExecutor
@@ -42,6 +42,7 @@ def start(
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
     settings = load_settings(**flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    _warn_of_sharing(plan)
     if dry_run:
         _show_plan(plan)
         return 0
@@ -102,6 +103,20 @@ def _carry_out(run: RunFolder) -> int:
         f"`pyscale run --resume {plan.run_id}`"
     )
     return EXIT_INCOMPLETE
+
+
+def _warn_of_sharing(plan: Plan) -> None:
+    """Say before the start that workers will share cores or GPUs."""
+    placement = placement_for(plan.settings)
+    sharing = sorted(
+        {t.workers for t in plan.trials if placement.of(0, t.workers, t.device).shared}
+    )
+    if sharing:
+        talk(
+            f"warning: this machine cannot give each of N = {', '.join(map(str, sharing))} workers "
+            f"{plan.settings['cpus_per_worker']} core(s) of its own: their times will be flagged "
+            "as oversubscribed"
+        )
 
 
 def _detached(run: RunFolder) -> int:

@@ -63,6 +63,11 @@ def test_a_parameter_of_the_user_replaces_that_of_the_suite(make: PlanMaker) -> 
     assert {t.params["max_distance_px"] for t in plan.trials if t.entry == "track"} == {7.0}
 
 
+def test_parameters_for_a_stage_of_another_suite_do_no_harm(make: PlanMaker) -> None:
+    plan = make(stages={"segment_ch1": {"channel": 1}})
+    assert all(t.params["channel"] == 0 for t in plan.trials if t.entry == "segment")
+
+
 @given(frames=st.integers(1, 400), workers=st.integers(1, 64))
 def test_windows_cover_the_movie_once_and_evenly(frames: int, workers: int) -> None:
     workers = min(workers, frames)
@@ -84,6 +89,10 @@ class TestRefuses:
     def test_an_unknown_stage(self, make: PlanMaker) -> None:
         with pytest.raises(UserError, match="no stage 'segmnt'; did you mean 'segment'"):
             make(only=("segmnt",))
+
+    def test_parameters_for_a_stage_that_no_suite_has(self, make: PlanMaker) -> None:
+        with pytest.raises(UserError, match="'segmnt' that no suite has; did you mean 'segment'"):
+            make(stages={"segmnt": {}})
 
     def test_a_misspelt_parameter(self, make: PlanMaker) -> None:
         with pytest.raises(UserError, match="parameters of track are wrong.*'max_distance_px'"):

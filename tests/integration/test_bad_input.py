@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 
+from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.moviewriter import write_movie
 
 PLAN = ("run", "pipeline", "--dry-run", "--workers", "1", "--data")
@@ -89,6 +90,15 @@ def test_a_wrong_command_says_what_and_where(
     pyscale: Callable[..., object], labels: Path, arguments: tuple[str, ...], fragments: tuple[str]
 ) -> None:
     refused(pyscale(*(str(labels) if a == "LABELS" else a for a in arguments)), *fragments)
+
+
+def test_more_workers_than_cores_are_warned_of(
+    pyscale: Callable[..., object], labels: Path
+) -> None:
+    options = ("--workers", "1,2", "--cpus-per-worker", len(usable_cpus()), "--dry-run")
+    answer = pyscale("run", "labels", "--data", labels, *options)
+    assert answer.code == 0
+    assert "warning: this machine cannot give each of N = 2 workers" in answer.err
 
 
 def test_a_misspelt_key_of_the_config_is_named_with_the_nearest(
