@@ -10,7 +10,8 @@ from pyscale.data.ensure import find_movie
 from pyscale.executors.protocol import Executor
 from pyscale.interruption import termination_as_interrupt
 from pyscale.placement import Placement, visible_gpus
-from pyscale.plan import Plan, make_plan, powers_of_two
+from pyscale.plan import Plan
+from pyscale.planning import make_plan, powers_of_two
 from pyscale.results import Results, report_results, results_of
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id

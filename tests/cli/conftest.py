@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale.plan import Dataset, Plan, make_plan
+from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.suite import load_suite

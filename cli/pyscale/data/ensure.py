@@ -10,7 +10,7 @@ from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.plan import Dataset
+from pyscale.planning import Dataset
 from pyscale.settings import Settings
 from pyscale.shipped import shipped
 from pyscale_stages.errors import BadInput

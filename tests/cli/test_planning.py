@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.errors import UserError
-from pyscale.plan import Plan, even_windows, powers_of_two
+from pyscale.plan import Plan
+from pyscale.planning import even_windows, powers_of_two
 
 PlanMaker = Callable[..., Plan]
 

@@ -1,0 +1,240 @@
+"""The expansion of a suite into trials: randomised blocks that respect the pipeline."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from pyscale.errors import UserError
+from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.suite import MOVIE, Suite, load_suite, suite_names
+from pyscale_stages.contract import Device, Stage
+from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.wording import did_you_mean, first_problem
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The movie that a run measures on.
+
+    Attributes
+    ----------
+    movie : Path
+        Its file or folder.
+    frames : int
+        Its length.
+    axes : str or None
+        Axes to believe in place of the file's own.
+    truth : Path or None
+        A synthetic movie's `truth` folder.
+    """
+
+    movie: Path
+    frames: int
+    axes: str | None = None
+    truth: Path | None = None
+
+
+def make_plan(
+    suite: Suite,
+    dataset: Dataset,
+    *,
+    run_id: str,
+    settings: dict[str, Any],
+    workers: Sequence[int],
+    only: Sequence[str] = (),
+) -> Plan:
+    """Expand a suite into trials.
+
+    Each block holds every configuration once, in seeded random order, so that a drift of the
+    machine hits all alike. In the first block a stage's baseline trial comes before what needs
+    its output: its own trials at other N, which are compared with it, and the stages that read
+    it. This is the only departure from a random order.
+
+    Parameters
+    ----------
+    suite : Suite
+    dataset : Dataset
+    run_id : str
+    settings : dict
+        The run's settings, frozen into the plan; `seed`, `repeats`, `device` and `stages`
+        are used here.
+    workers : sequence of int
+        Worker counts N, rising.
+    only : sequence of str
+        Entries of the suite to measure; entries that feed them run at the baseline once.
+
+    Raises
+    ------
+    UserError
+        If a worker count exceeds the frames, or a name or parameter is wrong.
+    """
+    if max(workers) > dataset.frames:
+        raise UserError(
+            f"{max(workers)} workers cannot share the {dataset.frames} frames of "
+            f"{dataset.movie.name}: ask for fewer --workers or give a longer movie"
+        )
+    _refuse_unknown_stages(suite, only, settings["stages"])
+    measured = set(only) or set(suite.stages)
+    entries = {
+        entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
+    }
+    return Plan(
+        run_id=run_id,
+        suite=suite,
+        settings=settings,
+        movie=dataset.movie,
+        movie_frames=dataset.frames,
+        axes=dataset.axes,
+        baseline_workers=workers[0],
+        trials=tuple(
+            entries[entry].trial(n, block)
+            for block in range(1, settings["repeats"] + 1)
+            for entry, n in _block_order(suite, measured, workers, block, settings["seed"])
+        ),
+    )
+
+
+def _refuse_unknown_stages(
+    suite: Suite, only: Sequence[str], overrides: Mapping[str, object]
+) -> None:
+    """Refuse misspelt names; settings may name stages that another suite has."""
+    for name in only:
+        if name not in suite.stages:
+            raise UserError(
+                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
+            )
+    known = {*suite.stages, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
+    for name in overrides:
+        if name not in known:
+            raise UserError(
+                f"the settings give parameters to a stage {name!r} that no suite has; "
+                f"{did_you_mean(name, known)}"
+            )
+
+
+def powers_of_two(most: int) -> tuple[int, ...]:
+    """1, 2, 4 … up to `most`."""
+    return tuple(1 << exponent for exponent in range(most.bit_length()))
+
+
+def even_windows(n_frames: int, workers: int) -> tuple[tuple[int, int], ...]:
+    """Split frames 0 … n_frames into contiguous windows whose lengths differ by one at most."""
+    edges = [worker * n_frames // workers for worker in range(workers + 1)]
+    return tuple(pairwise(edges))
+
+
+def _block_order(
+    suite: Suite, measured: set[str], workers: Sequence[int], block: int, seed: int
+) -> list[tuple[str, int]]:
+    """Entries and worker counts of one block, in the order in which they run."""
+    configurations = [(entry, n) for entry in suite.stages for n in workers if entry in measured]
+    if block == 1:
+        feeding = _feeding(suite, measured) - measured
+        configurations += [(entry, workers[0]) for entry in suite.stages if entry in feeding]
+    random.Random(f"{seed}/{block}").shuffle(configurations)
+    if block > 1:
+        return configurations
+    ordered: list[tuple[str, int]] = []
+    while configurations:
+        ready = next(
+            (entry, n)
+            for entry, n in configurations
+            if all(
+                source == MOVIE or (source, workers[0]) in ordered
+                for source in suite.stages[entry].inputs.values()
+            )
+            # Every other N is compared with the baseline's output, which must be there.
+            and (n == workers[0] or (entry, workers[0]) in ordered)
+        )
+        configurations.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _feeding(suite: Suite, measured: set[str]) -> set[str]:
+    """Entries whose outputs the measured entries need, directly or not."""
+    needed: set[str] = set()
+    frontier = set(measured)
+    while frontier:
+        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()} - {MOVIE}
+        frontier = sources - needed
+        needed |= sources
+    return needed
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What all trials of one entry of the suite have in common."""
+
+    name: str
+    stage: Stage
+    inputs: tuple[TrialInput, ...]
+    params: dict[str, JsonValue]
+    device: Device
+    truth: Path | None
+    frames: int
+    baseline: int
+
+    @classmethod
+    def of(
+        cls, suite: Suite, name: str, dataset: Dataset, baseline: int, settings: dict[str, Any]
+    ) -> _Entry:
+        step = suite.stages[name]
+        stage = load_stage(suite.stage_name(name))
+        inputs = tuple(
+            TrialInput(slot=slot, path=dataset.movie)
+            if source == MOVIE
+            else TrialInput(
+                slot=slot,
+                from_trial=_trial_id(source, baseline, 1),
+                file=load_stage(suite.stage_name(source)).output,
+            )
+            for slot, source in step.inputs.items()
+        )
+        wanted: Device = settings["device"]
+        return cls(
+            name=name,
+            stage=stage,
+            inputs=inputs,
+            params=_validated(name, stage, step.params | settings["stages"].get(name, {})),
+            # A stage without a kernel for the device runs on the CPU, and its record says so.
+            device=wanted if wanted in stage.resources.devices else "cpu",
+            truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
+            frames=dataset.frames,
+            baseline=baseline,
+        )
+
+    def trial(self, workers: int, block: int) -> Trial:
+        return Trial(
+            id=_trial_id(self.name, workers, block),
+            entry=self.name,
+            stage=self.stage.name,
+            workers=workers,
+            block=block,
+            device=self.device,
+            windows=even_windows(self.frames, workers),
+            inputs=self.inputs,
+            params=self.params,
+            truth=self.truth,
+            reference_trial=_trial_id(self.name, self.baseline, 1),
+        )
+
+
+def _trial_id(entry: str, workers: int, block: int) -> str:
+    return f"{entry}-n{workers}-b{block}"
+
+
+def _validated(entry: str, stage: Stage, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    try:
+        return stage.params.model_validate(given).model_dump(mode="json")
+    except ValidationError as error:
+        raise UserError(
+            f"the parameters of {entry} are wrong: {first_problem(error, stage.params)}"
+        ) from error
