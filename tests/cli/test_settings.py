@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from pyscale.settings import Settings, load_settings, value_origins
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    for variable in [name for name in os.environ if name.startswith("PYSCALE_")]:
+        monkeypatch.delenv(variable)
 
 
 def user_file(text: str) -> None:

@@ -20,7 +20,7 @@ NOBODY = 65534
 
 
 @pytest.fixture
-def disk() -> Iterator[Path]:
+def disk(missing: Callable[[str, str], None]) -> Iterator[Path]:
     """A folder that everybody may read, on a file system that is not in memory."""
     # pytest's own folders are closed to other users.
     folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/var/tmp"))
@@ -30,7 +30,7 @@ def disk() -> Iterator[Path]:
     os.close(descriptor)
     if in_memory:
         shutil.rmtree(folder)
-        pytest.skip("a disk is absent: /var/tmp lies in memory, mount a disk there")
+        missing("a disk", "/var/tmp lies in memory: mount a disk there")
     yield folder
     shutil.rmtree(folder)
 
@@ -47,27 +47,29 @@ def frames(disk: Path) -> Path:
 
 
 @pytest.fixture
-def in_memory_folder() -> Iterator[Path]:
+def in_memory_folder(missing: Callable[[str, str], None]) -> Iterator[Path]:
     """A folder on tmpfs."""
     if not Path("/dev/shm").is_dir():
-        pytest.skip("tmpfs is absent: mount one at /dev/shm")
+        missing("tmpfs", "mount one at /dev/shm")
     folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/dev/shm"))
     yield folder
     shutil.rmtree(folder)
 
 
 @pytest.fixture
-def as_reader() -> Callable[[str, Path], dict[str, object]]:
+def as_reader(missing: Callable[[str, str], None]) -> Callable[[str, Path], dict[str, object]]:
     """Call a function of `pagecache` on a path as a user who owns nothing and may write nothing."""
     if os.geteuid() != 0:
-        pytest.skip("root is absent: run the tests as root, who alone can become another user")
+        missing("root", "run the tests as root, who alone can become another user")
 
     def call(function: str, path: Path) -> dict[str, object]:
-        # Imported before the change of user, because the checkout may be closed to others.
+        # Imported and built before the change of user: the checkout may be closed to others.
         program = (
             "import os, sys\n"
             "from pathlib import Path\n"
+            "from pyscale_stages.contract import Residency\n"
             "from pyscale_stages.measure import pagecache, residency\n"
+            "Residency.model_rebuild(force=True); pagecache.Eviction.model_rebuild(force=True)\n"
             f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
             f"print(pagecache.{function}(Path(sys.argv[1])).model_dump_json())\n"
         )

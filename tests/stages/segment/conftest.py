@@ -83,16 +83,14 @@ def read_record() -> Callable[[Path], Any]:
 
 
 @pytest.fixture(scope="session")
-def cellpose4() -> Path:
+def cellpose4(missing: Callable[[str, str], None]) -> Path:
     """Folder from which Cellpose 4 can be imported."""
     given = os.environ.get(CELLPOSE4_VARIABLE, "")
     folder = Path(given)
     if not given or not (folder / "cellpose").is_dir():
-        sentence = (
-            "Cellpose 4 is absent: `make test` installs it into a folder of its own and names that "
-            f"in {CELLPOSE4_VARIABLE}"
+        missing(
+            "Cellpose 4",
+            "`make test` installs it into a folder of its own and names that in "
+            f"{CELLPOSE4_VARIABLE}",
         )
-        if os.environ.get("PYSCALE_TEST_REQUIRE_ALL"):
-            pytest.fail(sentence)
-        pytest.skip(sentence)
     return folder.resolve()
