@@ -45,8 +45,11 @@ check: setup
 bench: setup parts
 	set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
+# The record of the training holds the score on real nuclei, where they are beside the checkout.
+NUCLEI := $(wildcard ../shared/data/stardist-nuclei)
 model: setup
-	$(BIN)/python -m pyscale_stages.segment.train --output config/models
+	$(BIN)/python -m pyscale_stages.segment.train --output config/models \
+		$(if $(NUCLEI),--nuclei $(NUCLEI))
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
