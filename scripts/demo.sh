@@ -11,7 +11,7 @@ if "$pyscale" data fetch cancer-migration >/dev/null; then
 else
     movie=demo-synthetic
     echo "cancer-migration cannot be had here: measuring on a synthetic movie instead"
-    "$pyscale" data synth "$movie" --frames 48 --size 160 --cells 20 >/dev/null
+    "$pyscale" data synth "$movie" --frames 48 --size 192 --cells 50 >/dev/null
 fi
 "$pyscale" run pipeline --data "$movie" --workers 1,2 --repeats "$repeats"
 latest=$("$pyscale" status --json | sed -n 's/^ "run_id": "\(.*\)",$/\1/p')

@@ -50,7 +50,7 @@ class SynthParams(Record):
         0.06, ge=0, le=0.15, description="Amplitude of lobes on a cell's outline over its radius"
     )
 
-    speed_px: float = Field(0.5, ge=0, description="Root-mean-square step of a cell in a frame")
+    speed_px: float = Field(0.2, ge=0, description="Root-mean-square step of a cell in a frame")
     persistence: float = Field(
         0.8, ge=0, lt=1, description="Correlation of a cell's velocity from frame to frame"
     )
