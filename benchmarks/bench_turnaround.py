@@ -34,7 +34,7 @@ def main() -> None:
         def through_pyscale() -> None:
             folder = root / f"task{next(numbers)}"
             folder.mkdir()
-            order = TaskOrder(submit_utc=datetime.now(UTC), argv=tuple(COMMAND))
+            order = TaskOrder(token="once", submit_utc=datetime.now(UTC), argv=tuple(COMMAND))
             write_atomically(folder / ORDER_FILE, order.model_dump_json())
             (job,) = executor.submit([folder])
             wait_for({folder: job})

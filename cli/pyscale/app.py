@@ -32,6 +32,23 @@ RunArgument = Annotated[
 ]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("pyscale"))
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Measure how a bioimage pipeline scales, what holds it back and what to request."""
+
+
 @app.command()
 def run(
     suite: Annotated[
@@ -39,6 +56,7 @@ def run(
         typer.Argument(help="Suite to measure, like 'pipeline', or a path of your own."),
     ] = None,
     data: Annotated[str | None, typer.Option(help="Dataset name, or path of a movie.")] = None,
+    axes: Annotated[str | None, typer.Option(help="Axes of the movie, as in TYX.")] = None,
     workers: Annotated[str | None, typer.Option(help="Worker counts N, as in 1,2,4.")] = None,
     repeats: Annotated[int | None, typer.Option(help="Trials of each configuration.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Measure this stage alone.")] = None,
@@ -51,7 +69,9 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of the order and the stages.")] = None,
     keep_outputs: Annotated[str | None, typer.Option(help="reference or all.")] = None,
     accept_terms: Annotated[bool, typer.Option(help="Agree to the dataset's terms.")] = False,
-    dry_run: Annotated[bool, typer.Option(help="Show what would run, and run nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Show what would run; only absent data is fetched.")
+    ] = False,
     detach: Annotated[bool, typer.Option(help="Return at once; follow with status.")] = False,
     resume: Annotated[str | None, typer.Option(help="Finish this run.")] = None,
 ) -> None:
@@ -60,6 +80,7 @@ def run(
 
     flags = {
         "data": data,
+        "axes": axes,
         "workers": workers,
         "repeats": repeats,
         "cache": cache,
@@ -72,8 +93,9 @@ def run(
         "keep_outputs": keep_outputs,
     }
     if resume is not None:
-        given = [name for name, value in flags.items() if value is not None]
-        raise typer.Exit(running.resume(resume, detach=detach, refused=[*given, *(only or [])]))
+        others = {"suite": suite, "only": only, "accept_terms": accept_terms, "dry_run": dry_run}
+        given = [name for name, value in (flags | others).items() if value]
+        raise typer.Exit(running.resume(resume, detach=detach, refused=given))
     raise typer.Exit(
         running.start(
             suite, flags, only or [], accept_terms=accept_terms, dry_run=dry_run, detach=detach
@@ -114,6 +136,8 @@ def report(
     """Write the report of runs, or of any table of wall times."""
     from pyscale import reporting
 
+    if table is not None and runs:
+        raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
     if table is not None:
         reporting.report_table(table, out)
     else:

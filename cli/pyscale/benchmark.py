@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyscale.data.ensure import find_movie
 from pyscale.executors.protocol import Executor
-from pyscale.interruption import termination_as_interrupt
+from pyscale.interruption import blocked, termination_as_interrupt
 from pyscale.placement import Placement, visible_gpus
 from pyscale.plan import Plan
 from pyscale.planning import make_plan, powers_of_two
@@ -17,9 +18,10 @@ from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import run_lock
+from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import load_suite
 from pyscale.trialrunner import TrialRunner
-from pyscale_stages.measure.cpus import usable_cpus
+from pyscale_stages.measure.cpus import first_threads, usable_cpus
 
 Listener = Callable[[Event], None]
 
@@ -45,13 +47,13 @@ def plan_run(
     suite = load_suite(suite_name)
     dataset = find_movie(settings, accept_terms=accept_terms)
     frozen = settings.model_dump(mode="json")
-    workers = settings.workers or powers_of_two(placement_for(frozen).most_workers)
+    fitting = min(placement_for(frozen).most_workers, dataset.frames)
     return make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=frozen,
-        workers=workers,
+        workers=settings.workers or powers_of_two(fitting),
         only=only,
     )
 
@@ -79,13 +81,18 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     journal = Journal(run.journal_file, listener)
     runner = TrialRunner(run, executor, journal, placement_for(run.plan.settings))
     with run_lock(run.path), termination_as_interrupt():
+        refuse_changed_input(run.path, run.plan.movie)
+        runner.refuse_workers_elsewhere()
         executor.end_leftovers()
         journal.append("run_started")
         try:
             done = {trial.id: runner.finish(trial) for trial in run.plan.trials}
-        except KeyboardInterrupt:
-            executor.end_leftovers()
-            journal.append("run_interrupted")
+        except BaseException as error:
+            # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
+            with blocked(signal.SIGINT, signal.SIGTERM):
+                executor.end_leftovers()
+            if isinstance(error, KeyboardInterrupt):
+                journal.append("run_interrupted")
             raise
         journal.append("run_finished")
     return Outcome(
@@ -95,5 +102,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
 
 
 def placement_for(settings: dict[str, Any]) -> Placement:
-    """Cores and GPUs of this machine, as a run may use them."""
-    return Placement(usable_cpus(), settings["cpus_per_worker"], visible_gpus())
+    """Physical cores and GPUs of this machine, as a run may use them.
+
+    A second hardware thread of a core is no second core: workers on both would slow each other.
+    """
+    return Placement(first_threads(usable_cpus()), settings["cpus_per_worker"], visible_gpus())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from pyscale.store.provenance import files_of
 from pyscale.store.records import TrialCache
 from pyscale_stages.contract import CacheState
 from pyscale_stages.measure import pagecache
@@ -30,7 +31,7 @@ def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Pat
     inputs : sequence of Path
         Files, or folders that stand for the files in them.
     """
-    files = [file for path in inputs for file in _files_of(path)]
+    files = [file for path in inputs for file in files_of(path)]
     if asked == "cold":
         evictions = pagecache.evict_all(files)
         states = {eviction.state for eviction in evictions}
@@ -41,7 +42,3 @@ def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Pat
         whole = all(residency.resident_bytes == residency.size_bytes for residency in read)
         return TrialCache(asked=asked, state="warm" if whole else "unsupported", files=read)
     return TrialCache(asked=asked, state="asis", files=tuple(map(pagecache.probe, files)))
-
-
-def _files_of(path: Path) -> list[Path]:
-    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Device
@@ -75,7 +76,8 @@ def visible_gpus() -> list[str]:
     """Identifiers of the NVIDIA GPUs that this process may use; empty without a driver."""
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     if allowed is not None:
-        return [part for part in allowed.split(",") if part]
+        # CUDA itself stops at the first identifier that is none, as in "-1".
+        return list(takewhile(lambda part: part and not part.startswith("-"), allowed.split(",")))
     try:
         import pynvml
     except ModuleNotFoundError:

@@ -199,11 +199,14 @@ class _Entry:
             for slot, source in step.inputs.items()
         )
         wanted: Device = settings["device"]
+        overrides = settings["stages"]
         return cls(
             name=name,
             stage=stage,
             inputs=inputs,
-            params=_validated(name, stage, step.params | settings["stages"].get(name, {})),
+            params=_validated(
+                name, stage, step.params | overrides.get(stage.name, {}) | overrides.get(name, {})
+            ),
             # A stage without a kernel for the device runs on the CPU, and its record says so.
             device=wanted if wanted in stage.resources.devices else "cpu",
             truth=dataset.truth / step.truth if dataset.truth and step.truth else None,

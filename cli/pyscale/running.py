@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import psutil
 from rich.table import Table
+from watchfiles import watch
 
 from pyscale.benchmark import benchmark, placement_for, plan_run
 from pyscale.console import answer, talk
@@ -18,11 +18,11 @@ from pyscale.plan import Plan
 from pyscale.report.terminal import summary
 from pyscale.runprogress import RunProgress
 from pyscale.settings import load_settings
+from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock
 from pyscale.suite import suite_names
-from pyscale_stages.measure.stamp import node_name
 
 EXIT_INCOMPLETE = 1
 EXIT_INTERRUPTED = 130
@@ -67,17 +67,23 @@ def cancel(name: str | None) -> None:
     Raises
     ------
     UserError
-        If the run is written from another node, where no signal reaches.
+        If there is nothing to end, or the run is written from another node, where no signal
+        reaches.
     """
     run = find_run(load_settings().runs_folder, name)
+    state = run_status(run).state
+    if state in {"complete", "cancelled"}:
+        raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     holder = lock_holder(run.path)
     if is_locked(run.path) and holder is not None:
-        if holder.node != node_name():
+        process = holder.process()
+        if process is None:
             raise UserError(
                 f"the run {run.path.name} is written by process {holder.pid} on {holder.node}: "
                 f"run `pyscale cancel {run.path.name}` there"
             )
-        _end_writer(holder.pid)
+        process.terminate()
+        process.wait()
     with run_lock(run.path):
         ended = _executor(run).end_leftovers()
         Journal(run.journal_file).append("run_cancelled", detail=f"{ended} processes ended")
@@ -120,28 +126,31 @@ def _warn_of_sharing(plan: Plan) -> None:
 
 
 def _detached(run: RunFolder) -> int:
-    """Carry the run out in a process of its own that outlives this shell."""
-    with (run.path / "orchestrator.log").open("ab") as log:
-        subprocess.Popen(
+    """Carry the run out in a process of its own that outlives this shell.
+
+    Returns once that process has the run, so that `status` and `cancel` find it.
+    """
+    log_file = run.path / "orchestrator.log"
+    with log_file.open("ab") as log:
+        process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
         )
+    for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
+        holder = lock_holder(run.path)
+        if holder is not None and holder.pid == process.pid:
+            break
+        if process.poll() is not None:
+            said = log_file.read_text(encoding="utf-8").strip().splitlines()
+            raise UserError(
+                f"the run {run.path.name} did not start: {said[-1] if said else 'it said nothing'}"
+            )
     talk(f"follow it with: pyscale status {run.path.name} --watch")
     print(run.path.name)  # noqa: T201 - the command's answer
     return 0
-
-
-def _end_writer(pid: int) -> None:
-    """Ask the run's pyscale to end, and wait until it has."""
-    try:
-        process = psutil.Process(pid)
-        process.terminate()
-        process.wait()
-    except psutil.NoSuchProcess:
-        return
 
 
 def _executor(run: RunFolder) -> LocalExecutor:

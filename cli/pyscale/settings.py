@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,6 +41,9 @@ class Settings(BaseSettings):
     )
 
     data: str = Field("cancer-migration", description="Dataset name, or a path of your own")
+    axes: str | None = Field(
+        None, description="Axes of the movie, like TYX, where its file is silent or wrong"
+    )
     workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
     )
@@ -77,6 +82,11 @@ class Settings(BaseSettings):
             return tuple(int(part) for part in parts)
         return value
 
+    @field_validator("runs_folder", "data_folder")
+    @classmethod
+    def _expand_home(cls, value: Path) -> Path:
+        return value.expanduser()
+
     @field_validator("workers")
     @classmethod
     def _order_workers(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
@@ -112,6 +122,7 @@ def load_settings(**flags: Any) -> Settings:
         If a file cannot be read, or a value or key is wrong; says in which layer.
     """
     given = {name: value for name, value in flags.items() if value is not None}
+    _refuse_misspelt_variables()
     for path in settings_files():
         _refuse_unreadable(path)
     try:
@@ -141,6 +152,18 @@ def value_origins(flags: dict[str, Any]) -> dict[str, str]:
         for key in source():
             origins[key] = f"{ENVIRONMENT_PREFIX}{key.upper()}" if "environ" in name else name
     return origins
+
+
+def _refuse_misspelt_variables() -> None:
+    """Refuse a variable that is nearly a setting; stages and tests have variables of their own."""
+    known = [f"{ENVIRONMENT_PREFIX}{name.upper()}" for name in Settings.model_fields]
+    for variable in os.environ:
+        if variable.startswith(ENVIRONMENT_PREFIX) and variable.partition("__")[0] not in known:
+            near = get_close_matches(variable, known, n=1, cutoff=0.85)
+            if near:
+                raise UserError(
+                    f"the environment has {variable}, which is no setting: did you mean {near[0]}?"
+                )
 
 
 def _refuse_unreadable(path: Path) -> None:

@@ -36,7 +36,9 @@ class ConfigurationStatus(Record):
     done: int
     failed: int
     total: int
-    median_s: float | None = Field(None, description="Median wall time from start to end so far")
+    median_s: float | None = Field(
+        None, description="Median from start to end of a trial, its check included"
+    )
 
 
 class RunStatus(Record):
@@ -83,7 +85,12 @@ def _last_ends(events: list[Event]) -> dict[str, Event]:
             continue
         if event.kind in {"trial_finished", "trial_failed", "trial_skipped"}:
             ends[event.trial] = event
-        elif event.kind in {"trial_started", "trial_retried", "trial_interrupted"}:
+        elif event.kind in {
+            "trial_started",
+            "trial_retried",
+            "trial_continued",
+            "trial_interrupted",
+        }:
             ends.pop(event.trial, None)
     return ends
 
@@ -93,6 +100,9 @@ def _durations(events: list[Event]) -> dict[str, float]:
     started: dict[str, datetime] = {}
     durations = {}
     for event in events:
+        if event.kind == "run_started":
+            # What began before was interrupted; the time since then was nobody's work.
+            started.clear()
         if event.trial is None:
             continue
         if event.kind == "trial_started":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -16,6 +18,7 @@ from pyscale.store.journal import Event, Journal
 
 REFRESH_MS = 1000
 """Running tasks get older although no file changes."""
+UNDER_WAY = {"planned", "running"}
 
 
 def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
@@ -33,21 +36,33 @@ def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
 
 
 def _follow(run: RunFolder) -> None:
-    with Live(console=Console(), auto_refresh=False) as live:
-        state = run_status(run)
-        live.update(_rendered(state), refresh=True)
-        if state.state not in {"running", "planned"}:
+    """Redraw the state on a terminal until the run ends; elsewhere print it at the end."""
+    console = Console()
+    if console.is_terminal:
+        with Live(console=console, auto_refresh=False) as live:
+            for status in _until_the_end(run):
+                live.update(_rendered(status), refresh=True)
+        return
+    *_, last = _until_the_end(run)
+    answer(_rendered(last))
+
+
+def _until_the_end(run: RunFolder) -> Iterator[RunStatus]:
+    """Yield the state now and whenever it may have changed, the final one last."""
+    status = run_status(run)
+    yield status
+    if status.state not in UNDER_WAY:
+        return
+    for _ in watch(run.path, rust_timeout=REFRESH_MS, yield_on_timeout=True, step=50):
+        status = run_status(run)
+        yield status
+        if status.state not in UNDER_WAY:
             return
-        for _ in watch(run.path, rust_timeout=REFRESH_MS, yield_on_timeout=True, step=50):
-            state = run_status(run)
-            live.update(_rendered(state), refresh=True)
-            if state.state not in {"running", "planned"}:
-                return
 
 
 def _rendered(status: RunStatus) -> RenderableType:
     table = Table(title=f"{status.run_id}  {status.suite}  {status.state}")
-    for column in ("stage", "N", "done", "failed", "of", "median s"):
+    for column in ("stage", "N", "done", "failed", "of", "trial s"):
         table.add_column(column, justify="left" if column == "stage" else "right")
     for row in status.configurations:
         table.add_row(
@@ -65,7 +80,7 @@ def _rendered(status: RunStatus) -> RenderableType:
     if status.eta_s is not None:
         lines.append(f"about {status.eta_s:.0f} s to go")
     lines += [f"failed: {failure}" for failure in status.failures]
-    if status.state in {"interrupted", "cancelled", "incomplete", "planned"}:
+    if status.state in {"interrupted", "cancelled", "incomplete"}:
         lines.append(f"finish it with: pyscale run --resume {status.run_id}")
     return Group(table, *(Text(line, overflow="fold") for line in lines))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -35,7 +35,7 @@ class Suite(Record):
 
     name: str
     summary: str = Field(description="What the suite measures, in a line")
-    stages: dict[str, SuiteStage]
+    stages: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], SuiteStage]
 
     def stage_name(self, entry: str) -> str:
         """Name of the stage that an entry runs."""
@@ -66,6 +66,10 @@ def load_suite(name_or_path: str) -> Suite:
         suite = Suite.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise UserError(f"the suite {path} is wrong: {first_problem(error, Suite)}") from error
+    except FileNotFoundError as error:
+        raise UserError(
+            f"there is no suite file {path}: give its path, or one of {', '.join(suite_names())}"
+        ) from error
     except (OSError, ValueError) as error:
         raise UserError(f"the suite {path} cannot be read: {error}") from error
     _check_inputs(suite, path)

@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 
+from pyscale.errors import UserError
 from pyscale.executors.protocol import Executor
 from pyscale.executors.waiting import wait_for
 from pyscale.inputcache import bring_inputs_to
@@ -18,6 +20,7 @@ from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
     ORDER_FILE,
+    PARAMS_FILE,
     RESULT_FILE,
     SPEC_FILE,
     TaskOrder,
@@ -26,6 +29,7 @@ from pyscale.store.records import (
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError, TaskSpec
 from pyscale_stages.errors import EXIT_BAD_INPUT
+from pyscale_stages.measure.stamp import node_name
 
 
 class TrialRunner:
@@ -80,6 +84,19 @@ class TrialRunner:
                 break
         return False
 
+    def refuse_workers_elsewhere(self) -> None:
+        """Raise where tasks may still run on another node, out of this one's reach."""
+        for trial in self._run.plan.trials:
+            for task in trial.tasks:
+                record = read_task(self._run.task(trial, task))
+                launch = record.launch
+                if record.state == "running" and launch and launch.node != node_name():
+                    raise UserError(
+                        f"{trial.id}/{task} of the run {self._run.path.name} was started on "
+                        f"{launch.node} and may still run there: resume the run on that "
+                        f"node, or remove {self._run.trial(trial)} if the node is gone"
+                    )
+
     def is_complete(self, trial: Trial) -> bool:
         """Whether every task of the trial has its record."""
         return all(read_task(self._run.task(trial, task)).state == "done" for task in trial.tasks)
@@ -102,7 +119,8 @@ class TrialRunner:
         else:
             for task, state in states.items():
                 if state != "done":
-                    self._run.clear_task(trial, task)
+                    why = "failed" if state == "failed" else "interrupted"
+                    self._run.set_task_aside(trial, task, why)
 
     def _states(self, trial: Trial) -> dict[str, str]:
         return {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
@@ -115,13 +133,14 @@ class TrialRunner:
             self._journal.append("trial_started", trial.id)
             steps = [trial.window_tasks]
         else:
+            self._journal.append("trial_continued", trial.id, detail="its workers are done")
             steps = []
         after = trial.tasks[trial.workers :]
         steps += [(task,) for task in after if states[task] != "done"]
         for tasks in steps:
             self._submit_and_wait(trial, tasks)
-            errors = (read_task(self._run.task(trial, task)).error for task in tasks)
-            error = next((error for error in errors if error is not None), None)
+            records = [read_task(self._run.task(trial, task)) for task in tasks]
+            error = next((record.error for record in records if record.error), None)
             if error is not None:
                 return error
         return None
@@ -133,25 +152,32 @@ class TrialRunner:
         )
 
     def _submit_and_wait(self, trial: Trial, tasks: Sequence[str]) -> None:
-        folders = [self._order(trial, task, worker) for worker, task in enumerate(tasks)]
+        specs = [self._write_spec(trial, task) for task in tasks]
+        # Orders carry the time of submission, so nothing slow comes after them.
+        folders = [self._order(trial, spec, worker) for worker, spec in enumerate(specs)]
         jobs = self._executor.submit(folders)
         self._journal.append(
             "submitted", trial.id, tuple(job.id for job in jobs), detail=", ".join(tasks)
         )
         wait_for(dict(zip(folders, jobs, strict=True)))
 
-    def _order(self, trial: Trial, task: str, worker: int) -> Path:
-        """Write the spec and the order of one task; return its folder."""
+    def _write_spec(self, trial: Trial, task: str) -> tuple[Path, TaskSpec]:
+        """Write what a task has to do; return its folder and the spec."""
         folder = self._run.task(trial, task)
         folder.mkdir(parents=True)
         spec = self._spec(trial, task)
-        params_file = folder / "params.json"
         write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
-        write_atomically(params_file, json.dumps(spec.params, indent=1) + "\n")
+        write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
+        return folder, spec
+
+    def _order(self, trial: Trial, specified: tuple[Path, TaskSpec], worker: int) -> Path:
+        """Write how a task is started; return its folder."""
+        folder, spec = specified
         place = self._placement.of(worker, trial.workers, spec.device)
         order = TaskOrder(
+            token=token_hex(8),
             submit_utc=datetime.now(UTC),
-            argv=tuple(native.command(spec, params_file, folder / RESULT_FILE)),
+            argv=tuple(native.command(spec, folder / PARAMS_FILE, folder / RESULT_FILE)),
             env=place.env,
             cpus=place.cpus,
             oversubscribed=place.shared,
@@ -204,14 +230,18 @@ class TrialRunner:
         return tuple(resolved)
 
     def _missing_input(self, trial: Trial) -> str | None:
-        for item in trial.inputs:
-            if item.from_trial and not self.is_complete(self._run.plan.trial(item.from_trial)):
-                return f"its input, the output of {item.from_trial}, is not there"
-        if not trial.is_reference and not self.is_complete(
-            self._run.plan.trial(trial.reference_trial)
-        ):
-            return f"the trial it must agree with, {trial.reference_trial}, is not there"
+        needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
+        if not trial.is_reference:
+            needed[trial.reference_trial] = "what it is compared with"
+        for trial_id, why in needed.items():
+            if not self._has_output(self._run.plan.trial(trial_id)):
+                return f"{why}, the output of {trial_id}, is not there"
         return None
+
+    def _has_output(self, trial: Trial) -> bool:
+        """Whether a trial's output is whole; its check may have failed all the same."""
+        timed = [task for task in trial.tasks if task != "check"]
+        return all(read_task(self._run.task(trial, task)).state == "done" for task in timed)
 
     def _drop_outputs(self, trial: Trial) -> None:
         if self._settings["keep_outputs"] == "reference" and not trial.is_reference:

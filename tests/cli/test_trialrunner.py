@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.benchmark import Outcome, execute
+from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
@@ -95,7 +97,7 @@ def test_a_failed_trial_is_tried_again_as_a_whole(run: RunFolder) -> None:
     assert carry_out(run, executor).incomplete == ()
     assert executor.started.count(("segment-n2-b1", "w0")) == 2
     assert kinds(run, "segment-n2-b1").count("trial_retried") == 1
-    assert len(run.attempts(run.plan.trial("segment-n2-b1"), "failed")) == 1
+    assert run.attempts(run.plan.trial("segment-n2-b1")) == 2
 
 
 @pytest.mark.parametrize("task", ["merge", "check"])
@@ -104,7 +106,8 @@ def test_a_merge_or_check_that_failed_is_tried_again_alone(run: RunFolder, task:
     assert carry_out(run, executor).incomplete == ()
     assert executor.started.count(("segment-n2-b1", "w0")) == 1
     assert executor.started.count(("segment-n2-b1", task)) == 2
-    assert run.attempts(run.plan.trial("segment-n2-b1"), "failed") == []
+    # A merge belongs to the time of a trial: one that was retried is not a first attempt.
+    assert run.attempts(run.plan.trial("segment-n2-b1")) == (2 if task == "merge" else 1)
 
 
 def test_a_trial_that_keeps_failing_ends_alone(run: RunFolder) -> None:
@@ -132,6 +135,38 @@ def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run: RunFolde
     assert {event.trial for event in skipped} == set(outcome.incomplete) - {"segment-n1-b1"}
     assert all("segment-n1-b1, is not there" in event.detail for event in skipped)
     assert not any(trial.startswith("register") for trial in outcome.incomplete)
+
+
+def test_a_baseline_whose_check_failed_still_feeds_the_next_stages(run: RunFolder) -> None:
+    trial = run.plan.trial("register_denoise-n2-b1")
+    outcome = carry_out(run, failing("check", trial.id))
+    assert outcome.incomplete == (trial.id,)
+
+
+def test_an_unreadable_record_ends_the_run_in_one_sentence(run: RunFolder) -> None:
+    carry_out(run, MockExecutor())
+    (run.task(run.plan.trial("track-n1-b1"), "w0") / "result.json").write_text('{"old": 1}')
+    with pytest.raises(UserError, match="result.json cannot be read by this pyscale"):
+        carry_out(run, MockExecutor())
+
+
+def test_a_movie_that_changed_ends_a_resume_before_it_starts(run: RunFolder, movie: Path) -> None:
+    carry_out(run, failing("w0", "track-n2-b1"))
+    movie.write_bytes(movie.read_bytes() + b" ")
+    executor = MockExecutor()
+    with pytest.raises(UserError, match="movie.ome.tif .*has changed since the run"):
+        carry_out(run, executor)
+    assert executor.started == []
+
+
+def test_workers_on_another_node_are_left_to_it(run: RunFolder) -> None:
+    carry_out(run, failing("w0", "track-n2-b1"))
+    folder = run.task(run.plan.trial("track-n2-b1"), "w1")
+    (folder / "exit.json").unlink()
+    launch = json.loads((folder / "launch.json").read_text())
+    (folder / "launch.json").write_text(json.dumps(launch | {"node": "elsewhere"}))
+    with pytest.raises(UserError, match="was started on elsewhere"):
+        carry_out(run, MockExecutor())
 
 
 def test_resuming_a_complete_run_starts_nothing(run: RunFolder) -> None:
@@ -167,8 +202,7 @@ def test_a_timed_part_that_is_complete_is_never_repeated(
     again = MockExecutor()
     assert carry_out(run, again).incomplete == ()
     assert [t for trial, t in again.started if trial == "contact-n2-b2"] == repeated
-    retried = run.attempts(run.plan.trial("contact-n2-b2"), "failed")
-    assert retried == [], "an interruption is no failure"
+    assert run.attempts(run.plan.trial("contact-n2-b2")) == 1, "an interruption is no failure"
 
 
 def results(run: RunFolder) -> dict[str, TaskSpec]:
@@ -197,13 +231,13 @@ def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
             kills += 1
         process.join()
     assert carry_out(run, MockExecutor()).incomplete == ()
-    assert kills > 0
+    assert kills > 20
     specs = results(run)
     assert len(specs) == sum(len(trial.tasks) for trial in run.plan.trials)
     finished = Counter(
         event.trial for event in Journal(run.journal_file).read() if event.kind == "trial_finished"
     )
-    assert set(finished) == {trial.id for trial in run.plan.trials}
+    assert finished == Counter({trial.id: 1 for trial in run.plan.trials})
     assert not list(run.path.rglob("*.failed-*"))
 
 

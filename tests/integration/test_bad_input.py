@@ -79,6 +79,8 @@ def test_run_refuses_a_movie_that_cannot_be_used(
         (("run", "labels", "--device", "cuda", "--data", "LABELS", "--only", "contact"), ("GPU",)),
         (("run", "--resume", "20200101T000000Z-none"), ("there is no run",)),
         (("run", "--resume", "x", "--workers", "2"), ("takes no other flags", "workers")),
+        (("run", "labels", "--resume", "x", "--dry-run"), ("suite, dry_run",)),
+        (("run", "none.toml"), ("there is no suite file none.toml",)),
         (("status",), ("there is no run",)),
         (("status", "none"), ("there is no run none",)),
         (("cancel", "none"), ("there is no run none",)),

@@ -33,7 +33,7 @@ def launch(folder: str) -> int | None:
     """
     task = Path(folder)
     order = json.loads((task / "order.json").read_text(encoding="utf-8"))
-    _end_with_parent(signal.SIGTERM)
+    _end_with_parent()
     if order["cpus"]:
         os.sched_setaffinity(0, order["cpus"])
     with (task / "stdout").open("wb") as stdout, (task / "stderr").open("wb") as stderr:
@@ -46,10 +46,9 @@ def launch(folder: str) -> int | None:
             stdout=stdout,
             stderr=stderr,
             stdin=subprocess.DEVNULL,
-            preexec_fn=_end_child_with_parent,  # noqa: PLW1509 - no other thread runs here
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - no other thread runs here
         )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, _frame: process.send_signal(received))
+    signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
     _write(
         task / "launch.json",
         pid=process.pid,
@@ -58,7 +57,12 @@ def launch(folder: str) -> int | None:
         cpus=sorted(os.sched_getaffinity(0)),
     )
     returncode = process.wait()
-    _write(task / "exit.json", returncode=returncode, end_utc=datetime.now(UTC).isoformat())
+    _write(
+        task / "exit.json",
+        token=order["token"],
+        returncode=returncode,
+        end_utc=datetime.now(UTC).isoformat(),
+    )
     return returncode
 
 
@@ -66,10 +70,6 @@ def _write(path: Path, **record: Any) -> None:
     write_atomically(path, json.dumps(record) + "\n")
 
 
-def _end_child_with_parent() -> None:
-    _end_with_parent(signal.SIGKILL)
-
-
-def _end_with_parent(number: signal.Signals) -> None:
-    """Ask the kernel for a signal when the parent dies, so that no task outlives its job."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
+def _end_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent dies: no task outlives its job."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import psutil
 
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import Job
+from pyscale.interruption import blocked
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
@@ -32,10 +34,6 @@ class LocalJob:
         """Whether the controller still runs."""
         return bool(self._job.state == "RUNNING")
 
-    def cancel(self) -> None:
-        """End the controller, and with it the launcher and the task."""
-        _end_trees([int(self.id)])
-
 
 class LocalExecutor:
     """Starts tasks as processes of this machine.
@@ -53,56 +51,56 @@ class LocalExecutor:
         """Start one process chain for each task folder."""
         import submitit
 
-        executor = submitit.LocalExecutor(self._submissions)
+        # A folder for each submission: submitit names its files by process id, which returns.
+        executor = submitit.LocalExecutor(self._submissions / token_hex(4))
         executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
-        with _deaf_to_interrupts():
+        # The terminal sends Ctrl-C to every process of the foreground, and each would end in its
+        # own words: they do not hear it, and pyscale ends its tasks itself.
+        with blocked(signal.SIGINT):
             return [LocalJob(executor.submit(launch, str(folder))) for folder in folders]
 
     def end_leftovers(self) -> int:
-        """End the processes whose command line names this run's submission folder."""
-        return _end_trees(
-            [
-                process.pid
-                for process in psutil.process_iter(["cmdline"])
-                if _is_submission(process.info["cmdline"] or [], self._submissions)
-            ]
-        )
+        """End the processes whose command line names this run's submission folder.
 
-
-@contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Start processes that a Ctrl-C on the terminal does not reach.
-
-    The terminal sends it to every process of the foreground, and each would end in its own
-    words. A blocked signal is inherited; here it only waits until the block is left, and
-    pyscale then ends its tasks itself.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        A launcher may be starting while the others are found: the search goes on until it
+        finds none.
+        """
+        ended = 0
+        while found := [
+            process.pid
+            for process in psutil.process_iter(["cmdline"])
+            if _is_submission(process.info["cmdline"] or [], self._submissions)
+        ]:
+            ended += _end_trees(found)
+        return ended
 
 
 def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:
-    return str(submissions) in command_line and any(
-        module in command_line for module in SUBMITIT_MODULES
+    return any(module in command_line for module in SUBMITIT_MODULES) and any(
+        part.startswith(f"{submissions}/") for part in command_line
     )
 
 
 def _end_trees(pids: Sequence[int]) -> int:
-    """Kill processes with all their descendants and wait until they are gone."""
-    family: set[psutil.Process] = set()
-    for pid in pids:
-        try:
-            process = psutil.Process(pid)
-            family |= {process, *process.children(recursive=True)}
-        except psutil.NoSuchProcess:
-            continue
+    """Kill processes, then all their descendants, and wait until they are gone.
+
+    The given ones go first: a launcher that saw its task die would record a failure, and to be
+    ended by us is none.
+    """
+    roots = [process for pid in pids if (process := _process(pid)) is not None]
+    family = [*roots]
+    for root in roots:
+        with suppress(psutil.NoSuchProcess):
+            family += [child for child in root.children(recursive=True) if child not in family]
     for process in family:
-        try:
+        with suppress(psutil.NoSuchProcess):
             process.kill()
-        except psutil.NoSuchProcess:
-            continue
-    psutil.wait_procs(list(family))
+    psutil.wait_procs(family)
     return len(family)
+
+
+def _process(pid: int) -> psutil.Process | None:
+    try:
+        return psutil.Process(pid)
+    except psutil.NoSuchProcess:
+        return None

@@ -11,10 +11,12 @@ from pyscale.executors.protocol import Job
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
+    ORDER_FILE,
     RESULT_FILE,
     SPEC_FILE,
     ExitRecord,
     LaunchRecord,
+    TaskOrder,
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
@@ -26,6 +28,7 @@ from pyscale_stages.contract import (
     TaskResult,
     TaskSpec,
 )
+from pyscale_stages.measure.stamp import node_name
 from pyscale_stages.registry import load_stage
 
 
@@ -67,9 +70,6 @@ class MockJob:
         """Tell that it has ended."""
         return False
 
-    def cancel(self) -> None:
-        """Do nothing: it has ended."""
-
 
 class MockExecutor:
     """Writes the records that real tasks would leave.
@@ -103,13 +103,17 @@ class MockExecutor:
         spec = TaskSpec.model_validate_json((folder / SPEC_FILE).read_bytes())
         end = self._behaviour(trial, task, spec)
         now = datetime.now(UTC)
-        _write(folder / LAUNCH_FILE, LaunchRecord(pid=1, node="mock", spawn_utc=now, cpus=(0,)))
+        _write(
+            folder / LAUNCH_FILE, LaunchRecord(pid=1, node=node_name(), spawn_utc=now, cpus=(0,))
+        )
         if end.returncode == 0:
             _write(folder / RESULT_FILE, _result(spec, end, now))
         elif end.returncode is not None and end.returncode > 0:
             _write(folder / RESULT_FILE, _result(spec, end, now, f"mock failure in {task}"))
         if end.returncode is not None:
-            _write(folder / EXIT_FILE, ExitRecord(returncode=end.returncode, end_utc=now))
+            order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
+            ended = ExitRecord(token=order.token, returncode=end.returncode, end_utc=now)
+            _write(folder / EXIT_FILE, ended)
         return MockJob(f"{trial}/{task}")
 
 

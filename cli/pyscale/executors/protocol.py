@@ -17,9 +17,6 @@ class Job(Protocol):
     def is_alive(self) -> bool:
         """Whether the job may still leave a record."""
 
-    def cancel(self) -> None:
-        """End the job and all that it started."""
-
 
 class Executor(Protocol):
     """Starts tasks; it neither decides what to run nor judges how it ended."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 from watchfiles import watch
 
 from pyscale.executors.protocol import Job
-from pyscale.store.records import EXIT_FILE, ExitRecord
-from pyscale_stages.atomic import write_atomically
+from pyscale.store.records import EXIT_FILE, has_ended, write_vanished
 
 LIVENESS_PERIOD_MS = 500
 """How often jobs are asked whether they live, and how late a record is seen at worst where the
@@ -31,7 +29,8 @@ def wait_for(jobs: Mapping[Path, Job]) -> None:
     for _ in watch(
         *pending,
         recursive=False,
-        watch_filter=None,
+        # What a task says on stdout must not wake us: we share its cores.
+        watch_filter=lambda _change, path: path.endswith(EXIT_FILE),
         debounce=50,
         step=5,
         rust_timeout=LIVENESS_PERIOD_MS,
@@ -48,11 +47,10 @@ def _unfinished(jobs: Mapping[Path, Job]) -> dict[Path, Job]:
     for folder, job in jobs.items():
         # Asked before the record is looked for: a job may write it and end in between.
         alive = job.is_alive()
-        if (folder / EXIT_FILE).exists():
+        if has_ended(folder):
             continue
         if alive:
             pending[folder] = job
         else:
-            vanished = ExitRecord(returncode=None, end_utc=datetime.now(UTC))
-            write_atomically(folder / EXIT_FILE, vanished.model_dump_json() + "\n")
+            write_vanished(folder)
     return pending

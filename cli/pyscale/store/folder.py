@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import shutil
 import string
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
+from pyscale.store.provenance import write_provenance
 from pyscale_stages.atomic import write_atomically
 
 PLAN_FILE = "plan.json"
@@ -32,7 +34,8 @@ class RunFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()
+        # One spelling, whatever link it was reached by: processes are found by it.
+        self.path = path.resolve()
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
         except (OSError, ValidationError) as error:
@@ -44,7 +47,16 @@ class RunFolder:
     def create(cls, runs_folder: Path, plan: Plan) -> RunFolder:
         """Make the folder of a new run; the plan is written last, so a run is whole or absent."""
         path = runs_folder / plan.run_id
-        (path / "tasks").mkdir(parents=True)
+        try:
+            (path / "tasks").mkdir(parents=True)
+        except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise
+            raise UserError(
+                f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a folder "
+                "that may be written"
+            ) from error
+        write_provenance(path, plan.movie)
         write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
         return cls(path)
 
@@ -77,23 +89,30 @@ class RunFolder:
 
     def set_aside(self, trial: Trial, why: str) -> None:
         """Keep a trial's folder under another name and make room for a new attempt."""
+        self.drop_outputs(trial)
         folder = self.trial(trial)
-        count = len(self.attempts(trial, why)) + 1
-        folder.rename(folder.with_name(f"{folder.name}.{why}-{count}"))
+        folder.rename(folder.with_name(f"{folder.name}.{why}-{_count(folder, why) + 1}"))
 
-    def attempts(self, trial: Trial, why: str) -> list[Path]:
-        """Folders of earlier attempts that were set aside, by reason."""
-        return sorted(self.trial(trial).parent.glob(f"{trial.id}.{why}-*"))
+    def set_task_aside(self, trial: Trial, task: str, why: str) -> None:
+        """Keep a task's folder under another name, so that it can be ordered again."""
+        folder = self.task(trial, task)
+        if folder.exists():
+            folder.rename(folder.with_name(f"{task}.{why}-{_count(folder, why) + 1}"))
 
-    def clear_task(self, trial: Trial, task: str) -> None:
-        """Delete what a task that never ended left, so that it can be ordered again."""
-        if self.task(trial, task).exists():
-            shutil.rmtree(self.task(trial, task))
+    def attempts(self, trial: Trial) -> int:
+        """How often the timed part of a trial was started, interruptions not counted."""
+        failed_merges = _count(self.task(trial, "merge"), "failed")
+        return 1 + _count(self.trial(trial), "failed") + failed_merges
 
     def drop_outputs(self, trial: Trial) -> None:
         """Delete a trial's outputs and keep its records."""
         for output in self.trial(trial).glob("*/out"):
             shutil.rmtree(output)
+
+
+def _count(folder: Path, why: str) -> int:
+    """Number of folders that were set aside from this name for this reason."""
+    return len(list(folder.parent.glob(f"{folder.name}.{why}-*")))
 
 
 def new_run_id() -> str:

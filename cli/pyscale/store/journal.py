@@ -19,6 +19,7 @@ EventKind = Literal[
     "trial_finished",
     "trial_failed",
     "trial_retried",
+    "trial_continued",
     "trial_skipped",
     "trial_interrupted",
     "run_interrupted",

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 from filelock import FileLock, Timeout
+from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.measure.stamp import node_name
+
+PATIENCE_S = 2.0
+"""A look at the lock holds it for an instant; a writer holds it for the whole run."""
 
 
 class LockHolder(Record):
     """The process that writes a run."""
 
     pid: int
+    started_s: float = Field(description="When the process began: its number may be used again")
     node: str
+
+    def process(self) -> psutil.Process | None:
+        """Return the process, if it lives on this node."""
+        if self.node != node_name():
+            return None
+        try:
+            found = psutil.Process(self.pid)
+        except psutil.NoSuchProcess:
+            return None
+        return found if found.create_time() == self.started_s else None
 
 
 @contextmanager
@@ -34,7 +51,7 @@ def run_lock(run: Path) -> Iterator[None]:
     """
     lock = FileLock(run / "lock")
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=PATIENCE_S, poll_interval=0.02)
     except Timeout as error:
         holder = lock_holder(run)
         who = f"process {holder.pid} on {holder.node}" if holder else "another process"
@@ -43,28 +60,30 @@ def run_lock(run: Path) -> Iterator[None]:
             f"--watch`, or end it with `pyscale cancel {run.name}`"
         ) from error
     try:
-        holder = LockHolder(pid=os.getpid(), node=socket.gethostname())
-        write_atomically(run / "lock.json", holder.model_dump_json() + "\n")
+        me = LockHolder(pid=os.getpid(), started_s=psutil.Process().create_time(), node=node_name())
+        write_atomically(run / "lock.json", me.model_dump_json() + "\n")
         yield
     finally:
         lock.release()
 
 
 def is_locked(run: Path) -> bool:
-    """Whether a living process writes the run now."""
-    if not (run / "lock").exists():
-        return False
-    lock = FileLock(run / "lock")
+    """Whether a living process writes the run now; others may look at the same moment."""
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
+        descriptor = os.open(run / "lock", os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
-    lock.release()
+    finally:
+        os.close(descriptor)
     return False
 
 
 def lock_holder(run: Path) -> LockHolder | None:
-    """The last process that took the lock; it may be gone."""
+    """Return the last process that took the lock; it may be gone."""
     try:
         return LockHolder(**json.loads((run / "lock.json").read_text(encoding="utf-8")))
     except (OSError, ValueError):

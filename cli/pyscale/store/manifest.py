@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-import subprocess
-import sys
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import read_provenance
 from pyscale.store.records import read_task
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskResult
@@ -20,7 +15,7 @@ MANIFEST_FILE = "provenance_manifest.json"
 
 
 def build_manifest(run: RunFolder) -> dict[str, Any]:
-    """Collect the provenance of a run from its plan and its records.
+    """Collect the provenance of a run from what was frozen at its start and its records.
 
     Returns
     -------
@@ -35,16 +30,21 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
         label = str(result.stamp.get("label", "unknown"))
         hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})["tasks"].append(task)
     plan = run.plan
+    origin = read_provenance(run.path)
     return {
         "run_id": plan.run_id,
-        "pyscale": {"version": version("pyscale"), "git_commit": _git_commit()},
-        "python": sys.version.split()[0],
+        "pyscale": {
+            "version": origin.pyscale_version,
+            "git_commit": origin.git_commit,
+            "git_dirty": origin.git_dirty,
+        },
+        "python": origin.python_version,
         "suite": plan.suite.model_dump(mode="json"),
         "settings": plan.settings,
         "input": {
             "path": str(plan.movie),
             "frames": plan.movie_frames,
-            "files": [_described(file) for file in _files(plan.movie)],
+            "files": [file.model_dump(mode="json") for file in origin.input_files],
         },
         "order": [trial.id for trial in plan.trials],
         "versions": {result.spec.stage: result.versions for _, result in results},
@@ -81,33 +81,3 @@ def _results(run: RunFolder, only: str | None = None) -> list[tuple[str, TaskRes
             if result is not None:
                 found.append((f"{trial.id}/{task}", result))
     return found
-
-
-def _files(path: Path) -> list[Path]:
-    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
-
-
-def _described(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {"name": path.name, "missing": True}
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"name": path.name, "size_bytes": path.stat().st_size, "sha256": digest}
-
-
-def _git_commit() -> str | None:
-    """Commit of the checkout that this code runs from; None for an installed wheel."""
-    given = os.environ.get("PYSCALE_GIT_COMMIT")
-    if given:
-        return given
-    here = Path(__file__).resolve().parent
-    try:
-        answer = subprocess.run(
-            ["git", "-C", str(here), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return answer.stdout.strip()

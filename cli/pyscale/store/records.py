@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
+from pyscale.errors import UserError
+from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import CacheState, Record, Residency, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
 
 R = TypeVar("R", bound=Record)
 
 SPEC_FILE = "spec.json"
+PARAMS_FILE = "params.json"
 RESULT_FILE = "result.json"
 CACHE_FILE = "cache.json"
 # The launcher knows these three by name, because it must start without importing this module.
@@ -27,6 +30,7 @@ EXIT_FILE = "exit.json"
 class TaskOrder(Record):
     """What the launcher on the node has to start."""
 
+    token: str = Field(description="Drawn anew for each order; the exit record repeats it")
     submit_utc: datetime
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
@@ -35,7 +39,7 @@ class TaskOrder(Record):
 
 
 class LaunchRecord(Record):
-    """Written by the launcher on the node just before the task's process starts."""
+    """Written by the launcher on the node as soon as the task's process is there."""
 
     pid: int
     node: str
@@ -44,7 +48,13 @@ class LaunchRecord(Record):
 
 
 class ExitRecord(Record):
-    """Written by the launcher when the task's process has ended."""
+    """Written by the launcher when the task's process has ended.
+
+    Its token is that of the order: a launcher of an earlier attempt, if one should outlive it,
+    cannot end the attempt that took its folder.
+    """
+
+    token: str
 
     returncode: int | None = Field(
         description="Negative: the signal that ended it; None: it vanished without a word"
@@ -82,6 +92,8 @@ def read_task(folder: Path) -> TaskRecord:
         return TaskRecord(state="absent")
     launch = _read(LaunchRecord, folder / LAUNCH_FILE)
     ended = _read(ExitRecord, folder / EXIT_FILE)
+    if ended is not None and ended.token != order.token:
+        ended = None
     result = _read(TaskResult, folder / RESULT_FILE)
     if ended is None:
         state: Literal["running", "queued"] = "running" if launch else "queued"
@@ -95,6 +107,21 @@ def read_task(folder: Path) -> TaskRecord:
         result=result,
         error=result.error if result and result.error else _error_of(ended, folder),
     )
+
+
+def has_ended(folder: Path) -> bool:
+    """Whether a task that was ordered has an exit record; cheaper than `read_task`."""
+    order = _read(TaskOrder, folder / ORDER_FILE)
+    ended = _read(ExitRecord, folder / EXIT_FILE)
+    return order is not None and ended is not None and order.token == ended.token
+
+
+def write_vanished(folder: Path) -> None:
+    """Record that a task's job is gone and left no exit record."""
+    order = _read(TaskOrder, folder / ORDER_FILE)
+    if order is not None:
+        ended = ExitRecord(token=order.token, returncode=None, end_utc=datetime.now(UTC))
+        write_atomically(folder / EXIT_FILE, ended.model_dump_json() + "\n")
 
 
 def read_cache(trial_folder: Path) -> TrialCache | None:
@@ -144,7 +171,19 @@ def _last_line(path: Path) -> str:
 
 
 def _read(model: type[R], path: Path) -> R | None:
+    """Read a record that may not be there yet.
+
+    Raises
+    ------
+    UserError
+        If it is there and cannot be read: taking it for absent would run its task again.
+    """
     try:
         return model.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
+    except FileNotFoundError:
         return None
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"the record {path} cannot be read by this pyscale: it is damaged, or another version "
+            "wrote it; use that version, or remove its task's folder to run the task again"
+        ) from error

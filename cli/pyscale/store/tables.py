@@ -12,6 +12,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.records import TaskRecord, read_cache, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.parquet import write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,11 +35,15 @@ def build_tables(run: RunFolder) -> tuple[pl.DataFrame, pl.DataFrame]:
     tasks: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
     for trial in sorted(run.plan.trials, key=partial(_place_in_report, run)):
+        attempts = run.attempts(trial)
         for task, record in _finished(run, trial):
-            tasks.append(_task_row(run, trial, task, record))
+            tasks.append(_task_row(run, trial, task, record) | {"attempt": attempts})
             spans += _span_rows(trial, task, record)
+    first_submit = pl.col("submit_utc").min().over("trial")
     return (
-        pl.DataFrame(tasks, schema=task_schema(), orient="row"),
+        pl.DataFrame(tasks, schema=task_schema(), orient="row").with_columns(
+            position=first_submit.rank("dense").cast(pl.Int64) - 1
+        ),
         pl.DataFrame(spans, schema=span_schema(), orient="row"),
     )
 
@@ -47,7 +52,7 @@ def write_tables(run: RunFolder, tasks: pl.DataFrame, spans: pl.DataFrame) -> No
     """Write both tables as Parquet into the run folder."""
     for name, table in ((TASKS_FILE, tasks), (SPANS_FILE, spans)):
         with atomic_path(run.path / name) as temporary:
-            table.write_parquet(temporary)
+            write_table(temporary, table)
 
 
 def task_schema() -> dict[str, pl.DataType]:
@@ -132,7 +137,6 @@ def _task_row(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> di
         "stage": trial.entry,
         "workers": trial.workers,
         "block": trial.block,
-        "position": run.plan.trials.index(trial),
         "task": task,
         "verb": task if task in {"merge", "check"} else "run",
         "status": record.state,
@@ -143,9 +147,9 @@ def _task_row(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> di
         if launch and order
         else None,
         "node": launch.node if launch else None,
-        "cache_state": cache.state if cache else None,
+        # What a merge or check reads was written just before.
+        "cache_state": cache.state if cache and task in trial.window_tasks else None,
         "quality": "{}",
-        "attempt": 1 + len(run.attempts(trial, "failed")),
         "oversubscribed": order.oversubscribed if order else False,
     }
     return row | (_result_columns(record.result) if record.result else {})

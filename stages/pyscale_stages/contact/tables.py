@@ -13,6 +13,7 @@ from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 from pyscale_stages.contact.pixels import PixelMeasures
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,7 +128,7 @@ def write_tables(task: Task, tables: Tables) -> None:
     """Write the three tables into the task's output."""
     for name, table in tables.items():
         with task.writing(f"{name}.parquet") as path:
-            table.write_parquet(path)
+            write_table(path, table)
 
 
 def read_tables(folder: Path) -> Tables:

@@ -62,6 +62,27 @@ def usable_cpus() -> list[int]:
     return allowed[: max(1, min(bounds))]
 
 
+def first_threads(cpus: list[int], folder: Path = _SYSTEM / "cpu") -> list[int]:
+    """Keep the first of the CPUs that are hardware threads of one physical core.
+
+    Parameters
+    ----------
+    cpus : list of int
+        CPU numbers.
+    folder : Path
+        The kernel's folder of CPUs.
+    """
+    first: dict[str, int] = {}
+    for cpu in cpus:
+        first.setdefault(_core_of(cpu, folder), cpu)
+    return list(first.values())
+
+
+def _core_of(cpu: int, folder: Path) -> str:
+    """Name a physical core by the hardware threads that share it."""
+    return kernel_text(folder / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+
+
 def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -> list[int]:
     """Order CPUs so that the hardware threads of one core lie far apart.
 
@@ -75,7 +96,7 @@ def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -
     seen: dict[str, int] = {}
     rank = {}
     for cpu in cpus:
-        core = kernel_text(folder / f"cpu{cpu}/topology/thread_siblings_list") or str(cpu)
+        core = _core_of(cpu, folder)
         rank[cpu] = seen[core] = seen.get(core, -1) + 1
     return sorted(cpus, key=lambda cpu: (rank[cpu], cpu))
 

@@ -8,6 +8,7 @@ from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_pages
+from pyscale_stages.parquet import write_table
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
 from pyscale_stages.register_denoise.correction import correct_frames, reference_image
@@ -64,7 +65,7 @@ def run(task: Task) -> None:
             pages = chain.from_iterable(frame.pixels for frame in corrected)
             write_pages(path, pages, shape, output_dtype(movie.dtype))
         with task.writing(TRANSFORMS_FILE) as path:
-            transforms.write_parquet(path)
+            write_table(path, transforms)
         task.write_window((start, stop), movie.n_frames)
 
 
@@ -93,7 +94,7 @@ def merge(task: Task) -> None:
         pages = (image for movie in movies for frame in frames_of(movie) for image in frame)
         write_pages(path, pages, output_shape(first, movie_frames), first.dtype)
     with task.writing(TRANSFORMS_FILE) as path:
-        transforms.write_parquet(path)
+        write_table(path, transforms)
     task.write_window((0, movie_frames), movie_frames)
     task.count(frames=movie_frames)
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import atomic_path
+from pyscale_stages.parquet import write_table
 from pyscale_stages.synth.cells import Cells
 from pyscale_stages.synth.shapes import Labels
 
@@ -145,7 +146,7 @@ def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float6
     found = {"tracks": tables.tracks(), "contacts": tables.contacts(), "drift": drift_table}
     for name, table in found.items():
         with atomic_path(folder / f"{name}.parquet") as path:
-            table.write_parquet(path)
+            write_table(path, table)
 
 
 def _kept(dy: int, dx: int) -> tuple[slice, slice]:

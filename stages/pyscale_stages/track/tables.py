@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import write_table
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.lineage import Tracks
 
@@ -42,7 +43,7 @@ def write_tracks(task: Task, tracks: Tracks) -> None:
     )
     for name, table in ((TRACKS_FILE, detections), (SPLITS_FILE, splits)):
         with task.writing(name) as path:
-            table.write_parquet(path)
+            write_table(path, table)
 
 
 def read_tracks(folder: Path) -> Tracks:

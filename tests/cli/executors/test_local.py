@@ -23,6 +23,7 @@ from pyscale.store.records import (
     ExitRecord,
     LaunchRecord,
     TaskOrder,
+    has_ended,
     read_task,
 )
 
@@ -44,7 +45,10 @@ def order(tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / name
         folder.mkdir()
         task = TaskOrder(
-            submit_utc=datetime.now(UTC), argv=(sys.executable, "-c", program), **options
+            token=name,
+            submit_utc=datetime.now(UTC),
+            argv=(sys.executable, "-c", program),
+            **options,
         )
         (folder / ORDER_FILE).write_text(task.model_dump_json())
         return folder
@@ -140,15 +144,28 @@ def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
     assert read_task(folder).state == "failed"
 
 
-def test_cancelling_a_job_ends_its_task(
+def test_what_pyscale_ends_is_no_failure(
     executor: LocalExecutor, order: Callable[..., Path]
 ) -> None:
-    folder = order("task", WAITS_FOREVER)
-    (job,) = executor.submit([folder])
-    task = psutil.Process(wait_until_ready(folder).pid)
-    job.cancel()
-    assert not task.is_running()
-    assert not job.is_alive()
+    """The launcher goes before its task, so it cannot record the task's death."""
+    folders = [order(f"task{i}", WAITS_FOREVER) for i in range(4)]
+    executor.submit(folders)
+    for folder in folders:
+        wait_until_ready(folder)
+    assert executor.end_leftovers() > 0
+    assert {read_task(folder).state for folder in folders} == {"running"}
+
+
+def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(
+    executor: LocalExecutor, order: Callable[..., Path]
+) -> None:
+    folder = order("task", "pass")
+    run(executor, folder)
+    assert read_task(folder).error is not None or has_ended(folder)
+    newer = TaskOrder(token="newer", submit_utc=datetime.now(UTC), argv=("true",))
+    (folder / ORDER_FILE).write_text(newer.model_dump_json())
+    assert not has_ended(folder)
+    assert read_task(folder).state == "running"
 
 
 def test_leftovers_of_this_run_are_ended_and_those_of_another_are_not(

@@ -1,0 +1,108 @@
+"""What a run was made from, frozen when it was made: the input's bytes, and the code."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import Field
+
+from pyscale.errors import UserError
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import Record
+
+PROVENANCE_FILE = "provenance.json"
+_CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+class InputFile(Record):
+    """One file of the dataset."""
+
+    name: str
+    size_bytes: int
+    modified_ns: int = Field(description="Time of its last change, as the filesystem keeps it")
+    sha256: str
+
+
+class Provenance(Record):
+    """Origin of a run."""
+
+    pyscale_version: str
+    git_commit: str | None = Field(description="Of the checkout that the code ran from, if any")
+    git_dirty: bool | None = Field(description="Whether that checkout had uncommitted changes")
+    python_version: str
+    input_files: tuple[InputFile, ...]
+
+
+def write_provenance(run: Path, movie: Path) -> None:
+    """Freeze the provenance of a new run."""
+    commit = os.environ.get("PYSCALE_GIT_COMMIT") or _git("rev-parse", "HEAD")
+    changes = _git("status", "--porcelain")
+    provenance = Provenance(
+        pyscale_version=version("pyscale"),
+        git_commit=commit,
+        git_dirty=None if changes is None else bool(changes),
+        python_version=sys.version.split()[0],
+        input_files=tuple(_described(file) for file in files_of(movie)),
+    )
+    write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
+
+
+def read_provenance(run: Path) -> Provenance:
+    """Read the provenance of a run."""
+    return Provenance.model_validate_json((run / PROVENANCE_FILE).read_bytes())
+
+
+def refuse_changed_input(run: Path, movie: Path) -> None:
+    """Raise where the dataset is not the one that the run began with.
+
+    Raises
+    ------
+    UserError
+        If a file is gone, is new, or has another size or time of change.
+    """
+    known = {file.name: file for file in read_provenance(run).input_files}
+    present = {file.name: file.stat() for file in files_of(movie)} if movie.exists() else {}
+    for name in sorted(known.keys() | present.keys()):
+        before, now = known.get(name), present.get(name)
+        if before is None or now is None:
+            what = "is new" if before is None else "is gone"
+        elif (before.size_bytes, before.modified_ns) != (now.st_size, now.st_mtime_ns):
+            what = "has changed"
+        else:
+            continue
+        raise UserError(
+            f"{name} of {movie} {what} since the run {run.name} began: put the dataset back as "
+            "it was, or start a new run"
+        )
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the file, or the files of the folder in order."""
+    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
+
+
+def _described(path: Path) -> InputFile:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    stat = path.stat()
+    return InputFile(
+        name=path.name, size_bytes=stat.st_size, modified_ns=stat.st_mtime_ns, sha256=digest
+    )
+
+
+def _git(*arguments: str) -> str | None:
+    """Ask git about this code's checkout; None for an installed wheel."""
+    if not (_CHECKOUT / ".git").exists():
+        return None
+    try:
+        answer = subprocess.run(
+            ["git", "-C", str(_CHECKOUT), *arguments], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
