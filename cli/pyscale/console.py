@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from rich.console import Console, RenderableType
 
 PIPED_WIDTH = 120
-"""Width of a table that no terminal bounds."""
+"""Width of a table that neither a terminal nor COLUMNS bounds."""
 
 
 def answer(what: RenderableType) -> None:
     """Print the answer to a command."""
     console = Console()
-    if not console.is_terminal:
+    if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console = Console(width=PIPED_WIDTH)
     console.print(what)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -186,13 +187,14 @@ def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[
 
     if verb != "run":
         # merge and check take folders in order; a slot before the path says nothing there.
-        return tuple((f"w{i}", Path(text.rpartition("=")[2])) for i, text in enumerate(given))
+        folders = [re.sub(r"^(w\d+|reference|other)=", "", text) for text in given]
+        return tuple((f"w{i}", Path(folder)) for i, folder in enumerate(folders))
     free = [slot.name for slot in stage.inputs]
     named = {}
     for text in given:
         slot, equals, path = text.partition("=")
-        # A path may hold "=": only a known slot name before it makes it a named input.
-        if not equals or "/" in slot:
+        # A path may hold "=" too: where the whole is a path that exists, it is one.
+        if not equals or "/" in slot or Path(text).exists():
             if not free:
                 raise BadInput(f"--input {text}: {stage.name} takes {len(stage.inputs)} inputs")
             slot, path = free[0], text

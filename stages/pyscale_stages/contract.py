@@ -162,7 +162,7 @@ class Agreement(Record):
     """How far two outputs of one stage are the same."""
 
     same: bool = Field(description="True within the stage's stated tolerance")
-    score: float = Field(ge=0, le=1, description="1 is identical; the stage's own measure")
+    score: float = Field(ge=0, le=1, description="1 is full agreement by the stage's own measure")
     measure: str = Field(description="What the score is, in words")
     tolerance: float = Field(description="Smallest score that counts as the same")
     details: dict[str, float] = Field(default_factory=dict)

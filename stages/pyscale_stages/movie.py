@@ -106,7 +106,12 @@ class Movie:
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
         files = tuple(
             sorted(
-                (f for f in folder.iterdir() if f.suffix.lower() in TIFF_SUFFIXES and f.is_file()),
+                (
+                    f
+                    for f in folder.iterdir()
+                    # Hidden files are what an operating system or a broken writer left.
+                    if f.suffix.lower() in TIFF_SUFFIXES and f.is_file() and f.name[0] != "."
+                ),
                 key=_natural_order,
             )
         )
@@ -179,6 +184,15 @@ class Movie:
     def _read_file(self, path: Path, channel: int | None) -> Pixels:
         """Read the one frame of a file."""
         with _opened(path) as tiff:
+            series = tiff.series[0]
+            height, width = self.shape_yx
+            yx = series.shape[-3:-1] if self.channel_axis == "sample" else series.shape[-2:]
+            if (yx, series.dtype) != ((height, width), self.dtype):
+                raise BadInput(
+                    f"{path} has other images than the first frames of {self.path}: expected "
+                    f"{width} x {height} pixels of {self.dtype}, found {yx[1]} x {yx[0]} of "
+                    f"{series.dtype}"
+                )
             frame: Pixels = self._read_pages(tiff, path, (0, 1), channel)[0]
             return frame
 
@@ -190,8 +204,7 @@ class Movie:
         start, stop = window
         pages = [page for frame in range(start, stop) for page in self._pages_of(frame, channel)]
         try:
-            _refuse_truncated(tiff, path, pages)
-            data = _read_page_stack(tiff, pages)
+            data = _read_page_stack(tiff, path, pages)
         except (ValueError, OSError, IndexError, RuntimeError, TypeError) as error:
             raise BadInput(
                 f"{path} cannot be read at frame {start}:{stop} ({error}): "
@@ -263,28 +276,39 @@ def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
         logger.propagate = propagates
 
 
-def _refuse_truncated(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> None:
-    """Raise if pixel data ends after the file: readers may fill it with zeros instead."""
-    size = path.stat().st_size
-    end = max(
-        offset + length
-        for index in pages
-        if index < len(tiff.pages)
-        for page in (tiff.pages[index],)
-        for offset, length in zip(page.dataoffsets, page.databytecounts, strict=True)
+def _read_page_stack(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> Pixels:
+    """Read pages by their place in the series, which need not be that in the file.
+
+    Raises
+    ------
+    ValueError
+        If pixels lie beyond the end of the file: readers may fill them with zeros instead.
+    """
+    series = tiff.series[0]
+    height, width = series.shape[-2:]
+    if len(tiff.pages) == 1 and series.dataoffset is not None and max(pages) > 0:
+        # ImageJ writes more than 4 GB as one page followed by bare pixels.
+        _refuse_beyond_end(path, series.dataoffset + series.nbytes)
+        dtype = series.dtype.newbyteorder(tiff.byteorder)
+        bare = np.memmap(path, dtype, "r", series.dataoffset, series.shape)
+        return np.array(bare.reshape(-1, height, width)[pages], series.dtype)
+    wanted = [page for index in pages if (page := series.pages[index]) is not None]
+    _refuse_beyond_end(
+        path,
+        max(
+            offset + length
+            for page in wanted
+            for offset, length in zip(page.dataoffsets, page.databytecounts, strict=True)
+        ),
     )
+    # One thread: the stage's thread count is a measured parameter.
+    return np.asarray(tiff.asarray(series=0, key=pages, maxworkers=1))
+
+
+def _refuse_beyond_end(path: Path, end: int) -> None:
+    size = path.stat().st_size
     if end > size:
         raise ValueError(f"the file ends at byte {size}, its pixels at byte {end}")
-
-
-def _read_page_stack(tiff: tifffile.TiffFile, pages: list[int]) -> Pixels:
-    if len(tiff.pages) > max(pages):
-        # One thread: the stage's thread count is a measured parameter.
-        return np.asarray(tiff.asarray(key=pages, maxworkers=1))
-    # ImageJ writes more than 4 GB as one page followed by bare pixels.
-    whole = np.asarray(tiff.series[0].asarray(maxworkers=1))
-    stack: Pixels = whole.reshape(-1, *whole.shape[-2:])[pages]
-    return stack
 
 
 def _layout(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import numpy.typing as npt
 
 Pixels = npt.NDArray[Any]
 
+CLASSIC_TIFF_BYTES = 2**32 - 2**25
+"""What a TIFF with 32-bit offsets can hold, less room for its pages' headers."""
 NIL_UUID = "urn:uuid:00000000-0000-0000-0000-000000000000"
 """What tifffile would otherwise draw at random, so that no two files have the same bytes."""
 
@@ -60,6 +63,9 @@ def write_pages(
         dtype=np.dtype(dtype),
         rowsperstrip=shape[-2],
         ome=True,
+        # Decided by the shape alone, so that equal pixels stay equal bytes: how well they
+        # compress is not known before they are written.
+        bigtiff=math.prod(shape) * np.dtype(dtype).itemsize > CLASSIC_TIFF_BYTES,
         photometric="minisblack",
         compression="zlib",
         # One thread: the stage's thread count is a measured parameter.

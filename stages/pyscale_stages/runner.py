@@ -61,6 +61,7 @@ def run_task(
     before = [pagecache.probe(path) for path in _input_files(spec)]
     try:
         task = Task(stage, spec, _validated_params(stage, spec), recorder)
+        task.prepare_output()
         verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
         if spec.verb == "merge":
             with recorder.span("merge"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -88,6 +89,26 @@ class Task:
         if self.spec.output is None:
             raise BadInput(f"{self.stage.name} {self.spec.verb} needs --output FOLDER")
         return self.spec.output
+
+    def prepare_output(self) -> None:
+        """Let no earlier `window.json` vouch for what will come, and refuse a hopeless folder.
+
+        Raises
+        ------
+        BadInput
+            If the output is no folder and cannot become one: better now than after computing.
+        """
+        output = self.spec.output
+        if output is None:
+            return
+        if output.is_dir():
+            (output / WINDOW_FILE).unlink(missing_ok=True)
+        nearest = next(path for path in (output, *output.absolute().parents) if path.exists())
+        if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+            raise BadInput(
+                f"--output {output} cannot become a folder of results, because {nearest} is no "
+                "folder that may be written: give another one"
+            )
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -76,9 +77,36 @@ def test_given_axes_win_over_those_of_the_file(tmp_path: Path) -> None:
     assert Movie.open(tmp_path / "z.ome.tif", axes="TYX").n_frames == 4
 
 
-def test_an_imagej_stack_beyond_its_first_page_is_read(tmp_path: Path) -> None:
-    tifffile.imwrite(tmp_path / "ij.tif", ramp(6, 5, 7), imagej=True, metadata={"axes": "TYX"})
-    np.testing.assert_array_equal(Movie.open(tmp_path / "ij.tif").read(3, 5, 0), ramp(6, 5, 7)[3:5])
+@pytest.mark.parametrize("byteorder", ["<", ">"])
+@pytest.mark.parametrize("window", [(0, 3), (3, 5), (0, 1)])
+def test_an_imagej_stack_of_one_page_and_bare_pixels_is_read(
+    tmp_path: Path, window: tuple[int, int], byteorder: str
+) -> None:
+    """So ImageJ writes stacks of more than 4 GB."""
+    options = {"imagej": True, "metadata": {"axes": "TYX"}, "byteorder": byteorder}
+    tifffile.imwrite(tmp_path / "ij.tif", ramp(6, 5, 7), truncate=True, **options)
+    with tifffile.TiffFile(tmp_path / "ij.tif") as tiff:
+        assert len(tiff.pages) == 1
+    start, stop = window
+    read = Movie.open(tmp_path / "ij.tif").read(start, stop, 0)
+    np.testing.assert_array_equal(read, ramp(6, 5, 7)[start:stop])
+
+
+def test_frames_come_in_the_order_of_their_times_not_of_their_pages(tmp_path: Path) -> None:
+    pages = np.stack([np.full((4, 4), value, np.uint8) for value in (10, 20, 30)])
+    path = tmp_path / "shuffled.ome.tif"
+    tifffile.imwrite(path, pages, ome=True, metadata={"axes": "TYX"}, photometric="minisblack")
+    described = tifffile.tiffcomment(path)
+    data = "".join(f'<TiffData IFD="{2 - t}" FirstT="{t}" PlaneCount="1"/>' for t in range(3))
+    tifffile.tiffcomment(path, re.sub(r"<TiffData.*?/(TiffData)?>", data, described, count=1))
+    assert tifffile.imread(path)[:, 0, 0].tolist() == [30, 20, 10]
+    assert Movie.open(path).read(0, 3, 0)[:, 0, 0].tolist() == [30, 20, 10]
+
+
+def test_hidden_files_are_no_frames(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 4), np.uint8))
+    (tmp_path / "._f1.tif").write_bytes(b"of the operating system")
+    assert Movie.open(tmp_path).n_frames == 1
 
 
 class TestRefuses:
@@ -127,9 +155,12 @@ class TestRefuses:
     def test_a_folder_without_frames(self, tmp_path: Path) -> None:
         self.refused(tmp_path, "holds no TIFF frames")
 
-    def test_a_folder_of_frames_of_two_sizes(self, tmp_path: Path) -> None:
-        tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 4), np.uint8))
-        tifffile.imwrite(tmp_path / "f2.tif", np.zeros((4, 5), np.uint8))
+    @pytest.mark.parametrize(
+        "second", [np.zeros((4, 5), np.uint8), np.zeros((8, 4), np.uint8), np.zeros((4, 8), "f4")]
+    )
+    def test_a_folder_of_frames_of_two_kinds(self, tmp_path: Path, second: np.ndarray) -> None:
+        tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
+        tifffile.imwrite(tmp_path / "f2.tif", second)
         self.refused(tmp_path, "other images than the first")
 
     def test_a_folder_of_movies(self, tmp_path: Path) -> None:

@@ -88,16 +88,30 @@ def fetch(
 def synth(
     name: Annotated[str, typer.Argument(help="Name that the movie is known by.")],
     *,
-    frames: Annotated[int | None, typer.Option(help="Length of the movie.")] = None,
-    size: Annotated[
-        str | None, typer.Option(metavar="PX|HEIGHTxWIDTH", help="Size of a frame in pixels.")
+    frames: Annotated[
+        int | None, typer.Option(help="Length of the movie.", show_default="40")
     ] = None,
-    cells: Annotated[int | None, typer.Option(help="Mean cells of each type in a frame.")] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PX|HEIGHTxWIDTH", help="Size of a frame in pixels.", show_default="512"
+        ),
+    ] = None,
+    cells: Annotated[
+        int | None,
+        typer.Option(
+            help="Mean cells of each type in a frame.",
+            show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
+        ),
+    ] = None,
     cell_types: Annotated[int, typer.Option(help="1 or 2, each a channel.")] = 1,
     density: Annotated[
-        str | None, typer.Option(help="Cells over time: constant, ramp or burst.")
+        str | None,
+        typer.Option(help="Cells over time: constant, ramp or burst.", show_default="constant"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of everything random.", show_default="0")
+    ] = None,
     parameter: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter; repeatable."),
@@ -148,14 +162,23 @@ def path(
     data_folder: FolderOption = None,
 ) -> None:
     """Print where the movie of a dataset lies."""
-    from pyscale.data.place import dataset_path
+    from pyscale.data.place import dataset_path, presence
     from pyscale.errors import UserError
     from pyscale_stages.wording import did_you_mean
 
     registry, settings = _opened(data_folder, None)
     movie = dataset_path(name, registry, settings.data_folder)
     if movie is None and name in registry.datasets:
-        raise UserError(f"{name} is not in {settings.data_folder}: run `pyscale data fetch {name}`")
+        state = presence(name, registry.get(name), settings.data_folder)
+        if state == "changed":
+            raise UserError(
+                f"{name} in {settings.data_folder} has changed since it was fetched: "
+                f"`pyscale data fetch {name}` replaces it"
+            )
+        is_not = "is only partly" if state == "partly" else "is not"
+        raise UserError(
+            f"{name} {is_not} in {settings.data_folder}: run `pyscale data fetch {name}`"
+        )
     if movie is None:
         known = _all_names(registry, settings)
         raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, known)}")
@@ -163,11 +186,13 @@ def path(
 
 
 def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Settings]:
+    from pyscale.data.disk import refuse_file
     from pyscale.data.registry import load_registry
     from pyscale.settings import load_settings
     from pyscale.shipped import shipped
 
     settings = load_settings(data_folder=data_folder, mirror=mirror)
+    refuse_file(settings.data_folder)
     return load_registry(shipped("config")), settings
 
 

@@ -36,7 +36,24 @@ def disk_errors_explained(data_root: Path) -> Iterator[None]:
                 f"{where} is in the way, because a folder must be there: "
                 "remove it, or choose another --data-folder"
             ) from error
+        if isinstance(error, FileNotFoundError):
+            raise UserError(
+                f"{where} is not there, and it cannot be made: choose another --data-folder"
+            ) from error
         raise
+
+
+def refuse_file(data_root: Path) -> None:
+    """Raise where a data folder is no folder; it need not exist yet.
+
+    Raises
+    ------
+    UserError
+        If something else has its name, or this user may not look.
+    """
+    with disk_errors_explained(data_root):
+        if data_root.exists() and not data_root.is_dir():
+            raise UserError(f"{data_root} is a file: name a folder by --data-folder")
 
 
 def require_space(folder: Path, n_bytes: int, what: str) -> None:

@@ -41,7 +41,7 @@ def find_movie(settings: Settings, *, accept_terms: bool = False) -> Dataset:
     entry = registry.datasets.get(settings.data)
     if entry is not None and entry.kind == "slide":
         raise UserError(f"{settings.data} is a slide, not a movie: name another dataset by --data")
-    axes = entry.axes if entry is not None else None
+    axes = settings.axes or (entry.axes if entry is not None else None)
     try:
         frames = Movie.open(path, axes=axes).n_frames
     except BadInput as error:

@@ -19,7 +19,7 @@ from pyscale.data.archives import unpack
 from pyscale.data.contents import sha256_of, survey, write_contents
 from pyscale.data.disk import disk_errors_explained, require_space
 from pyscale.data.download import Patience, Transfer, discard, download
-from pyscale.data.place import dataset_path, presence
+from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.trust import add_trust, read_trust
@@ -68,9 +68,10 @@ def ensure(
     if path is not None:
         return path
     if name_or_path not in registry.datasets:
+        known = [*registry.datasets, *synthetic_names(data_root)]
         raise UserError(
             f"{name_or_path!r} is no dataset, and no file or folder of that name exists: "
-            f"{did_you_mean(name_or_path, registry.datasets)}"
+            f"{did_you_mean(name_or_path, known)}"
         )
     return fetch_dataset(
         name_or_path,
@@ -187,6 +188,8 @@ def _wanted(
                     patience=options.patience,
                 )
             )
+            if any(state.state == "changed" for state in states):
+                report.say(f"{name}: {file.local_name} has changed: it is replaced")
     return jobs
 
 

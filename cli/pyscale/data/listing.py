@@ -43,8 +43,13 @@ def show_verified(
     Raises
     ------
     UserError
-        If a name is unknown or a file cannot be read.
+        If a name is unknown, a file cannot be read, or there is no data folder to look in.
     """
+    if not names and not data_root.is_dir():
+        raise UserError(
+            f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
+            "or name another folder by --data-folder"
+        )
     synthetic = synthetic_names(data_root)
     states = []
     report = TerminalReport()
@@ -110,7 +115,7 @@ def _present(registry: Registry, data_root: Path) -> list[str]:
 def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:
     """Show each file that is not well, and a count for each dataset."""
     if not states:
-        report.say(f"no dataset is in {data_root}: there is nothing to verify")
+        report.say(f"nothing to verify in {data_root}")
         return
     table = Table("dataset", "file", "state", box=None)
     for name in dict.fromkeys(state.dataset for state in states):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +12,8 @@ from pyscale.data.registry import Dataset, Registry, RemoteFile
 SYNTH_FILE = "synth.json"
 SYNTH_MOVIE = "movie.ome.tif"
 
-Presence = Literal["here", "partly", "absent"]
+Presence = Literal["here", "partly", "changed", "absent"]
+"""changed: a file is there in another size than it must have."""
 
 
 def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path | None:
@@ -44,8 +44,14 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
 def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     """How much of a dataset is there, by names and sizes."""
     with disk_errors_explained(data_root):
-        there = [_is_there(data_root / name, file) for file in dataset.files]
-    return "here" if all(there) else "partly" if any(there) else "absent"
+        found = [
+            state for file in dataset.files for state in _file_presences(data_root / name, file)
+        ]
+    if "changed" in found:
+        return "changed"
+    if "absent" not in found:
+        return "here"
+    return "partly" if "here" in found else "absent"
 
 
 def synthetic_names(data_root: Path) -> list[str]:
@@ -54,20 +60,20 @@ def synthetic_names(data_root: Path) -> list[str]:
         return sorted(path.parent.name for path in data_root.glob(f"[!.]*/{SYNTH_FILE}"))
 
 
-def _is_there(folder: Path, file: RemoteFile) -> bool:
+def _file_presences(folder: Path, file: RemoteFile) -> list[Presence]:
+    """Of one download: of the file, or of each file unpacked from it."""
     local = folder / file.local_name
     if file.unpack is None:
-        return _have_sizes([(local, file.size_bytes)])
+        return [_file_presence(local, file.size_bytes)]
     contents = read_contents(local)
     if contents is None:
-        return False
-    return _have_sizes((local / known.path, known.size_bytes) for known in contents.files)
+        return ["absent"]
+    return [_file_presence(local / known.path, known.size_bytes) for known in contents.files]
 
 
-def _have_sizes(expected: Iterable[tuple[Path, int | None]]) -> bool:
-    for path, size_bytes in expected:
-        if not path.is_file():
-            return False
-        if size_bytes is not None and path.stat().st_size != size_bytes:
-            return False
-    return True
+def _file_presence(path: Path, size_bytes: int | None) -> Presence:
+    if not path.is_file():
+        return "absent"
+    if size_bytes is not None and path.stat().st_size != size_bytes:
+        return "changed"
+    return "here"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
 from pyscale.report import sentences
-from pyscale.report.curves import curves
+from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import ABSENT, ratio, score, speedup, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.table import Table
 
 FACTORS = {
     "efficiency": "effi-\nciency",
@@ -20,16 +23,18 @@ FACTORS = {
     "useful_share": "useful\nshare",
 }
 
+NAME_WIDTH = 8
+"""Columns that a stage's name keeps in a narrow terminal, where it folds."""
+
 
 def summary(configurations: pl.DataFrame) -> RenderableType:
     """Lay the configurations out for a terminal of 100 columns, or a pipe.
 
     Flags are letters, which lines below the table explain; quality has as many measures as a
-    stage likes and stands below the table too.
+    stage likes and stands below the table too. In a narrow terminal names of stages fold; where
+    that is not enough, the factors of efficiency are left out, which a line says.
     """
-    from rich import box
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     raised = {flag for flags in configurations["flags"] for flag in flags}
@@ -37,29 +42,9 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         code: chr(ord("a") + place)
         for place, code in enumerate(code for code in SENTENCES if code in raised)
     }
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
-    # Where the terminal is narrow, names of stages give way before numbers do.
-    table.add_column("stage", overflow="fold")
-    table.add_column("N", justify="right", no_wrap=True)
-    table.add_column("wall s", no_wrap=True)
-    table.add_column("speedup", no_wrap=True)
-    for header in FACTORS.values():
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("agree-\nment", justify="right", no_wrap=True)
-    table.add_column("flags", no_wrap=True)
+    drawn = curves(configurations)
     notes = []
-    for curve in curves(configurations):
-        for place, row in enumerate(curve.rows):
-            table.add_row(
-                Text(curve.name if place == 0 else ""),
-                str(row["workers"]),
-                Text(wall_time(row)),
-                Text(speedup(row)),
-                *(ratio(row[column]) for column in FACTORS),
-                score(row["agreement"]),
-                "".join(letters[code] for code in row["flags"]) or ABSENT,
-                end_section=place == len(curve.rows) - 1,
-            )
+    for curve in drawn:
         right = sentences.correctness(curve)
         if right:
             notes.append(Text.assemble((curve.name, "bold"), f": {right}"))
@@ -67,4 +52,55 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         Text.assemble((f"{letter} {code}", "bold"), f": {SENTENCES[code]}")
         for code, letter in letters.items()
     ]
-    return Group(table, *notes)
+    return Group(_Fitted(_table(drawn, letters, FACTORS), _table(drawn, letters, {})), *notes)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The whole table where the terminal has room for it, else the one without factors."""
+
+    whole: Table
+    short: Table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.measure import Measurement
+        from rich.text import Text
+
+        stage = self.whole.columns[0]
+        natural = Measurement.get(console, options.update(max_width=10_000), self.whole).maximum
+        name = max(len(str(cell)) for cell in (stage.header, *stage.cells))
+        if natural - max(name - NAME_WIDTH, 0) <= options.max_width:
+            yield self.whole
+            return
+        yield self.short
+        yield Text("Efficiency and its factors need a wider terminal; the report has them.")
+
+
+def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
+    # Where the terminal is narrow, names of stages give way before numbers do.
+    table.add_column("stage", overflow="fold")
+    table.add_column("N", justify="right", no_wrap=True)
+    table.add_column("wall s", no_wrap=True)
+    table.add_column("speedup", no_wrap=True)
+    for header in factors.values():
+        table.add_column(header, justify="right", no_wrap=True)
+    table.add_column("agree-\nment", justify="right", no_wrap=True)
+    table.add_column("flags", no_wrap=True)
+    for curve in drawn:
+        for place, row in enumerate(curve.rows):
+            table.add_row(
+                Text(curve.name if place == 0 else ""),
+                str(row["workers"]),
+                Text(wall_time(row)),
+                Text(speedup(row)),
+                *(ratio(row[column]) for column in factors),
+                score(row["agreement"]),
+                "".join(letters[code] for code in row["flags"]) or ABSENT,
+                end_section=place == len(curve.rows) - 1,
+            )
+    return table

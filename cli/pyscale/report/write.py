@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyscale.errors import UserError
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import write_csv
 from pyscale.report.figures import write_figures
@@ -12,6 +14,8 @@ from pyscale.report.markdown import write_markdown
 
 if TYPE_CHECKING:
     import polars as pl
+
+FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def write_report(
@@ -37,7 +41,21 @@ def write_report(
     -------
     list of Path
         What was written. Figures are absent where no trial was timed.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be made; of a full disk the OSError tells.
     """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        raise UserError(
+            f"the report's folder {folder} cannot be made ({error.strerror}): "
+            "name another folder by --out"
+        ) from error
     return [
         write_csv(folder, configurations),
         *write_figures(folder, configurations, trials),

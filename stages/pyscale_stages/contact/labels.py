@@ -96,6 +96,8 @@ def densify(image: npt.NDArray[Any]) -> DenseLabels:
     The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and
     time. Each frame is renumbered by itself: no number depends on another frame or window.
     """
+    # Read labels fit 32 bits; NumPy counts no unsigned 64-bit numbers.
+    image = image.astype(np.uint32, copy=False)
     # Counting by value is ten times faster than sorting, but needs memory up to the largest.
     if int(image.max(initial=0)) < 4 * image.size:
         count = np.bincount(image.ravel())

@@ -58,9 +58,10 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     expected = set(map(tuple, true_links.tolist()))
     given = set(map(tuple, links_of(found).tolist()))
     right = len(expected & given)
+    # A share of nothing is left out: without links, their precision is no 1.
+    shares = {"link_precision": (right, given), "link_recall": (right, expected)}
     return {
-        "link_precision": right / len(given) if given else 1.0,
-        "link_recall": right / len(expected) if expected else 1.0,
+        **{name: count / len(of) for name, (count, of) in shares.items() if of},
         "detection_precision": len(pairs) / max(1, len(found.detections)),
         "detection_recall": len(pairs) / max(1, len(true.detections)),
     }

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from pyscale.data.commands import data_app
 from pyscale.errors import UserError
+from pyscale_stages.synth.params import SynthParams
 
 
 @pytest.fixture
@@ -85,7 +86,60 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
 
 
 def test_verify_without_any_dataset_says_so(run: Any, data_root: Path) -> None:
-    assert f"no dataset is in {data_root}" in run("verify").stderr
+    data_root.mkdir()
+    assert run("verify").stderr == f"nothing to verify in {data_root}\n"
+
+
+def test_verify_without_a_data_folder_is_refused(run: Any, data_root: Path) -> None:
+    with pytest.raises(UserError, match=f"{data_root} does not exist: fetch a dataset"):
+        run("verify")
+
+
+@pytest.mark.parametrize("words", [["list"], ["verify"], ["path", "cmu-1"], ["fetch", "cmu-1"]])
+def test_a_file_is_no_data_folder(run: Any, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(UserError, match="file is a file: name a folder by --data-folder"):
+        run(*words, "--data-folder", str(tmp_path / "file"))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
+def test_a_data_folder_that_cannot_be_made_is_one_sentence(run: Any) -> None:
+    with pytest.raises(UserError, match="/proc/foo.* choose another --data-folder"):
+        run("fetch", "pc12-registration", "--data-folder", "/proc/foo")
+
+
+def test_a_changed_dataset_is_called_changed_until_fetch_replaces_it(
+    run: Any, shared_data: Path, data_root: Path
+) -> None:
+    fetch = ("fetch", "pc12-registration", "--mirror", str(shared_data))
+    movie = Path(run(*fetch).stdout.strip())
+    with movie.open("ab") as file:
+        file.write(b"x")
+    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
+    assert rows["pc12-registration"]["state"] == "changed"
+    with pytest.raises(UserError, match="has changed since.*fetch pc12-registration` replaces it"):
+        run("path", "pc12-registration")
+    assert "pc12-unreg.tif has changed: it is replaced" in run(*fetch).stderr
+    assert run("path", "pc12-registration").stdout == f"{movie}\n"
+
+
+def test_the_help_of_synth_shows_the_defaults_of_the_generator(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    said = " ".join(run("synth", "--help").stdout.split())
+    default = SynthParams()
+    assert f"Length of the movie. [default: ({default.frames})]" in said
+    assert f"Size of a frame in pixels. [default: ({default.height_px})]" in said
+    assert f"[default: ({default.cells} in {default.height_px} x {default.width_px}" in said
+    assert f"burst. [default: ({default.density_profile})]" in said
+    assert f"Seed of everything random. [default: ({default.seed})]" in said
+
+
+def test_a_small_synthetic_movie_needs_no_number_of_cells(run: Any, data_root: Path) -> None:
+    made = run("synth", "small", "--frames", "2", "--size", "64")
+    assert made.stdout == f"{data_root / 'small' / 'movie.ome.tif'}\n"
 
 
 def test_verify_of_an_unknown_name_is_refused(run: Any) -> None:

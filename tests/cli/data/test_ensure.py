@@ -56,3 +56,11 @@ def test_what_is_no_movie_is_one_sentence(find: Any, tmp_path: Path) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest(find: Any) -> None:
     with pytest.raises(UserError, match="did you mean 'cancer-migration'"):
         find("cancer-migratoin")
+
+
+def test_an_unknown_name_is_answered_with_the_synthetic_movies_too(
+    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
+    with pytest.raises(UserError, match="did you mean 'dense'"):
+        find("dens")

@@ -26,7 +26,8 @@ def test_a_dataset_is_absent_partly_or_here(registry: Registry, data_root: Path)
     assert presence("cells", cells, data_root) == "partly"
     assert dataset_path("cells", registry, data_root) is None
     (folder / "b.tif").write_bytes(b"bb")
-    assert presence("cells", cells, data_root) == "partly"
+    assert presence("cells", cells, data_root) == "changed"
+    assert dataset_path("cells", registry, data_root) is None
     (folder / "b.tif").write_bytes(b"bbb")
     assert presence("cells", cells, data_root) == "here"
     assert dataset_path("cells", registry, data_root) == folder / "b.tif"
@@ -60,6 +61,7 @@ def test_what_is_neither_name_nor_path_has_no_path(registry: Registry, data_root
         (OSError(errno.EROFS, "no", "/x/y"), "/x/y may not be read or written"),
         (OSError(errno.EDQUOT, "no"), "the disk of /data is full"),
         (FileExistsError(errno.EEXIST, "no", "/x"), "/x is in the way"),
+        (FileNotFoundError(errno.ENOENT, "no", "/proc/x"), "/proc/x is not there, and it cannot"),
     ],
 )
 def test_what_the_disk_refuses_is_one_sentence(error: OSError, said: str) -> None:

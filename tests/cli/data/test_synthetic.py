@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +54,35 @@ def test_what_cannot_be_made_is_refused_and_nothing_is_written(
     with pytest.raises(UserError, match=said):
         make(name, **changes)
     assert not data_root.exists()
+
+
+@pytest.mark.parametrize("damage", ["a byte more", "another byte", "no file"])
+def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, damage: str) -> None:
+    movie = make("dense")
+    content = movie.read_bytes()
+    if damage == "no file":
+        movie.unlink()
+    elif damage == "a byte more":
+        movie.write_bytes(content + b"x")
+    else:
+        movie.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(UserError, match=r"changed on disk .*movie.ome.tif.* remove this folder"):
+        make("dense")
+
+
+@pytest.mark.parametrize(
+    ("params", "cells"),
+    [
+        ({}, 100),
+        ({"height_px": 64, "width_px": 64}, 3),
+        ({"height_px": "256", "width_px": 256}, 25),
+        ({"height_px": 256, "width_px": 256, "radius_px": "5"}, 100),
+    ],
+)
+def test_without_a_number_cells_fill_any_field_alike(
+    registry_of: Any, row: Any, data_root: Path, report: Any, params: Any, cells: int
+) -> None:
+    registry = registry_of([row("a.tif", b"a")])
+    params = {"frames": 1, "cell_types": 1} | params
+    movie = make_synthetic("dense", registry, data_root, params, report)
+    assert json.loads((movie.parent / "synth.json").read_text())["cells"] == cells

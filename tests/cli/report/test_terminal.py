@@ -58,3 +58,18 @@ def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
     assert "[red]a|b" in text
     last = next(line for line in text.splitlines() if line.split()[:2] == ["2", "5.00"])
     assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "a"]
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize("which", ["full", "thin"])
+def test_a_narrow_terminal_keeps_names_and_whole_numbers(which, width, full, thin):
+    table = {"full": full, "thin": thin}[which].configurations
+    text = printed(table, width)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "…" not in text
+    for stage in ("register", "segment", "contact", "track"):
+        assert f"\n{stage}" in text
+    for row in table.iter_rows(named=True):
+        assert f"{row['speedup']:.2f}" in text
+    says_so = "Efficiency and its factors need a wider terminal" in text
+    assert says_so == ("effi-" not in text)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import re
 
@@ -11,6 +12,7 @@ from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.errors import UserError
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
@@ -172,3 +174,19 @@ def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
     assert len(written) == 2
     assert (tmp_path / "benchmark_results_aggregated.csv").read_text().count("\n") == 1
     assert "No trial has a record" in (tmp_path / "scaling_analysis.md").read_text()
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_report_that_has_no_room_for_its_folder_is_one_sentence(tmp_path, thin, context, inside):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot be made \(.*\): name another folder by --out"):
+        write_report(tmp_path / "file" / inside, *thin, context)
+
+
+def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context, monkeypatch):
+    def refuse(*_args, **_options):
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(OSError, match="full"):
+        write_report(tmp_path / "report", *thin, context)

@@ -1,0 +1,69 @@
+"""The command line of the stages: inputs by slot or by order, and sentences for mistakes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.commandline import main
+from pyscale_stages.moviewriter import write_movie
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    frames = np.zeros((4, 24, 24), np.uint16)
+    frames[:, 3:9, 3:9] = 1
+    frames[:, 12:18, 12:18] = 2
+    folder = tmp_path / "rate=0.1"
+    folder.mkdir()
+    write_movie(folder / "labels.ome.tif", frames, "TYX")
+    return folder / "labels.ome.tif"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: object) -> tuple[int, str]:
+        code = main([str(argument) for argument in arguments], time.monotonic())
+        return code, capsys.readouterr().err
+
+    return call
+
+
+@pytest.mark.parametrize("slot", ["", "labels="])
+def test_a_path_may_hold_an_equals_sign(run: Run, labels: Path, slot: str) -> None:
+    parts = [labels.parent / "a", labels.parent / "b"]
+    for part, frames in zip(parts, ("0:2", "2:4"), strict=True):
+        options = ("--frames", frames, "--output", part)
+        assert run("track", "run", "--input", f"{slot}{labels}", *options) == (0, "")
+    merged = labels.parent / "merged"
+    inputs = ("--input", f"w0={parts[0]}", "--input", parts[1])
+    assert run("track", "merge", *inputs, "--output", merged) == (0, "")
+    assert json.loads((merged / "window.json").read_text())["frames"] == [0, 4]
+
+
+def test_an_unknown_slot_suggests_the_nearest(run: Run, labels: Path) -> None:
+    code, said = run("track", "run", "--input", "lables=none.tif", "--output", "x")
+    assert code == 2
+    assert "no free input 'lables': did you mean 'labels'?" in said
+
+
+def test_an_output_that_is_a_file_is_refused_before_the_work(run: Run, labels: Path) -> None:
+    code, said = run("track", "run", "--input", labels, "--output", labels)
+    assert code == 2
+    assert "cannot become a folder of results" in said
+    assert "Traceback" not in said
+
+
+def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run: Run, labels: Path) -> None:
+    out = labels.parent / "out"
+    assert run("track", "run", "--input", labels, "--output", out)[0] == 0
+    assert (out / "window.json").exists()
+    assert run("track", "run", "--input", labels, "--output", out, "--frames", "0:9")[0] == 2
+    assert not (out / "window.json").exists()
