@@ -24,10 +24,16 @@ def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(
 def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
     run: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running = threading.Thread(target=execute, args=(run, MockExecutor(), lambda _event: None))
-    running.start()
-    statusview.show(str(run.path), watch=True, as_json=False, log=False)
-    running.join()
+    following = threading.Thread(
+        target=statusview.show,
+        args=(str(run.path),),
+        kwargs={"watch": True, "as_json": False, "log": False},
+        daemon=True,
+    )
+    following.start()
+    execute(run, MockExecutor(), lambda _event: None)
+    following.join(timeout=30)
+    assert not following.is_alive()
     out = capsys.readouterr().out
     assert out.count(run.plan.run_id) == 1
     assert "complete" in out

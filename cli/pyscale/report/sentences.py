@@ -108,7 +108,10 @@ def agreement(curve: Curve) -> str | None:
     if not rows:
         return None
     found = listing(f"{score(row['agreement'])} at N = {row['workers']}" for row in rows)
-    return f"Agreement of the output with the baseline's (1 is full agreement by the stage's measure; lowest trial): {found}."
+    return (
+        "Agreement of the output with the baseline's (1 is full agreement by the stage's measure; "
+        f"lowest trial): {found}."
+    )
 
 
 def correctness(curve: Curve) -> str | None:
