@@ -49,7 +49,9 @@ class Settings(BaseSettings):
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
     executor: Literal["local"] = Field("local", description="Where tasks run")
-    runtime: Literal["native"] = Field("native", description="How a task's process is started")
+    runtime: Literal["native", "apptainer"] = Field(
+        "native", description="How a task's process is started: in this environment, or in images"
+    )
     device: Device = Field("cpu", description="Where stages that can use it compute")
     cache: Literal["cold", "warm", "asis"] = Field(
         "cold", description="State of the page cache that each trial's inputs are brought to"
@@ -67,6 +69,15 @@ class Settings(BaseSettings):
     mirror: str | None = Field(
         None, description="Address or folder to fetch from: {mirror}/{dataset}/{file}"
     )
+    images_folder: Path = Field(
+        Path(pooch.os_cache("pyscale")) / "images", description="Folder that holds images"
+    )
+    images: dict[str, str] = Field(
+        default_factory=dict, description="Image of an entry or stage, where its own is not meant"
+    )
+    unlocked_images: bool = Field(
+        False, description="Run images even where they differ from images.lock"
+    )
     stages: dict[str, dict[str, JsonValue]] = Field(
         default_factory=dict, description="Stage parameters that replace the suite's, by stage"
     )
@@ -82,7 +93,7 @@ class Settings(BaseSettings):
             return tuple(int(part) for part in parts)
         return value
 
-    @field_validator("runs_folder", "data_folder")
+    @field_validator("runs_folder", "data_folder", "images_folder")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
         return value.expanduser()

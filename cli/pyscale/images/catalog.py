@@ -1,0 +1,64 @@
+"""The images that pyscale knows, as `containers/images.toml` names them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean
+
+
+class ImageDefinition(Record):
+    """One image: a definition file, its requirements and its lock."""
+
+    name: str = Field(description="Name of the image, and of its SIF without the ending")
+    stage: str = Field(description="Stage that the image runs")
+    definition: str = Field(description="Stem of the definition file in `containers/`")
+    device: Literal["cpu", "cuda"] = Field("cpu", description="What its libraries are built for")
+
+    @property
+    def definition_file(self) -> Path:
+        """The Apptainer definition of the image's libraries."""
+        return shipped("containers") / f"{self.definition}.def"
+
+    @property
+    def requirements_file(self) -> Path:
+        """What the lock is made from."""
+        return shipped("containers") / "requirements" / f"{self.definition}.in"
+
+    @property
+    def lock_file(self) -> Path:
+        """Every Python package of the image, with version and sha256."""
+        return shipped("containers") / "locks" / f"{self.name}.txt"
+
+
+@cache
+def catalog() -> dict[str, ImageDefinition]:
+    """Every image by name, in the order of the file."""
+    text = (shipped("containers") / "images.toml").read_text(encoding="utf-8")
+    return {
+        name: ImageDefinition(name=name, **values) for name, values in tomllib.loads(text).items()
+    }
+
+
+def definitions(names: Sequence[str]) -> list[ImageDefinition]:
+    """Images by their names; all of them where none is named.
+
+    Raises
+    ------
+    UserError
+        If a name is none of an image.
+    """
+    known = catalog()
+    for name in names:
+        if name not in known:
+            raise UserError(f"there is no image {name!r}: {did_you_mean(name, known)}")
+    return [known[name] for name in names] if names else list(known.values())
