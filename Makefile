@@ -7,7 +7,7 @@ CELLPOSE4 := build/cellpose4
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 2
 
-.PHONY: setup parts demo test check bench model clean
+.PHONY: setup parts demo test check bench model locks clean
 
 setup: $(SETUP_DONE)
 
@@ -50,6 +50,10 @@ NUCLEI := $(wildcard ../shared/data/stardist-nuclei)
 model: setup
 	$(BIN)/python -m pyscale_stages.segment.train --output config/models \
 		$(if $(NUCLEI),--nuclei $(NUCLEI))
+
+# Reaches the package index; CPU builds of torch come from what PIP_FIND_LINKS names.
+locks: setup
+	$(BIN)/python scripts/make_locks.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

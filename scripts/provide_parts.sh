@@ -1,17 +1,25 @@
 #!/usr/bin/env bash
-# Provides what stages need beside Python, where this machine allows it: on Debian or Ubuntu as
-# root. Elsewhere it says what is absent and how to get it, and goes on.
+# Provides what stages and tests need beside Python, where this machine allows it: on Debian or
+# Ubuntu as root. Elsewhere it says what is absent and how to get it, and goes on.
 set -euo pipefail
 
-packages=()
-ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || packages+=(pocl-opencl-icd)
-ldconfig -p | grep -q 'libOpenCL\.so\.1' || packages+=(ocl-icd-libopencl1)
-[ ${#packages[@]} -eq 0 ] && exit 0
+provide_opencl() {
+    local packages=()
+    ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || packages+=(pocl-opencl-icd)
+    ldconfig -p | grep -q 'libOpenCL\.so\.1' || packages+=(ocl-icd-libopencl1)
+    [ ${#packages[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        echo "absent: OpenCL for the contact stage; install ${packages[*]} (Debian's names)" >&2
+        return 0
+    fi
+    echo "installing ${packages[*]}" >&2
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        "${packages[@]}" >&2
+}
 
-if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-    echo "absent: OpenCL for the contact stage; install ${packages[*]} (Debian's names)" >&2
-    exit 0
-fi
-echo "installing ${packages[*]}" >&2
-apt-get update -qq
-DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >&2
+scripts=$(dirname "$0")
+provide_opencl
+"$scripts/provide_apptainer.sh"
+"$scripts/provide_registry.sh"
+"$scripts/provide_slurm.sh"

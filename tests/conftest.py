@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from pyscale.images.engine import Engine, find_engine
+from pyscale_stages.errors import MissingPart
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
@@ -43,3 +47,44 @@ def references() -> Path:
     if not folder.is_dir():
         missing("published figures", "put their tables into ../shared/references")
     return folder
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """The container program of this machine."""
+    try:
+        return find_engine()
+    except MissingPart as error:
+        missing("Apptainer", f"run scripts/provide_apptainer.sh as root ({error})")
+        raise
+
+
+@pytest.fixture
+def make_sif(engine: Engine, tmp_path: Path) -> Callable[..., Path]:
+    """Build a real image that holds nothing but pyscale's labels, in a tenth of a second."""
+
+    def make(path: Path, **labels: str) -> Path:
+        given = {
+            "image": path.stem,
+            "stage": "contact",
+            "version": "0.1.0",
+            "git_commit": "unknown",
+            "lock_sha256": "1" * 64,
+            "content_sha256": "2" * 64,
+        } | labels
+        definition = tmp_path / f"{path.stem}.def"
+        lines = "".join(f"    org.pyscale.{name} {text}\n" for name, text in given.items() if text)
+        definition.write_text(
+            "Bootstrap: scratch\n%help\n    Which cells touch.\n%runscript\n    exec none\n"
+            f"%labels\n{lines}"
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(
+            [engine.program, "build", "--force", "--fakeroot", str(path), str(definition)],
+            env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+            check=True,
+            capture_output=True,
+        )
+        return path
+
+    return make

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from pyscale.data.commands import data_app
+from pyscale.images.commands import image_app
 
 app = typer.Typer(
     name="pyscale",
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 config_app = typer.Typer(help="Settings and where each comes from.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
+app.add_typer(image_app, name="image")
 app.add_typer(config_app, name="config")
 
 RunArgument = Annotated[
@@ -64,10 +66,23 @@ def run(
     device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
     cpus_per_worker: Annotated[int | None, typer.Option(help="Cores of each worker.")] = None,
     executor: Annotated[str | None, typer.Option(help="Where tasks run: local.")] = None,
-    runtime: Annotated[str | None, typer.Option(help="How tasks start: native.")] = None,
+    runtime: Annotated[
+        str | None, typer.Option(help="How tasks start: native, or in images with apptainer.")
+    ] = None,
+    unlocked_images: Annotated[
+        bool | None,
+        typer.Option("--unlocked-images", help="Run images that images.lock does not name."),
+    ] = None,
     retries: Annotated[int | None, typer.Option(help="Tries after a failed one.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the order and the stages.")] = None,
     keep_outputs: Annotated[str | None, typer.Option(help="reference or all.")] = None,
+    site: Annotated[
+        str | None,
+        typer.Option(help="Cluster that --emit-sbatch writes for: a name, or its .toml."),
+    ] = None,
+    emit_sbatch: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write batch scripts; run nothing.")
+    ] = None,
     accept_terms: Annotated[bool, typer.Option(help="Agree to the dataset's terms.")] = False,
     dry_run: Annotated[
         bool, typer.Option(help="Show what would run; only absent data is fetched.")
@@ -88,14 +103,29 @@ def run(
         "cpus_per_worker": cpus_per_worker,
         "executor": executor,
         "runtime": runtime,
+        "unlocked_images": unlocked_images,
         "retries": retries,
         "seed": seed,
         "keep_outputs": keep_outputs,
+        "site": site,
     }
     if resume is not None:
-        others = {"suite": suite, "only": only, "accept_terms": accept_terms, "dry_run": dry_run}
+        others = {
+            "suite": suite,
+            "only": only,
+            "accept_terms": accept_terms,
+            "dry_run": dry_run,
+            "emit_sbatch": emit_sbatch,
+        }
         given = [name for name, value in (flags | others).items() if value]
         raise typer.Exit(running.resume(resume, detach=detach, refused=given))
+    if emit_sbatch is not None:
+        if dry_run or detach:
+            raise typer.BadParameter("--emit-sbatch runs nothing: leave out --dry-run and --detach")
+        from pyscale.sbatch.emit import emit
+
+        emit(suite, flags, only or [], emit_sbatch, accept_terms=accept_terms)
+        return
     raise typer.Exit(
         running.start(
             suite, flags, only or [], accept_terms=accept_terms, dry_run=dry_run, detach=detach
@@ -150,6 +180,34 @@ def hardware(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     from pyscale import hardwareview
 
     hardwareview.show(as_json=json)
+
+
+@app.command()
+def doctor(
+    suite: Annotated[str, typer.Option(help="Suite that is to run.")] = "pipeline",
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
+    partition: Annotated[
+        str | None, typer.Option(help="Ask every node of this Slurm partition, by a job each.")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option(help="Ask the nodes that this site's jobs go to, as it asks.")
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(metavar="MINUTES", min=0, help="How long nodes may take to answer.")
+    ] = 5.0,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what this machine, or each node of a partition, can do, and how to get what it lacks.
+
+    Exit code 1 where a run would fail.
+    """
+    from pyscale.doctor import command
+
+    raise typer.Exit(
+        command.doctor(
+            suite, device=device, partition=partition, site=site, wait_min=wait, as_json=json
+        )
+    )
 
 
 @config_app.command("show")

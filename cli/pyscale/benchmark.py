@@ -14,6 +14,7 @@ from pyscale.placement import Placement, visible_gpus
 from pyscale.plan import Plan
 from pyscale.planning import make_plan, powers_of_two
 from pyscale.results import Results, report_results, results_of
+from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Event, Journal
@@ -47,13 +48,15 @@ def plan_run(
     suite = load_suite(suite_name)
     dataset = find_movie(settings, accept_terms=accept_terms)
     frozen = settings.model_dump(mode="json")
-    fitting = min(placement_for(frozen).most_workers, dataset.frames)
+    workers = settings.workers
+    if workers is None:
+        workers = powers_of_two(min(placement_for(frozen).most_workers, dataset.frames))
     return make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=frozen,
-        workers=settings.workers or powers_of_two(fitting),
+        workers=workers,
         only=only,
     )
 
@@ -79,9 +82,10 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
     journal = Journal(run.journal_file, listener)
-    runner = TrialRunner(run, executor, journal, placement_for(run.plan.settings))
+    placement = placement_for(run.plan.settings)
     with run_lock(run.path), termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movie)
+        runner = TrialRunner(run, executor, journal, placement, runtime_of(run))
         runner.refuse_workers_elsewhere()
         executor.end_leftovers()
         journal.append("run_started")
@@ -94,6 +98,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
             raise
+        # A launcher that was killed may have left what mounted an image.
+        executor.end_leftovers()
         journal.append("run_finished")
     return Outcome(
         complete=tuple(trial for trial, complete in done.items() if complete),

@@ -34,6 +34,7 @@ class Trial(Record):
     workers: int
     block: int = Field(description="Which repeat, from 1")
     device: Device
+    image: str | None = Field(None, description="Image that runs it; None runs it natively")
     windows: tuple[tuple[int, int], ...] = Field(description="Frames of each worker")
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]

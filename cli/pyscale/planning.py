@@ -13,8 +13,9 @@ from pydantic import JsonValue, ValidationError
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.runtimes.choice import image_for
 from pyscale.suite import MOVIE, Suite, load_suite, suite_names
-from pyscale_stages.contract import Device, Stage
+from pyscale_stages.contract import Device, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
@@ -63,8 +64,8 @@ def make_plan(
     dataset : Dataset
     run_id : str
     settings : dict
-        The run's settings, frozen into the plan; `seed`, `repeats`, `device` and `stages`
-        are used here.
+        The run's settings, frozen into the plan; `seed`, `repeats`, `device`, `stages`,
+        `runtime` and `images` are used here.
     workers : sequence of int
         Worker counts N, rising.
     only : sequence of str
@@ -80,7 +81,9 @@ def make_plan(
             f"{max(workers)} workers cannot share the {dataset.frames} frames of "
             f"{dataset.movie.name}: ask for fewer --workers or give a longer movie"
         )
-    _refuse_unknown_stages(suite, only, settings["stages"])
+    _refuse_unknown_stages(
+        suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
+    )
     measured = set(only) or set(suite.stages)
     entries = {
         entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
@@ -102,7 +105,7 @@ def make_plan(
 
 
 def _refuse_unknown_stages(
-    suite: Suite, only: Sequence[str], overrides: Mapping[str, object]
+    suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Refuse misspelt names; settings may name stages that another suite has."""
     for name in only:
@@ -111,12 +114,13 @@ def _refuse_unknown_stages(
                 f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
             )
     known = {*suite.stages, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
-    for name in overrides:
-        if name not in known:
-            raise UserError(
-                f"the settings give parameters to a stage {name!r} that no suite has; "
-                f"{did_you_mean(name, known)}"
-            )
+    for what, names in overrides.items():
+        for name in names:
+            if name not in known:
+                raise UserError(
+                    f"the settings give {what} to a stage {name!r} that no suite has; "
+                    f"{did_you_mean(name, known)}"
+                )
 
 
 def powers_of_two(most: int) -> tuple[int, ...]:
@@ -178,6 +182,7 @@ class _Entry:
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]
     device: Device
+    image: str | None
     truth: Path | None
     frames: int
     baseline: int
@@ -198,17 +203,21 @@ class _Entry:
             )
             for slot, source in step.inputs.items()
         )
-        wanted: Device = settings["device"]
         overrides = settings["stages"]
+        params = _validated(
+            name, stage, step.params | overrides.get(stage.name, {}) | overrides.get(name, {})
+        )
+        # A stage without a kernel for the device runs on the CPU, and its record says so.
+        wanted: Device = settings["device"]
+        device = wanted if wanted in stage.resources.devices else "cpu"
+        image = image_for(name, stage, params, device, settings["images"])
         return cls(
             name=name,
             stage=stage,
             inputs=inputs,
-            params=_validated(
-                name, stage, step.params | overrides.get(stage.name, {}) | overrides.get(name, {})
-            ),
-            # A stage without a kernel for the device runs on the CPU, and its record says so.
-            device=wanted if wanted in stage.resources.devices else "cpu",
+            params=params.model_dump(mode="json"),
+            device=device,
+            image=None if settings["runtime"] == "native" else image,
             truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
             frames=dataset.frames,
             baseline=baseline,
@@ -222,6 +231,7 @@ class _Entry:
             workers=workers,
             block=block,
             device=self.device,
+            image=self.image,
             windows=even_windows(self.frames, workers),
             inputs=self.inputs,
             params=self.params,
@@ -234,9 +244,9 @@ def _trial_id(entry: str, workers: int, block: int) -> str:
     return f"{entry}-n{workers}-b{block}"
 
 
-def _validated(entry: str, stage: Stage, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _validated(entry: str, stage: Stage, given: dict[str, JsonValue]) -> StageParams:
     try:
-        return stage.params.model_validate(given).model_dump(mode="json")
+        return stage.params.model_validate(given)
     except ValidationError as error:
         raise UserError(
             f"the parameters of {entry} are wrong: {first_problem(error, stage.params)}"

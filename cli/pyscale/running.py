@@ -12,11 +12,13 @@ from watchfiles import watch
 
 from pyscale.benchmark import benchmark, placement_for, plan_run
 from pyscale.console import answer, talk
+from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.local import LocalExecutor
 from pyscale.plan import Plan
 from pyscale.report.terminal import summary
 from pyscale.runprogress import RunProgress
+from pyscale.runtimes.frozen import freeze_containers
 from pyscale.settings import load_settings
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, find_run
@@ -40,13 +42,19 @@ def start(
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
+    if flags["site"] is not None:
+        raise UserError(
+            "--site tells of a cluster, and this run is on this machine: add --emit-sbatch DIR to "
+            "write scripts for the cluster, or leave --site out"
+        )
     settings = load_settings(**flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     _warn_of_sharing(plan)
     if dry_run:
         _show_plan(plan)
         return 0
-    run = RunFolder.create(settings.runs_folder, plan)
+    containers = freeze_containers(plan, TerminalReport())
+    run = RunFolder.create(settings.runs_folder, plan, containers)
     return _detached(run) if detach else _carry_out(run)
 
 

@@ -75,6 +75,7 @@ class Settings(BaseSettings):
     images: dict[str, str] = Field(
         default_factory=dict, description="Image of an entry or stage, where its own is not meant"
     )
+    site: str = Field("plain", description="Cluster that scripts are for: a name, or its .toml")
     unlocked_images: bool = Field(
         False, description="Run images even where they differ from images.lock"
     )

@@ -14,14 +14,13 @@ from pyscale.executors.waiting import wait_for
 from pyscale.inputcache import bring_inputs_to
 from pyscale.placement import Placement
 from pyscale.plan import Trial
-from pyscale.runtimes import native
+from pyscale.runtimes.protocol import Runtime
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
     ORDER_FILE,
     PARAMS_FILE,
-    RESULT_FILE,
     SPEC_FILE,
     TaskOrder,
     read_task,
@@ -42,15 +41,23 @@ class TrialRunner:
     journal : Journal
     placement : Placement
         Which cores and GPUs each worker gets.
+    runtime : Runtime
+        How a task's process is started.
     """
 
     def __init__(
-        self, run: RunFolder, executor: Executor, journal: Journal, placement: Placement
+        self,
+        run: RunFolder,
+        executor: Executor,
+        journal: Journal,
+        placement: Placement,
+        runtime: Runtime,
     ) -> None:
         self._run = run
         self._executor = executor
         self._journal = journal
         self._placement = placement
+        self._runtime = runtime
         self._settings = run.plan.settings
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
@@ -174,11 +181,13 @@ class TrialRunner:
         """Write how a task is started; return its folder."""
         folder, spec = specified
         place = self._placement.of(worker, trial.workers, spec.device)
+        start = self._runtime.start(spec, folder, trial.image)
         order = TaskOrder(
             token=token_hex(8),
             submit_utc=datetime.now(UTC),
-            argv=tuple(native.command(spec, folder / PARAMS_FILE, folder / RESULT_FILE)),
-            env=place.env,
+            argv=start.argv,
+            env=place.env | start.env,
+            container=start.container,
             cpus=place.cpus,
             oversubscribed=place.shared,
         )

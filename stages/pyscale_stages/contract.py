@@ -7,8 +7,8 @@ another process, in an image, on another node.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -217,6 +217,20 @@ class Resources:
 
 
 @dataclass(frozen=True)
+class Surroundings:
+    """What a stage takes from the machine beside its inputs; an image must be given it."""
+
+    files: tuple[Path, ...] = ()
+    """Files and folders that the parameters or the environment name."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Variables by which the stage finds them."""
+
+
+def _no_surroundings(_params: StageParams) -> Surroundings:
+    return Surroundings()
+
+
+@dataclass(frozen=True)
 class Stage:
     """A stage: its name, what it takes and leaves, and its verbs.
 
@@ -240,3 +254,7 @@ class Stage:
     resources: Resources = Resources()
     extra: str = ""
     """Extra of the distribution that installs the stage's libraries."""
+    image: Callable[[Any], str] | None = None
+    """Name of the image for given parameters; None is the stage's own name."""
+    surroundings: Callable[[Any], Surroundings] = _no_surroundings
+    """What the stage takes from the machine beside its inputs, with given parameters."""

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Pixels = npt.NDArray[Any]
 
 TIFF_SUFFIXES = (".tif", ".tiff")
+BLOCK_BYTES = 64 * 2**20
+"""Pixels that are read at once: many frames of a small movie, one of a large one."""
 UNNAMED_AXES = "QI"
 """Axes that a writer left unnamed: tifffile's words for "other" and "image sequence"."""
 
@@ -175,6 +177,56 @@ class Movie:
                 "replace them before measuring on this movie"
             )
         return frames
+
+    def blocks(
+        self,
+        start: int,
+        stop: int,
+        channel: int | None = None,
+        *,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> Iterator[tuple[int, int]]:
+        """Cut a window into runs of frames whose pixels fit into a bounded memory.
+
+        Parameters
+        ----------
+        start, stop : int
+            First frame and end (excluded) of the window.
+        channel : int, optional
+            The channel that will be read; None is all.
+        block_bytes : int
+            Most bytes of a run, unless one frame alone has more.
+
+        Yields
+        ------
+        tuple of int
+            First frame and end (excluded) of each run, in order, without gap or overlap.
+        """
+        # Channels that are samples of one page are decoded together, whichever is wanted.
+        alone = channel is not None and self.channel_axis == "page"
+        channels = 1 if alone else self.n_channels
+        frame_bytes = channels * self.shape_yx[0] * self.shape_yx[1] * self.dtype.itemsize
+        step = max(1, block_bytes // frame_bytes)
+        for first in range(start, stop, step):
+            yield first, min(first + step, stop)
+
+    def frames(self, start: int, stop: int, channel: int | None = None) -> Iterator[Pixels]:
+        """Yield the frames of a window one by one, a block of them in memory.
+
+        Parameters
+        ----------
+        start, stop : int
+            First frame and end (excluded).
+        channel : int, optional
+            Read this channel alone; None reads all.
+
+        Yields
+        ------
+        ndarray
+            Shape (Y, X) for one channel, (C, Y, X) for all.
+        """
+        for first, end in self.blocks(start, stop, channel):
+            yield from self.read(first, end, channel)
 
     @cached_property
     def _tiff(self) -> tifffile.TiffFile:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import traceback
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ from pyscale_stages.contract import (
     TaskSpec,
 )
 from pyscale_stages.errors import EXIT_FAILED, BadInput, MissingPart, as_stage_error
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
@@ -154,12 +154,8 @@ def _describe(raised: Exception, stage: Stage) -> TaskError:
 
 
 def _described(path: Path, folder: Path) -> OutputFile:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
     return OutputFile(
         name=str(path.relative_to(folder)),
         size_bytes=path.stat().st_size,
-        sha256=digest.hexdigest(),
+        sha256=sha256_of(path),
     )

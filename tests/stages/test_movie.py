@@ -44,6 +44,37 @@ def test_a_channel_of_a_two_channel_stack_is_that_channel(tmp_path: Path) -> Non
     np.testing.assert_array_equal(movie.read(1, 3), ramp(4, 2, 5, 7)[1:3])
 
 
+@pytest.mark.parametrize(
+    ("block_frames", "runs"),
+    [(2, [(1, 3), (3, 5), (5, 6)]), (100, [(1, 6)]), (0.5, [(f, f + 1) for f in range(1, 6)])],
+)
+def test_a_window_is_cut_into_runs_of_bounded_memory(
+    stack: Path, block_frames: float, runs: list[tuple[int, int]]
+) -> None:
+    found = Movie.open(stack).blocks(1, 6, block_bytes=int(block_frames * 5 * 7 * 2))
+    assert list(found) == runs
+
+
+def test_a_run_of_one_channel_has_more_frames_than_one_of_all(tmp_path: Path) -> None:
+    write_movie(tmp_path / "two.ome.tif", ramp(4, 2, 5, 7), "TCYX")
+    movie = Movie.open(tmp_path / "two.ome.tif")
+    both_channels_of_two_frames = 2 * 2 * 5 * 7 * 2
+    assert list(movie.blocks(0, 4, block_bytes=both_channels_of_two_frames)) == [(0, 2), (2, 4)]
+    assert list(movie.blocks(0, 4, 1, block_bytes=both_channels_of_two_frames)) == [(0, 4)]
+
+
+def test_colours_of_one_page_count_even_if_one_is_wanted(shared_data: Path) -> None:
+    movie = Movie.open(shared_data / "drosophila-nuclei")
+    colour_frame_bytes = 264 * 542 * 3
+    assert list(movie.blocks(0, 3, 1, block_bytes=colour_frame_bytes)) == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_frames_come_one_by_one_though_blocks_are_read(stack: Path) -> None:
+    movie = Movie.open(stack)
+    np.testing.assert_array_equal(list(movie.frames(1, 5, channel=0)), ramp(6, 5, 7)[1:5])
+    assert [frame.shape for frame in movie.frames(4, 6)] == [(1, 5, 7)] * 2
+
+
 def test_a_colour_frame_has_its_colours_as_channels(shared_data: Path) -> None:
     movie = Movie.open(shared_data / "drosophila-nuclei")
     assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (21, 3, (264, 542))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -11,8 +10,7 @@ from pyscale.data.progress import Advance
 from pyscale.data.registry import Sha256
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-
-CHUNK_BYTES = 1 << 20
+from pyscale_stages.hashing import sha256_of
 
 
 class KnownFile(Record):
@@ -28,16 +26,6 @@ class Contents(Record):
 
     origin_sha256: Sha256 | None = Field(None, description="Archive that the files come from")
     files: tuple[KnownFile, ...]
-
-
-def sha256_of(path: Path, advance: Advance) -> str:
-    """Checksum of a file, telling `advance` of each chunk read."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-            advance(len(chunk))
-    return digest.hexdigest()
 
 
 def survey(folder: Path, advance: Advance, origin_sha256: str | None = None) -> Contents:

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from pyscale.data.archives import unpack
-from pyscale.data.contents import sha256_of, survey, write_contents
+from pyscale.data.contents import survey, write_contents
 from pyscale.data.disk import disk_errors_explained, require_space
 from pyscale.data.download import Patience, Transfer, discard, download
 from pyscale.data.place import dataset_path, presence, synthetic_names
@@ -26,6 +26,7 @@ from pyscale.data.trust import add_trust, read_trust
 from pyscale.data.verify import expected_sha256, file_states
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.wording import did_you_mean
 
 INCOMING = ".incoming"
@@ -221,7 +222,7 @@ def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
     arrived = _download_checked(job, stop, report)
     sha256 = job.sha256
     if sha256 is None:
-        sha256 = sha256_of(arrived, lambda _: None)
+        sha256 = sha256_of(arrived)
         add_trust(job.folder.parent, job.address, sha256)
         report.say(f"{job.file.name}: from now on trusted is sha256 {sha256}")
     final = job.folder / job.file.local_name

@@ -7,12 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from pyscale.data.contents import KnownFile, read_contents, sha256_of
+from pyscale.data.contents import KnownFile, read_contents
 from pyscale.data.disk import disk_errors_explained
 from pyscale.data.progress import Advance, Report
 from pyscale.data.registry import Dataset, RemoteFile
 from pyscale.data.trust import Trust, read_trust
 from pyscale_stages.contract import Record
+from pyscale_stages.hashing import sha256_of
 
 State = Literal["ok", "missing", "changed", "unverified"]
 

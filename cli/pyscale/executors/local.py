@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,12 +13,15 @@ from typing import Any
 
 import psutil
 
+from pyscale.executors.containernode import left_scratch
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import Job
 from pyscale.interruption import blocked
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
+CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
+"""Programs that mount for a container program, and outlive one that is killed."""
 
 
 class LocalJob:
@@ -72,6 +77,9 @@ class LocalExecutor:
             if _is_submission(process.info["cmdline"] or [], self._submissions)
         ]:
             ended += _end_trees(found)
+        for folder, session in left_scratch(self._submissions.parent).items():
+            ended += _end_trees(_orphaned_helpers(session))
+            shutil.rmtree(folder, ignore_errors=True)
         return ended
 
 
@@ -79,6 +87,29 @@ def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:
     return any(module in command_line for module in SUBMITIT_MODULES) and any(
         part.startswith(f"{submissions}/") for part in command_line
     )
+
+
+def _orphaned_helpers(session: int) -> list[int]:
+    """Processes that mounted an image for a task whose launcher was killed.
+
+    They know nothing of the run, but belong to the launcher's session. Numbers of sessions
+    return in time: only what mounts for containers is taken, and only where its parent, the
+    container program, has gone and left it to a process outside.
+    """
+    return [
+        process.pid
+        for process in psutil.process_iter(["name", "ppid"])
+        if process.info["name"] in CONTAINER_HELPERS
+        and _session(process.pid) == session
+        and _session(process.info["ppid"]) != session
+    ]
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
 
 
 def _end_trees(pids: Sequence[int]) -> int:

@@ -23,6 +23,8 @@ class ImageDefinition(Record):
     stage: str = Field(description="Stage that the image runs")
     definition: str = Field(description="Stem of the definition file in `containers/`")
     device: Literal["cpu", "cuda"] = Field("cpu", description="What its libraries are built for")
+    debian: tuple[str, ...] = Field((), description="Debian packages that it adds to the base")
+    maven: tuple[str, ...] = Field((), description="Maven coordinates of its Java libraries")
 
     @property
     def definition_file(self) -> Path:

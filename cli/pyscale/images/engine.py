@@ -13,6 +13,9 @@ from pyscale_stages.errors import MissingPart
 
 EngineName = Literal["apptainer", "singularity-ce"]
 
+# SingularityPRO and the releases before the two parted answer like SingularityCE.
+_VERSION_ANSWER = re.compile(r"(apptainer|singularity\S*) version (\d\S*)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -37,6 +40,11 @@ class Engine:
         """What a variable's name begins with, so that it reaches the inside as the rest of it."""
         return "APPTAINERENV_" if self.name == "apptainer" else "SINGULARITYENV_"
 
+    @property
+    def option_prefix(self) -> str:
+        """What the name of a variable begins with that sets an option of the program itself."""
+        return "APPTAINER_" if self.name == "apptainer" else "SINGULARITY_"
+
     def command(self, verb: str, *arguments: str) -> list[str]:
         """Command line of a verb that starts a container (`exec`, `run`, `test`)."""
         # Root has no need of host privileges here, and where root is one of a sandbox, asking for
@@ -60,12 +68,23 @@ def find_engine() -> Engine:
             "`module load apptainer`), install the package 'apptainer', or use --runtime native"
         )
     try:
-        answer = subprocess.run([found, "--version"], capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            [found, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.CalledProcessError) as error:
         raise MissingPart(
             f"{found} does not answer to --version ({error}): install it again"
-        ) from (error)
-    text = answer.stdout.strip()
-    version = re.search(r"\d+\.\d+[\w.+-]*", text)
-    name: EngineName = "apptainer" if text.startswith("apptainer") else "singularity-ce"
-    return Engine(found, name, version.group() if version else text)
+        ) from error
+    told = _VERSION_ANSWER.search(answer.stdout)
+    if told is None:
+        # There is a game of that name.
+        raise MissingPart(
+            f"{found} is no container program, for to --version it answers "
+            f"{answer.stdout.strip()[:80]!r}: put Apptainer before it on PATH"
+        )
+    name: EngineName = "apptainer" if told[1].lower() == "apptainer" else "singularity-ce"
+    return Engine(found, name, told[2])

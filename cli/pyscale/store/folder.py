@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
-from pyscale.store.provenance import write_provenance
+from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
 PLAN_FILE = "plan.json"
@@ -44,7 +44,9 @@ class RunFolder:
             ) from error
 
     @classmethod
-    def create(cls, runs_folder: Path, plan: Plan) -> RunFolder:
+    def create(
+        cls, runs_folder: Path, plan: Plan, containers: Containers | None = None
+    ) -> RunFolder:
         """Make the folder of a new run; the plan is written last, so a run is whole or absent."""
         path = runs_folder / plan.run_id
         try:
@@ -56,7 +58,7 @@ class RunFolder:
                 f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a folder "
                 "that may be written"
             ) from error
-        write_provenance(path, plan.movie)
+        write_provenance(path, plan.movie, containers)
         write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
         return cls(path)
 

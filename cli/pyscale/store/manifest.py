@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pyscale.runtimes.words import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
-from pyscale.store.records import read_task
+from pyscale.store.records import image_was_unpacked, read_task
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskResult
 
@@ -20,9 +21,9 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
     Returns
     -------
     dict
-        The plan's facts, the input with its sha256, the versions of the application and of
-        each stage's libraries, every distinct hardware stamp with the tasks that ran on it,
-        the output of each stage's reference trial with its sha256, and warnings.
+        The plan's facts, the input and the images with their sha256, the versions of the
+        application and of each stage's libraries, every distinct hardware stamp with the tasks
+        that ran on it, the output of each stage's reference trial with its sha256, and warnings.
     """
     results = list(_results(run))
     hardware: dict[str, dict[str, Any]] = {}
@@ -39,6 +40,9 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
             "git_dirty": origin.git_dirty,
         },
         "python": origin.python_version,
+        "containers": None
+        if origin.containers is None
+        else origin.containers.model_dump(mode="json"),
         "suite": plan.suite.model_dump(mode="json"),
         "settings": plan.settings,
         "input": {
@@ -59,7 +63,8 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
             for trial in plan.trials
             if trial.is_reference
         },
-        "warnings": sorted({warning for _, result in results for warning in result.warnings}),
+        "warnings": sorted({warning for _, result in results for warning in result.warnings})
+        + _slow_starts(run),
     }
 
 
@@ -81,3 +86,15 @@ def _results(run: RunFolder, only: str | None = None) -> list[tuple[str, TaskRes
             if result is not None:
                 found.append((f"{trial.id}/{task}", result))
     return found
+
+
+def _slow_starts(run: RunFolder) -> list[str]:
+    """Say which tasks waited while a container program unpacked their image."""
+    slow = [
+        f"{trial.id}/{task}"
+        for trial in run.plan.trials
+        if trial.image is not None
+        for task in trial.tasks
+        if image_was_unpacked(run.task(trial, task))
+    ]
+    return [f"{', '.join(slow)}: {SLOW_START}"] if slow else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.hashing import sha256_of
 
 PROVENANCE_FILE = "provenance.json"
 _CHECKOUT = Path(__file__).resolve().parents[3]
@@ -28,6 +28,26 @@ class InputFile(Record):
     sha256: str
 
 
+class ImageFile(Record):
+    """One image of a run."""
+
+    name: str
+    path: Path = Field(description="The SIF file")
+    size_bytes: int
+    modified_ns: int = Field(description="Time of its last change, as the filesystem keeps it")
+    sha256: str = Field(description="Of all its bytes")
+    locked: bool = Field(description="Whether images.lock named this sha256 as the run began")
+    git_commit: str | None = Field(description="Of the stage code inside, where it is known")
+    labels: dict[str, str] = Field(description="What the image says of itself")
+
+
+class Containers(Record):
+    """What a run's containers were made with."""
+
+    engine: str = Field(description="Container program and version, where the run began")
+    images: tuple[ImageFile, ...]
+
+
 class Provenance(Record):
     """Origin of a run."""
 
@@ -36,20 +56,26 @@ class Provenance(Record):
     git_dirty: bool | None = Field(description="Whether that checkout had uncommitted changes")
     python_version: str
     input_files: tuple[InputFile, ...]
+    containers: Containers | None = Field(None, description="Absent for a native run")
 
 
-def write_provenance(run: Path, movie: Path) -> None:
+def write_provenance(run: Path, movie: Path, containers: Containers | None = None) -> None:
     """Freeze the provenance of a new run."""
-    commit = os.environ.get("PYSCALE_GIT_COMMIT") or _git("rev-parse", "HEAD")
     changes = _git("status", "--porcelain")
     provenance = Provenance(
         pyscale_version=version("pyscale"),
-        git_commit=commit,
+        git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
         input_files=tuple(_described(file) for file in files_of(movie)),
+        containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
+
+
+def code_commit() -> str | None:
+    """Commit of the code that runs, where it is told or this is a checkout."""
+    return os.environ.get("PYSCALE_GIT_COMMIT") or _git("rev-parse", "HEAD")
 
 
 def read_provenance(run: Path) -> Provenance:
@@ -87,11 +113,12 @@ def files_of(path: Path) -> list[Path]:
 
 
 def _described(path: Path) -> InputFile:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     stat = path.stat()
     return InputFile(
-        name=path.name, size_bytes=stat.st_size, modified_ns=stat.st_mtime_ns, sha256=digest
+        name=path.name,
+        size_bytes=stat.st_size,
+        modified_ns=stat.st_mtime_ns,
+        sha256=sha256_of(path),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from pyscale.errors import UserError
+from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import CacheState, Record, Residency, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
@@ -25,6 +26,17 @@ CACHE_FILE = "cache.json"
 ORDER_FILE = "order.json"
 LAUNCH_FILE = "launch.json"
 EXIT_FILE = "exit.json"
+_LOG_BYTES = 4096
+
+
+class ContainerOrder(Record):
+    """What the launcher adds where a container program starts the task: the node knows it."""
+
+    variable_prefix: str = Field(description="Before a variable's name, so that it gets inside")
+    option_prefix: str = Field(description="Before the name of a variable that sets an option")
+    passed: tuple[str, ...] = Field(description="Variables of the node that the task must see")
+    gpu: bool = Field(description="The task computes on a GPU")
+    scratch_prefix: str = Field(description="How the names of this run's scratch folders begin")
 
 
 class TaskOrder(Record):
@@ -34,6 +46,7 @@ class TaskOrder(Record):
     submit_utc: datetime
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
+    container: ContainerOrder | None = Field(None, description="Absent for a native task")
     cpus: tuple[int, ...] = Field((), description="Cores to pin to; none leaves it to the node")
     oversubscribed: bool = Field(False, description="Another worker shares these cores or GPU")
 
@@ -105,7 +118,7 @@ def read_task(folder: Path) -> TaskRecord:
         order=order,
         launch=launch,
         result=result,
-        error=result.error if result and result.error else _error_of(ended, folder),
+        error=result.error if result and result.error else _error_of(ended, order, folder),
     )
 
 
@@ -124,12 +137,21 @@ def write_vanished(folder: Path) -> None:
         write_atomically(folder / EXIT_FILE, ended.model_dump_json() + "\n")
 
 
+def image_was_unpacked(folder: Path) -> bool:
+    """Whether a task's container program unpacked its image because it could not mount it."""
+    try:
+        with (folder / "stderr").open("rb") as log:
+            return unpacked_its_image(log.read(_LOG_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return False
+
+
 def read_cache(trial_folder: Path) -> TrialCache | None:
     """Page-cache state of a trial's inputs, where it was prepared."""
     return _read(TrialCache, trial_folder / CACHE_FILE)
 
 
-def _error_of(ended: ExitRecord, folder: Path) -> TaskError:
+def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
     if ended.returncode is None:
         return TaskError(
             kind="Lost",
@@ -137,17 +159,29 @@ def _error_of(ended: ExitRecord, folder: Path) -> TaskError:
             exit_code=1,
         )
     if ended.returncode < 0:
-        signal_name = _signal_name(-ended.returncode)
-        return TaskError(
-            kind="Killed",
-            message=f"the process was ended by {signal_name} (often: out of memory, or cancelled)",
-            exit_code=3,
-        )
-    last_words = _last_line(folder / "stderr")
+        return _killed(-ended.returncode)
+    last_words = _end_of(folder / "stderr")
+    if order.container is not None:
+        ended_by = killed_by(ended.returncode)
+        if ended_by is not None:
+            return _killed(ended_by)
+        known = why_no_container(last_words, ended.returncode)
+        if known is not None:
+            return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
+    last_line = last_words.strip().rpartition("\n")[2]
     return TaskError(
         kind="Failed",
-        message=last_words or f"the process ended with {ended.returncode} and said nothing",
+        message=last_line or f"the process ended with {ended.returncode} and said nothing",
         exit_code=ended.returncode,
+    )
+
+
+def _killed(number: int) -> TaskError:
+    return TaskError(
+        kind="Killed",
+        message=f"the process was ended by {_signal_name(number)} "
+        "(often: out of memory, or cancelled)",
+        exit_code=3,
     )
 
 
@@ -158,16 +192,15 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _last_line(path: Path) -> str:
-    """Last line of a log, reading only its end."""
+def _end_of(path: Path) -> str:
+    """Last lines of a log, reading only its end."""
     try:
         with path.open("rb") as log:
             log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - 4096))
-            lines = log.read().decode("utf-8", "replace").strip().splitlines()
+            log.seek(max(0, log.tell() - _LOG_BYTES))
+            return log.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    return lines[-1] if lines else ""
 
 
 def _read(model: type[R], path: Path) -> R | None:

@@ -97,6 +97,8 @@ def task_schema() -> dict[str, pl.DataType]:
         "attempt": whole,
         "oversubscribed": flag,
         "hardware": text,
+        "image": text,
+        "image_sha256": text,
     }
 
 
@@ -151,6 +153,7 @@ def _task_row(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> di
         "cache_state": cache.state if cache and task in trial.window_tasks else None,
         "quality": "{}",
         "oversubscribed": order.oversubscribed if order else False,
+        "image": trial.image,
     }
     return row | (_result_columns(record.result) if record.result else {})
 
@@ -166,6 +169,7 @@ def _result_columns(result: TaskResult) -> dict[str, Any]:
         "agreement_same": agreement.same if agreement else None,
         "quality": json.dumps(result.quality, sort_keys=True),
         "hardware": result.stamp.get("label"),
+        "image_sha256": result.stamp.get("image_sha256"),
     }
 
 

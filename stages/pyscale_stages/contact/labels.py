@@ -10,12 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import BLOCK_BYTES, Movie
 from pyscale_stages.task import Task
 
 MAX_LABEL = np.iinfo(np.uint32).max
-BYTES_PER_READ = 64 << 20
-"""Pixels read at once: many frames of a small movie, a few of a large one."""
 
 
 def open_labels(task: Task) -> tuple[Movie, ...]:
@@ -48,12 +46,9 @@ def open_labels(task: Task) -> tuple[Movie, ...]:
 
 
 def pieces(movies: tuple[Movie, ...], window: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Split a window into the ranges of frames that are read at once."""
-    start, stop = window
-    frame_bytes = sum(int(np.prod(m.shape_yx)) * m.dtype.itemsize for m in movies)
-    step = max(1, BYTES_PER_READ // frame_bytes)
-    for first in range(start, stop, step):
-        yield first, min(first + step, stop)
+    """Cut a window into the runs of frames that are read at once, from every movie."""
+    widest = max(movies, key=lambda movie: movie.dtype.itemsize)
+    return widest.blocks(*window, channel=0, block_bytes=BLOCK_BYTES // len(movies))
 
 
 def read_labels(movie: Movie, start: int, stop: int) -> npt.NDArray[Any]:

@@ -14,10 +14,19 @@ SPAWN_VARIABLE = "PYSCALE_SPAWN_MONOTONIC_S"
 """Set by whoever starts the process: the monotonic clock just before `exec`."""
 CONTAINER_VARIABLE = "PYSCALE_IN_CONTAINER"
 """Set where a container runtime stands between the launcher and the interpreter."""
+PYTHON_VARIABLE = "PYSCALE_PYTHON_BOOTTIME_S"
+"""Set by an image's runscript: the boot clock, as /proc/uptime tells it, just before Python.
+
+The process is older than that: the container program forks it, and then still makes its
+environment.
+"""
 
 
 class SpanRecorder:
     """Collects the spans of one process; spans follow each other and never overlap.
+
+    A span that is opened inside another suspends it: the outer one is recorded in parts, so
+    that a writer which asks for the next frame is not charged for making it.
 
     Parameters
     ----------
@@ -28,28 +37,34 @@ class SpanRecorder:
     def __init__(self, main_monotonic_s: float) -> None:
         self._utc_minus_monotonic = datetime.now(UTC) - timedelta(seconds=time.monotonic())
         self._spans: list[Span] = []
-        self._open: Phase | None = None
+        self._open: list[Phase] = []
+        self._since = main_monotonic_s
         process_start = process_start_monotonic_s()
         spawned = float(os.environ.get(SPAWN_VARIABLE, process_start))
         self.start_monotonic_s = spawned
         python_from = spawned
         if os.environ.get(CONTAINER_VARIABLE):
-            python_from = max(spawned, process_start)
+            python_from = max(spawned, _python_start_monotonic_s(process_start))
             self.add("container_start", spawned, python_from)
         self.add("python_start", python_from, main_monotonic_s)
 
     @contextmanager
     def span(self, phase: Phase) -> Iterator[None]:
-        """Record the block as one span of `phase`, also when the block fails."""
-        if self._open is not None:
-            raise RuntimeError(f"span {phase!r} opened inside span {self._open!r}")
-        self._open = phase
-        start = time.monotonic()
+        """Record the block as time spent in `phase`, also when the block fails."""
+        self._end_part()
+        self._open.append(phase)
         try:
             yield
         finally:
-            self._open = None
-            self.add(phase, start, time.monotonic())
+            self._end_part()
+            self._open.pop()
+
+    def _end_part(self) -> None:
+        """Record what the innermost open span has lasted since it began or went on."""
+        now = time.monotonic()
+        if self._open:
+            self.add(self._open[-1], self._since, now)
+        self._since = now
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -82,6 +97,15 @@ def process_start_monotonic_s() -> float:
         # The second field is the command in parentheses and may hold blanks.
         fields = stat.read().rpartition(")")[2].split()
     ticks_since_boot = int(fields[19])
-    boottime_s = ticks_since_boot / os.sysconf("SC_CLK_TCK")
+    return _monotonic_s(ticks_since_boot / os.sysconf("SC_CLK_TCK"))
+
+
+def _python_start_monotonic_s(process_start_s: float) -> float:
+    """Start of the interpreter in an image; of its process, where the runscript does not tell."""
+    told = os.environ.get(PYTHON_VARIABLE)
+    return process_start_s if told is None else _monotonic_s(float(told))
+
+
+def _monotonic_s(boottime_s: float) -> float:
     suspended_s = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
     return boottime_s - suspended_s

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.register_denoise.frames import FRAMES_FILE, frames_of
+from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
     centre_and_corners,
@@ -154,7 +154,8 @@ def _pixel_agreement(reference: Movie, other: Movie) -> tuple[Vector, npt.NDArra
     """Lowest correlation of each frame's channels, and whether the frame is identical."""
     correlations: list[float] = []
     identical: list[bool] = []
-    for first, second in zip(frames_of(reference), frames_of(other), strict=True):
+    pairs = zip(*(movie.frames(0, movie.n_frames) for movie in (reference, other)), strict=True)
+    for first, second in pairs:
         correlations.append(min(_correlation(a, b) for a, b in zip(first, second, strict=True)))
         identical.append(np.array_equal(first, second))
     return np.array(correlations), np.array(identical)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,18 +41,12 @@ class CorrectedFrame:
     row: dict[str, Any]
 
 
-def reference_image(
-    movie: Movie, frames: Pixels, start: int, params: RegisterDenoiseParams
-) -> FloatImage | None:
-    """Driving channel of the reference frame, from the window or else from the movie.
+def reference_image(movie: Movie, params: RegisterDenoiseParams) -> FloatImage | None:
+    """Driving channel of the reference frame, which need not lie in the task's window.
 
     Parameters
     ----------
     movie : Movie
-    frames : ndarray, shape (T, C, Y, X)
-        The window that was read.
-    start : int
-        First frame of the window.
     params : RegisterDenoiseParams
 
     Returns
@@ -69,10 +62,7 @@ def reference_image(
     if not params.registration:
         return None
     index = params.reference_frame
-    if start <= index < start + len(frames):
-        image = frames[index - start, params.channel]
-    else:
-        image = movie.read(index, index + 1, params.channel)[0]
+    image = movie.read(index, index + 1, params.channel)[0]
     if np.ptp(image) == 0:
         raise BadInput(
             f"the reference frame {index} of {movie.path} has one value everywhere in channel "
@@ -82,23 +72,23 @@ def reference_image(
     return driving
 
 
-def correct_frames(
-    frames: Pixels,
-    start: int,
+def correct_frame(
+    frame: Pixels,
+    index: int,
     reference: FloatImage | None,
     params: RegisterDenoiseParams,
     movie_path: Path,
-) -> Iterator[CorrectedFrame]:
-    """Correct the frames of a window, each by itself.
+) -> CorrectedFrame:
+    """Correct one frame by itself.
 
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
 
     Parameters
     ----------
-    frames : ndarray, shape (T, C, Y, X)
-    start : int
-        Absolute index of the first frame.
+    frame : ndarray, shape (C, Y, X)
+    index : int
+        Its absolute index.
     reference : ndarray, shape (Y, X), or None
     params : RegisterDenoiseParams
     movie_path : Path
@@ -107,25 +97,18 @@ def correct_frames(
     Raises
     ------
     BadInput
-        If ANTs cannot register a frame.
+        If ANTs cannot register the frame.
     """
-    for index, frame in enumerate(frames, start):
+    # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
+    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
         try:
-            yield _correct(frame, index, reference, params)
+            correction, status = _found(frame, index, reference, params, Path(scratch))
         except RegistrationFailed as failure:
             raise BadInput(
                 f"ANTs cannot register frame {index} of {movie_path} to frame "
                 f"{params.reference_frame} by {params.transform} ({failure}): "
                 "choose another reference_frame, channel or transform"
             ) from failure
-
-
-def _correct(
-    frame: Pixels, index: int, reference: FloatImage | None, params: RegisterDenoiseParams
-) -> CorrectedFrame:
-    # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
-    with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
-        correction, status = _found(frame, index, reference, params, Path(scratch))
         pixels = _corrected(frame, correction, params)
     return CorrectedFrame(
         pixels=pixels,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise.params import MIN_LEVEL_PX, RegisterDenoiseParams
 
 FRAMES_FILE = "frames.ome.tif"
-BLOCK_BYTES = 64 * 2**20
-"""Pixels in memory at once when outputs are joined or compared."""
 
 FloatImage = npt.NDArray[np.float32]
 
@@ -66,14 +63,6 @@ def as_dtype(image: FloatImage, dtype: np.dtype[Any]) -> Pixels:
     limits = np.iinfo(dtype)
     # In float64 the limits of 32 bit integers are exact.
     return np.clip(np.rint(image.astype(np.float64)), limits.min, limits.max).astype(dtype)
-
-
-def frames_of(movie: Movie) -> Iterator[Pixels]:
-    """Yield every frame, shape (C, Y, X); a block of them that is small is read at once."""
-    frame_bytes = movie.n_channels * movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
-    step = max(1, BLOCK_BYTES // frame_bytes)
-    for first in range(0, movie.n_frames, step):
-        yield from movie.read(first, min(first + step, movie.n_frames))
 
 
 def output_shape(movie: Movie, n_frames: int) -> tuple[int, ...]:

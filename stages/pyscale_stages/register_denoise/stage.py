@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
+from typing import Any
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.parquet import write_table
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
-from pyscale_stages.register_denoise.correction import correct_frames, reference_image
+from pyscale_stages.register_denoise.correction import correct_frame, reference_image
 from pyscale_stages.register_denoise.doubts import doubts
 from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
-    frames_of,
     output_dtype,
     output_shape,
     refuse_unusable,
@@ -31,7 +32,7 @@ from pyscale_stages.windows import ordered_windows
 
 
 def run(task: Task) -> None:
-    """Register and denoise the task's window, which is held in memory twice.
+    """Register and denoise the task's window, a block of frames in memory at a time.
 
     Each frame depends on itself and the reference frame alone, not on the window.
     """
@@ -44,26 +45,33 @@ def run(task: Task) -> None:
         movie = task.movie("frames")
         start, stop = task.window(movie)
         refuse_unusable(movie, params)
-        frames = movie.read(start, stop)
-        reference = reference_image(movie, frames, start, params)
+        reference = reference_image(movie, params)
+    frames = _frames(task, movie, start, stop)
+    first = next(frames)
     with task.span("import"):
         import ants  # noqa: F401
         import polars  # noqa: F401
     with task.span("compute"):
         set_seed(task.spec.seed)
-        corrected = []
-        found = correct_frames(frames, start, reference, params, movie.path)
-        for frame in task.progress(found, stop - start, "registering"):
-            corrected.append(frame)
-            task.count(frames=1)
-        transforms = table_of([frame.row for frame in corrected])
-        for sentence in doubts(transforms, params):
-            task.warn(sentence)
+    rows: list[dict[str, Any]] = []
+
+    def corrected_images() -> Iterator[Pixels]:
+        each = task.progress(chain([first], frames), stop - start, "registering")
+        for index, frame in enumerate(each, start):
+            with task.span("compute"):
+                corrected = correct_frame(frame, index, reference, params, movie.path)
+                rows.append(corrected.row)
+                task.count(frames=1)
+            yield from corrected.pixels
+
+    # The writer asks for images, and what it waits for is computed and read in other spans.
     with task.span("write"):
         with task.writing(FRAMES_FILE) as path:
             shape = output_shape(movie, stop - start)
-            pages = chain.from_iterable(frame.pixels for frame in corrected)
-            write_pages(path, pages, shape, output_dtype(movie.dtype))
+            write_pages(path, corrected_images(), shape, output_dtype(movie.dtype))
+        transforms = table_of(rows)
+        for sentence in doubts(transforms, params):
+            task.warn(sentence)
         with task.writing(TRANSFORMS_FILE) as path:
             write_table(path, transforms)
         task.write_window((start, stop), movie.n_frames)
@@ -91,12 +99,21 @@ def merge(task: Task) -> None:
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
     with task.writing(FRAMES_FILE) as path:
-        pages = (image for movie in movies for frame in frames_of(movie) for image in frame)
-        write_pages(path, pages, output_shape(first, movie_frames), first.dtype)
+        frames = chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies)
+        images = chain.from_iterable(frames)
+        write_pages(path, images, output_shape(first, movie_frames), first.dtype)
     with task.writing(TRANSFORMS_FILE) as path:
         write_table(path, transforms)
     task.write_window((0, movie_frames), movie_frames)
     task.count(frames=movie_frames)
+
+
+def _frames(task: Task, movie: Movie, start: int, stop: int) -> Iterator[Pixels]:
+    """Yield the frames of a window, shape (C, Y, X), charging what reads them to `read`."""
+    for first, end in movie.blocks(start, stop):
+        with task.span("read"):
+            frames = movie.read(first, end)
+        yield from frames
 
 
 STAGE = Stage(

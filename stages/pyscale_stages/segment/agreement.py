@@ -11,7 +11,7 @@ import numpy as np
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment.labels import label_frames, open_labels
+from pyscale_stages.segment.labels import open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window
@@ -115,7 +115,9 @@ def _matches_by_frame(reference: Movie, frames: tuple[int, int], other: Movie) -
             f"{other.shape_yx}: compare label images of one movie"
         )
     pairs = zip(
-        label_frames(reference, *frames), label_frames(other, 0, other.n_frames), strict=True
+        reference.frames(*frames, channel=0),
+        other.frames(0, other.n_frames, channel=0),
+        strict=True,
     )
     return (match_cells(first, second) for first, second in pairs)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.segment.models import Labels
 
 LABELS_FILE = "labels.ome.tif"
-READ_BYTES = 64 * 2**20
-"""Pixels in memory at once: enough that opening the file is rare, little beside a network."""
 ZLIB_LEVEL = 6
 
 
@@ -53,14 +50,6 @@ class LabelStack:
         ]
 
 
-def read_bounds(movie: Movie, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Split frames start to stop into pieces that are read at once."""
-    frame_bytes = movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
-    step = max(1, READ_BYTES // frame_bytes)
-    for first in range(start, stop, step):
-        yield first, min(first + step, stop)
-
-
 def open_labels(folder: Path, n_frames: int) -> Movie:
     """Open the labels in an output folder.
 
@@ -76,9 +65,3 @@ def open_labels(folder: Path, n_frames: int) -> Movie:
             "names: run the stage on that window again"
         )
     return movie
-
-
-def label_frames(movie: Movie, start: int, stop: int) -> Iterator[Labels]:
-    """Yield the label image of each frame from start to stop."""
-    for first, end in read_bounds(movie, start, stop):
-        yield from movie.read(first, end, channel=0)

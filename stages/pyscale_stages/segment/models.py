@@ -5,7 +5,6 @@ Weights are never downloaded: a model that Cellpose would fetch must already lie
 
 from __future__ import annotations
 
-import hashlib
 import os
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy.typing as npt
 
+from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.movie import Pixels
 from pyscale_stages.resources import embedded_model
@@ -28,6 +28,7 @@ Labels = npt.NDArray[Any]
 CELLPOSE_OF_MODEL = {EMBEDDED_MODEL: 3, "cyto3": 3, "cpsam": 4, "cpsam_v2": 4}
 """Major version of Cellpose that runs each model known by name."""
 EXTRA_OF_CELLPOSE = {3: "segment", 4: "segment_cellpose4"}
+IMAGE_OF_CELLPOSE = {3: "segment_cellpose3", 4: "segment"}
 MODEL_FOLDER_VARIABLE = "CELLPOSE_LOCAL_MODELS_PATH"
 
 
@@ -114,12 +115,6 @@ def find_weights(model: str) -> Path:
     )
 
 
-def sha256_of(path: Path) -> str:
-    """Hash of a weights file, which says which model made a result."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def import_cellpose(cellpose: int) -> None:
     """Import what the adapter of this major version needs; the slow part of a start."""
     if cellpose == 4:
@@ -144,3 +139,21 @@ def model_folder() -> Path:
     """Folder where Cellpose looks for weights, by its own rule."""
     given = os.environ.get(MODEL_FOLDER_VARIABLE)
     return Path(given) if given else Path.home() / ".cellpose" / "models"
+
+
+def image_of(params: SegmentParams) -> str:
+    """Name of the image with the Cellpose that runs a model.
+
+    A path does not say which: Cellpose 3 is taken, and refuses weights of Cellpose 4 by name.
+    """
+    return IMAGE_OF_CELLPOSE[CELLPOSE_OF_MODEL.get(params.model, 3)]
+
+
+def surroundings(params: SegmentParams) -> Surroundings:
+    """Weights that do not ship with the stage."""
+    if params.model == EMBEDDED_MODEL:
+        return Surroundings()
+    if params.model in CELLPOSE_OF_MODEL:
+        folder = model_folder()
+        return Surroundings((folder / params.model,), {MODEL_FOLDER_VARIABLE: str(folder)})
+    return Surroundings((Path(params.model).expanduser(),))

@@ -7,16 +7,11 @@ from itertools import chain
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import device, models
 from pyscale_stages.segment.agreement import check
-from pyscale_stages.segment.labels import (
-    LABELS_FILE,
-    LabelStack,
-    label_frames,
-    open_labels,
-    read_bounds,
-)
+from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, open_labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
@@ -62,7 +57,7 @@ def merge(task: Task) -> None:
                 f"{labels.path} has frames of {labels.shape_yx}, the windows before it "
                 f"{shape_yx}: give windows of one movie"
             )
-        for frame in label_frames(labels, 0, stop - start):
+        for frame in labels.frames(0, stop - start, channel=0):
             stack.add(frame)
             task.count(frames=1, objects=int(frame.max(initial=0)))
     _write(task, stack)
@@ -79,12 +74,12 @@ def _load(task: Task, params: SegmentParams) -> models.Segmenter:
         models.import_cellpose(cellpose)
     with task.span("model_load"):
         where = device.prepare(task.spec.device, threads=task.spec.threads, seed=task.spec.seed)
-        task.versions["weights_sha256"] = models.sha256_of(weights)
+        task.versions["weights_sha256"] = sha256_of(weights)
         return models.load_segmenter(weights, cellpose, where)
 
 
 def _frames(task: Task, movie: Movie, start: int, stop: int, channel: int) -> Iterator[Pixels]:
-    for first, end in read_bounds(movie, start, stop):
+    for first, end in movie.blocks(start, stop, channel):
         with task.span("read"):
             frames = movie.read(first, end, channel)
         yield from frames
@@ -112,4 +107,6 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="segment",
+    image=models.image_of,
+    surroundings=models.surroundings,
 )

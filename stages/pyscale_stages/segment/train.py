@@ -22,6 +22,7 @@ from pydantic import Field
 from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import StageError
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import device, models
 from pyscale_stages.segment.agreement import Matches, match_cells
@@ -142,7 +143,7 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
         loss_by_epoch=losses,
         wall_s=wall_s,
         versions={name: version(name) for name in ("cellpose", "torch", "numpy", "scipy")},
-        weights_sha256=models.sha256_of(weights),
+        weights_sha256=sha256_of(weights),
         weights_bytes=weights.stat().st_size,
         held_out_seeds={name: movie.seed for name, movie in held_out.items()},
         ap_iou50_held_out={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,6 @@ from pyscale_stages.movie import Movie, Pixels
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-BLOCK_BYTES = 64 << 20
 LARGEST_LABEL = np.iinfo(np.int32).max
 
 
@@ -72,17 +71,6 @@ def refuse_other_than_labels(movie: Movie) -> None:
             f"{movie.path} has {movie.n_channels} channels, but a label movie has one: "
             "give the labels of one channel, or name the axes with --axes TYX"
         )
-
-
-def blocks(movie: Movie, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Cut a window into runs of frames that fit into a bounded memory.
-
-    A file is opened once per run: frame by frame, a long movie would be opened too often.
-    """
-    frame_bytes = movie.dtype.itemsize * movie.shape_yx[0] * movie.shape_yx[1]
-    step = max(1, BLOCK_BYTES // frame_bytes)
-    for first in range(start, stop, step):
-        yield first, min(first + step, stop)
 
 
 def detect(labels: Pixels, frame: int) -> Detections:

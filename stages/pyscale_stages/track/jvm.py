@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.measure.cgroups import limits
+from pyscale_stages.track.params import TrackParams
 
 MAVEN_COORDINATES = ("net.imagej:imagej:2.16.0", "sc.fiji:TrackMate:7.14.0")
 JARS_VARIABLE = "PYSCALE_TRACKMATE_JARS"
@@ -129,6 +131,14 @@ def jars_folder(param: str | None, environment: Mapping[str, str]) -> Path | Non
     """Folder of jars that the parameter or the environment names."""
     named = param or environment.get(JARS_VARIABLE)
     return Path(named) if named else None
+
+
+def surroundings(params: TrackParams) -> Surroundings:
+    """The folder of jars, where one is named; an image has its own."""
+    jars = jars_folder(params.trackmate_jars, os.environ)
+    if params.backend != "trackmate" or jars is None:
+        return Surroundings()
+    return Surroundings((jars,), {JARS_VARIABLE: str(jars)})
 
 
 def trackmate_jars(folder: Path) -> list[str]:

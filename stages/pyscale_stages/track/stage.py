@@ -12,7 +12,6 @@ from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import (
     Detections,
-    blocks,
     detect,
     joined,
     refuse_other_than_labels,
@@ -87,7 +86,7 @@ def merge(task: Task) -> None:
 def _detect(task: Task, labels: Movie, first: int, end: int) -> Detections:
     """Centroids of every frame, with a bounded number of frames in memory."""
     found = []
-    runs = list(blocks(labels, first, end))
+    runs = list(labels.blocks(first, end, channel=0))
     for low, high in task.progress(runs, len(runs), "reading labels"):
         with task.span("read"):
             frames = labels.read(low, high, channel=0)
@@ -121,6 +120,11 @@ def _load(task: Task, params: TrackParams) -> None:
             jvm.start(jars)
 
 
+def image_of(params: TrackParams) -> str:
+    """Name of the image that has the tracker."""
+    return "track" if params.backend == "laptrack" else "track_trackmate"
+
+
 STAGE = Stage(
     name="track",
     summary="cells linked over time from their labels, with laptrack or TrackMate",
@@ -139,4 +143,6 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=1, memory_gib=4.0),
     extra="track",
+    image=image_of,
+    surroundings=jvm.surroundings,
 )

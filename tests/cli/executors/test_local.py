@@ -182,3 +182,31 @@ def test_leftovers_of_this_run_are_ended_and_those_of_another_are_not(
     assert their_task.is_running()
     assert other.end_leftovers() > 0
     assert not their_task.is_running()
+
+
+def test_a_program_that_is_not_there_is_said(
+    executor: LocalExecutor, order: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = order("task", "pass")
+    absent = TaskOrder(token="task", submit_utc=datetime.now(UTC), argv=(str(tmp_path / "none"),))
+    (folder / ORDER_FILE).write_text(absent.model_dump_json())
+    run(executor, folder)
+    record = read_task(folder)
+    assert record.state == "failed"
+    assert record.error is not None
+    assert f"{tmp_path}/none cannot be started on {os.uname().nodename}" in record.error.message
+    assert "No such file" in record.error.message
+
+
+def test_what_a_task_leaves_behind_ends_with_it(
+    executor: LocalExecutor, order: Callable[..., Path]
+) -> None:
+    """The child is in a session of its own, as a daemon would be, when its parent ends."""
+    program = (
+        "import subprocess, sys; "
+        "print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)"
+    )
+    folder = order("task", program)
+    run(executor, folder)
+    assert ended(folder).returncode == 0
+    assert not psutil.pid_exists(int((folder / "stdout").read_text()))

@@ -102,7 +102,7 @@ def test_a_failure_of_ants_names_the_frame(
     assert result.error.exit_code == 2
     assert "cannot register frame 1 of" in result.error.message
     assert "choose another reference_frame" in result.error.message
-    assert not (tmp_path / "out").exists()
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_an_absent_ants_is_named_with_the_way_to_get_it(

@@ -39,17 +39,6 @@ def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str) -
     assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
 
 
-def test_frames_come_one_by_one_though_blocks_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pixels = np.arange(5 * 6 * 8, dtype=np.uint16).reshape(5, 6, 8)
-    movie = movie_of(tmp_path / "m.tif", pixels, "TYX")
-    monkeypatch.setattr(frames, "BLOCK_BYTES", 2 * 6 * 8 * 2)
-    found = list(frames.frames_of(movie))
-    assert [frame.shape for frame in found] == [(1, 6, 8)] * 5
-    assert np.array_equal(np.concatenate(found), pixels)
-
-
 def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(
     tmp_path: Path,
 ) -> None:

@@ -13,8 +13,8 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.segment.models import sha256_of
 
 TOKEN_PX = 8
 """Side of the square that the network's readout draws from one place of its encoder."""

@@ -9,12 +9,12 @@ import pytest
 import tifffile
 import torch
 
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
-from pyscale_stages.segment.models import sha256_of
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.train import TrainingRecord, score
 from pyscale_stages.segment.training_set import (

@@ -11,10 +11,10 @@ import numpy as np
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
-from pyscale_stages.segment.models import sha256_of
 
 Segment = Callable[..., tuple[int, str]]
 

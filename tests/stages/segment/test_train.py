@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.segment.models import sha256_of
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.segment.train import TrainingPlan, TrainingRecord, train_embedded_model
 from pyscale_stages.segment.training_set import examples, held_out_movies, training_movies
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import ndimage
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
-from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.track import detections
-from pyscale_stages.track.detections import blocks, detect, joined
+from pyscale_stages.track.detections import detect, joined
 
 RANDOM = np.random.default_rng(5)
 
@@ -48,14 +44,3 @@ def test_a_frame_without_cells_has_no_detection() -> None:
 def test_labels_that_no_table_holds_are_refused(labels: detections.Ints) -> None:
     with pytest.raises(BadInput, match="frame 4 has labels"):
         detect(labels, 4)
-
-
-def test_a_window_is_read_in_runs_of_bounded_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "labels.ome.tif"
-    write_movie(path, np.zeros((9, 16, 16), dtype=np.uint16), "TYX")
-    monkeypatch.setattr(detections, "BLOCK_BYTES", 2 * 16 * 16 * 2)
-    assert list(blocks(Movie.open(path), 2, 9)) == [(2, 4), (4, 6), (6, 8), (8, 9)]
-    monkeypatch.setattr(detections, "BLOCK_BYTES", 1)
-    assert len(list(blocks(Movie.open(path), 0, 9))) == 9

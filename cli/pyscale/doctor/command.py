@@ -1,0 +1,173 @@
+"""`pyscale doctor`: examines this machine, or the nodes of a partition, and says what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from pyscale.console import answer
+from pyscale.doctor import view
+from pyscale.doctor.data import found_movie
+from pyscale.doctor.diagnosis import Diagnosis
+from pyscale.doctor.differences import Difference, differences, in_common
+from pyscale.doctor.examine import BESIDE_THE_NODES, ON_THIS_MACHINE, Checks, examine
+from pyscale.doctor.findings import Finding, counted
+from pyscale.doctor.jobrequest import JobRequest, job_requests
+from pyscale.doctor.nodes import ask_nodes
+from pyscale.doctor.probe import NodeAnswer, Request
+from pyscale.doctor.slurm import slurm
+from pyscale.doctor.slurmcommands import nodes_of
+from pyscale.doctor.subject import Entry, Subject
+from pyscale.images.lockfile import ImageFolder
+from pyscale.settings import load_settings
+from pyscale.sites import Site, load_site
+from pyscale_stages.measure import stamp
+
+EXIT_PROBLEM = 1
+
+
+def doctor(
+    suite: str,
+    *,
+    device: str | None,
+    partition: str | None,
+    site: str | None,
+    wait_min: float,
+    as_json: bool,
+) -> int:
+    """Examine, print what was found, and return the exit code.
+
+    Raises
+    ------
+    UserError
+        If the suite, a setting, the site or the partition cannot be used.
+    """
+    settings = load_settings(device=device, site=site)
+    subject = Subject.of_suite(suite, settings)
+    if partition is None and site is None:
+        found = _here(subject)
+    else:
+        found = _on_nodes(subject, load_site(settings.site), partition, 60 * wait_min)
+    if as_json:
+        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
+    else:
+        _show(found)
+    return EXIT_PROBLEM if found.has_problem else 0
+
+
+def _here(subject: Subject) -> Diagnosis:
+    with _progress() as progress:
+        findings = _examined(subject, ON_THIS_MACHINE, progress)
+    return Diagnosis(node=stamp.node_name(), suite=subject.suite, findings=(*findings, *slurm(())))
+
+
+def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float) -> Diagnosis:
+    requests = job_requests(subject, site, partition)
+    # Where entries ask one partition for different jobs, the most demanding looks at its nodes.
+    of_partition = {job.partition: job for job in sorted(requests, key=_demand)}
+    nodes = {name: nodes_of(name) for name in of_partition}
+    with _progress() as progress:
+        findings = [*_examined(subject, BESIDE_THE_NODES, progress), *slurm(requests)]
+        answers: list[NodeAnswer] = []
+        between: list[Difference] = []
+        for name, job in of_partition.items():
+            entries = [
+                entry for other in requests if other.partition == name for entry in other.entries
+            ]
+            bar = progress.add_task(f"asking the nodes of {name}", total=len(nodes[name]))
+            of_nodes, silent = ask_nodes(
+                nodes[name],
+                _request(subject, entries),
+                job,
+                site,
+                wait_s=wait_s,
+                settled=partial(_advance, progress, bar),
+            )
+            answers += of_nodes
+            between += differences(of_nodes)
+            findings += [*_everywhere(of_nodes, name), *silent]
+    return Diagnosis(
+        node=stamp.node_name(),
+        suite=subject.suite,
+        partitions=tuple(of_partition),
+        findings=tuple(findings),
+        differences=tuple(between),
+        nodes=tuple(answers),
+    )
+
+
+def _advance(progress: Progress, bar: TaskID, settled: int) -> None:
+    progress.update(bar, completed=settled)
+
+
+def _demand(job: JobRequest) -> tuple[bool, float]:
+    """Order jobs by what they need of a node."""
+    return job.device == "cuda", max(one.definition.resources.memory_gib for one in job.entries)
+
+
+def _request(subject: Subject, entries: Sequence[Entry]) -> Request:
+    """What the nodes are asked: their entries alone; on a cluster each task is a job."""
+    of_nodes = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
+    return Request(subject=of_nodes, paths=tuple(_needed_everywhere(of_nodes)))
+
+
+def _needed_everywhere(subject: Subject) -> Iterator[Path]:
+    """What is here and must be on each node."""
+    yield subject.runs_folder
+    movie = found_movie(subject)
+    if movie is not None:
+        yield movie
+    if subject.runtime == "apptainer":
+        folder = ImageFolder(subject.images_folder)
+        yield from (sif for name in subject.image_names() if (sif := folder.sif(name)).exists())
+
+
+def _everywhere(answers: Sequence[NodeAnswer], partition: str) -> Iterator[Finding]:
+    """What all nodes of a partition have in common and is not well."""
+    where = f"all {len(answers)} nodes" if len(answers) > 1 else "the node"
+    for finding in in_common(answers):
+        if finding.status in {"warning", "problem"}:
+            sentence = f"on {where} of {partition}: {finding.sentence}"
+            yield finding.model_copy(update={"sentence": sentence})
+
+
+def _examined(subject: Subject, groups: tuple[Checks, ...], progress: Progress) -> list[Finding]:
+    bar: TaskID = progress.add_task("", total=len(groups))
+
+    def listen(what: str) -> None:
+        progress.update(bar, description=f"looking at {what}")
+        progress.advance(bar)
+
+    found = examine(subject, groups, listen)
+    progress.remove_task(bar)
+    return found
+
+
+def _show(found: Diagnosis) -> None:
+    title = f"{found.suite} on {found.node}"
+    if found.partitions:
+        title += f" and {counted(len(found.nodes), 'node')} of {', '.join(found.partitions)}"
+    parts = [view.findings_table(found.findings, title)]
+    if found.differences:
+        parts.append(view.differences_table(found.differences, len(found.nodes)))
+    answer(view.grouped(*parts, view.verdict_line(found.findings, found.differences)))
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Bars on stderr, which vanish; none where it is no terminal."""
+    console = Console(stderr=True)
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        yield progress

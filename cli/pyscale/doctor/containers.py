@@ -1,0 +1,111 @@
+"""What the container program of this machine is, and what it may do here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
+from pyscale.doctor.subject import Subject
+from pyscale.images.capabilities import Lack, lack_of_user_namespaces, lacks_for_building
+from pyscale.images.engine import Engine, find_engine
+from pyscale_stages.errors import MissingPart
+
+FUSE = Path("/dev/fuse")
+_MOUNTERS = ("squashfuse_ll", "squashfuse")
+
+
+def containers(subject: Subject) -> Iterator[Finding]:
+    """Look at the container program, and at how it may start images as this user."""
+    needed = subject.runtime == "apptainer"
+    missing = missing_engine()
+    if missing is not None:
+        other = f"{missing.sentence}; --runtime native does without"
+        yield missing if needed else beside_the_point(missing.check, other, missing.remedy)
+        return
+    engine = find_engine()
+    setuid = installed_setuid(engine)
+    how = "setuid" if setuid else "without setuid, in user namespaces"
+    said = f"{engine.name} {engine.version} at {engine.program}, installed {how}"
+    yield ok("container.engine", said, value=said)
+    if not setuid:
+        yield user_namespaces(lack_of_user_namespaces(), needed=needed)
+        yield fuse(FUSE, engine, needed=needed)
+    yield from building(subject.images_folder)
+
+
+def missing_engine() -> Finding | None:
+    """Problem with the container program; None where it is there and answers."""
+    try:
+        find_engine()
+    except MissingPart as error:
+        sentence, _, remedy = str(error).rpartition(": ")
+        return problem("container.engine", sentence, remedy)
+    return None
+
+
+def installed_setuid(engine: Engine) -> bool:
+    """Whether the program was installed to mount images as root for any user."""
+    told = subprocess.run(
+        [engine.program, "buildcfg"], capture_output=True, text=True, check=False
+    ).stdout
+    places = dict(line.partition("=")[::2] for line in told.splitlines())
+    for name in ("apptainer", "singularity"):
+        starter = Path(places.get("LIBEXECDIR", "/usr/libexec")) / name / "bin" / "starter-suid"
+        if starter.is_file() and starter.stat().st_mode & stat.S_ISUID:
+            return True
+    return False
+
+
+def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:
+    """Say whether images can be started in a user namespace, which is really made."""
+    check = "container.user_namespaces"
+    if lack is None:
+        return ok(check, "user namespaces can be made", value="yes")
+    return (problem if needed else warning)(check, lack.sentence, lack.remedy, value="no")
+
+
+def building(folder: Path) -> Iterator[Finding]:
+    """Say whether images can be built here; they can also be built elsewhere and pulled."""
+    lacks = [
+        lack
+        for lack in lacks_for_building(folder, 0, debootstrap=True)
+        # These have checks of their own.
+        if lack.part not in {"user namespaces", "space"}
+    ]
+    if not lacks:
+        yield ok("container.building", "images can be built here")
+    for lack in lacks:
+        check = f"container.building.{lack.part.replace(' ', '_')}"
+        yield beside_the_point(check, lack.sentence, lack.remedy)
+
+
+def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
+    """Open the device by which images are mounted without root."""
+    check = "container.fuse"
+    try:
+        os.close(os.open(device, os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        reason = f"{device}: {(error.strerror or '').lower()}"
+    else:
+        if any(shutil.which(name, path=_search_path(engine)) for name in _MOUNTERS):
+            return ok(check, "images are mounted by FUSE", value="yes")
+        reason = "no squashfuse"
+    sentence = (
+        f"images cannot be mounted by FUSE ({reason}): each start would unpack the whole image, "
+        "and be measured as container_start"
+    )
+    remedy = "install squashfuse, and let /dev/fuse be opened by all users (its usual mode is 666)"
+    if needed:
+        return warning(check, sentence, remedy, value="no")
+    return beside_the_point(check, sentence, remedy)
+
+
+def _search_path(engine: Engine) -> str:
+    """Where the program looks for helpers: its own folder of them comes first."""
+    own = Path(engine.program).resolve().parents[1] / "libexec" / "apptainer" / "bin"
+    return os.pathsep.join([str(own), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])

@@ -1,0 +1,219 @@
+"""The cores and the memory that workers really have, and what steers their threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, warning
+from pyscale.doctor.subject import Subject
+from pyscale_stages.commandline import THREAD_VARIABLES
+from pyscale_stages.measure import cgroups, stamp
+from pyscale_stages.measure.cpus import affinity, first_threads, usable_cpus
+
+MIB = 1 << 20
+_NO_THREADS = {
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "PYTHONHASHSEED",
+}
+"""What the stamp records beside what steers threads and their memory."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Everything that says how many CPUs this process has.
+
+    Attributes
+    ----------
+    installed : int
+        CPUs of the machine, as `os.cpu_count` tells; programs that ask it start as many threads.
+    affinity : int
+        CPUs of the affinity mask, cpusets included.
+    quota : float or None
+        CPUs of the control group's quota.
+    slurm : int or None
+        CPUs that Slurm grants to a task, or to the job on this node.
+    usable : sequence of int
+        Numbers of those that may be kept busy.
+    cores : int
+        Physical cores among them.
+    """
+
+    installed: int
+    affinity: int
+    quota: float | None
+    slurm: int | None
+    usable: Sequence[int]
+    cores: int
+
+    @classmethod
+    def of_this_process(cls, environment: Mapping[str, str]) -> Bounds:
+        """Ask the kernel and the batch system."""
+        granted = environment.get("SLURM_CPUS_PER_TASK") or environment.get(
+            "SLURM_CPUS_ON_NODE", ""
+        )
+        usable = usable_cpus()
+        return cls(
+            installed=os.cpu_count() or 1,
+            affinity=len(affinity()),
+            quota=cgroups.limits().cpus,
+            slurm=int(granted) if granted.isdigit() else None,
+            usable=usable,
+            cores=len(first_threads(usable)),
+        )
+
+
+def cores(subject: Subject) -> Iterator[Finding]:
+    """Compare the cores that there are with those that the workers need."""
+    bounds = Bounds.of_this_process(os.environ)
+    yield usable(bounds)
+    yield enough(bounds, subject.workers, subject.cpus_per_worker)
+    yield hyperthreads(bounds)
+    yield from thread_variables(os.environ, subject)
+
+
+def usable(bounds: Bounds) -> Finding:
+    """Say how many CPUs may be kept busy, and what bounds them."""
+    check = "cpu.usable"
+    said = [f"{bounds.affinity} by affinity"]
+    if bounds.quota is not None:
+        said.append(f"{bounds.quota:g} by the control group's quota")
+    if bounds.slurm is not None:
+        said.append(f"{bounds.slurm} by Slurm")
+    count = len(bounds.usable)
+    sentence = f"{count} of {bounds.installed} CPUs may be used ({', '.join(said)})"
+    if bounds.slurm is not None and bounds.affinity > bounds.slurm:
+        return warning(
+            check,
+            f"{sentence}: this cluster does not bind jobs to their CPUs, so other jobs may run on "
+            "the ones that are measured",
+            "ask for whole nodes (--exclusive)",
+            value=str(count),
+        )
+    if bounds.slurm is not None and bounds.affinity < bounds.slurm:
+        return warning(
+            check,
+            f"{sentence}: Slurm grants more CPUs than this process is bound to",
+            "start tasks by srun --cpus-per-task, or ask for --cpu-bind=none",
+            value=str(count),
+        )
+    if bounds.quota is not None and bounds.quota < count:
+        return warning(
+            check,
+            f"{sentence}: even one worker is halted whenever its quota is used up",
+            "give the container or job at least one whole CPU for each worker",
+            value=str(count),
+        )
+    return ok(check, sentence, value=str(count))
+
+
+def enough(bounds: Bounds, workers: int, cpus_per_worker: int) -> Finding:
+    """Compare the physical cores with what the workers ask for."""
+    check = "cpu.workers"
+    needed = workers * cpus_per_worker
+    each = counted(cpus_per_worker, "core")
+    sentence = f"{counted(workers, 'worker')} of {each} each, {bounds.cores} may be used"
+    if needed > bounds.cores:
+        return warning(
+            check,
+            f"{sentence}: workers would share cores, and so slow each other down",
+            f"--workers up to {max(1, bounds.cores // cpus_per_worker)}, or a job with {needed} "
+            "cores",
+        )
+    return ok(check, sentence)
+
+
+def hyperthreads(bounds: Bounds) -> Finding:
+    """Say whether some of the usable CPUs are second threads of the same core."""
+    check = "cpu.hyperthreads"
+    seconds = len(bounds.usable) - bounds.cores
+    if seconds:
+        return ok(
+            check,
+            f"{seconds} of {len(bounds.usable)} usable CPUs are second threads of a core: workers "
+            "are placed on whole cores",
+            value=str(seconds),
+        )
+    return ok(check, "every usable CPU is a core of its own", value="0")
+
+
+def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterator[Finding]:
+    """Tell which variables of the user have no effect, and which have one that is not meant."""
+    threads = str(subject.cpus_per_worker)
+    lost = [
+        f"{name}={environment[name]}"
+        for name in THREAD_VARIABLES
+        if environment.get(name, threads) != threads
+    ]
+    if lost:
+        yield warning(
+            "cpu.threads",
+            f"{', '.join(lost)} would have no effect: each task sets its threads to {threads}, "
+            "as --cpus-per-worker says",
+            "unset them, and use --cpus-per-worker",
+        )
+    else:
+        yield ok(
+            "cpu.threads", f"each task sets its libraries to {counted(int(threads), 'thread')}"
+        )
+    reaching = [
+        f"{name}={environment[name]}"
+        for name in stamp.THREAD_VARIABLES
+        if name in environment and name not in {*THREAD_VARIABLES, *_NO_THREADS}
+    ]
+    if not reaching:
+        return
+    if subject.runtime == "apptainer":
+        yield beside_the_point(
+            "cpu.environment", f"{', '.join(reaching)} does not reach the inside of an image"
+        )
+    else:
+        yield warning(
+            "cpu.environment",
+            f"{', '.join(reaching)} reaches the tasks and changes how their threads run",
+            "unset what you do not mean to measure",
+            value=", ".join(reaching),
+        )
+
+
+def memory(subject: Subject) -> Iterator[Finding]:
+    """Compare the memory that there is with what the stages ask for at the largest N."""
+    import psutil
+
+    limits = {
+        "free memory": psutil.virtual_memory().available,
+        "the control group's limit": cgroups.limits().memory_bytes,
+        "the job's memory": _slurm_memory_bytes(os.environ),
+    }
+    yield enough_memory(subject, {what: size for what, size in limits.items() if size is not None})
+
+
+def enough_memory(subject: Subject, limits: Mapping[str, int]) -> Finding:
+    """Compare the tightest of some limits in bytes with what the stages ask for."""
+    what, there_bytes = min(limits.items(), key=lambda item: item[1])
+    hungriest = max(subject.entries, key=lambda entry: entry.definition.resources.memory_gib)
+    each_gib = hungriest.definition.resources.memory_gib
+    needed_gib, there_gib = subject.workers * each_gib, there_bytes / 2**30
+    workers = counted(subject.workers, "worker")
+    sentence = (
+        f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB, and {what} is "
+        f"{there_gib:.1f} GiB"
+    )
+    if needed_gib > there_gib:
+        return warning(
+            "memory.enough",
+            sentence,
+            f"--workers up to {max(1, int(there_gib // each_gib))}, or ask for more memory",
+        )
+    return ok("memory.enough", sentence)
+
+
+def _slurm_memory_bytes(environment: Mapping[str, str]) -> int | None:
+    """Memory of the job on this node; Slurm counts in MiB, and 0 is the whole node."""
+    per_node = int(environment.get("SLURM_MEM_PER_NODE", 0))
+    per_cpu = int(environment.get("SLURM_MEM_PER_CPU", 0))
+    granted = per_node or per_cpu * int(environment.get("SLURM_CPUS_ON_NODE", 1))
+    return granted * MIB or None

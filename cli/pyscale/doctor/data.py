@@ -1,0 +1,119 @@
+"""The movie: whether it is here, and whether its name or form gets in the way."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE, dataset_path, presence
+from pyscale.data.registry import Registry, load_registry
+from pyscale.doctor.findings import Finding, ok, problem, warning
+from pyscale.doctor.subject import Subject
+from pyscale.shipped import shipped
+from pyscale_stages.errors import BadInput
+from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.movie import Movie
+
+_HARMLESS = re.compile(r"[\w./+@=-]*", re.ASCII)
+"""What no shell, no option of a container program and no pattern of file names takes apart."""
+_MOST_NAMES = 10_000
+
+
+def data(subject: Subject) -> Iterator[Finding]:
+    """Look for the movie, by names and sizes, and open it."""
+    registry = load_registry(shipped("config"))
+    path = found_movie(subject)
+    if path is None:
+        yield _absent(subject, registry)
+        return
+    entry = registry.datasets.get(subject.data)
+    axes = subject.axes or (entry.axes if entry is not None else None)
+    yield opened(path, axes)
+    yield names(path)
+
+
+def found_movie(subject: Subject) -> Path | None:
+    """Path of the movie; None where it is not here."""
+    registry = load_registry(shipped("config"))
+    path = subject.movie or dataset_path(subject.data, registry, subject.data_folder)
+    if path is not None and (path / SYNTH_FILE).is_file():
+        return path / SYNTH_MOVIE
+    return path
+
+
+def opened(path: Path, axes: str | None) -> Finding:
+    """Open a movie as the stages do."""
+    check = "data.movie"
+    if path.suffix == ".zarr" and path.is_dir():
+        return problem(
+            check,
+            f"{path} is an OME-Zarr, which is a folder of chunks, and the stages read OME-TIFF",
+            "convert it to OME-TIFF, as bioformats2raw's partner raw2ometiff does",
+        )
+    try:
+        movie = Movie.open(path, axes=axes)
+    except BadInput as error:
+        sentence, _, remedy = str(error).rpartition(": ")
+        return problem(check, sentence or remedy, remedy if sentence else "")
+    height, width = movie.shape_yx
+    return ok(
+        check,
+        f"{path} has {movie.n_frames} frames of {height} x {width} px, on "
+        f"{filesystem_of(path).fs_type}",
+        value=f"{movie.n_frames} frames",
+    )
+
+
+def names(path: Path) -> Finding:
+    """Look for names that scripts and container programs take apart."""
+    check = "data.names"
+    folders = [str(path)]
+    inside = islice(_files(path), _MOST_NAMES) if path.is_dir() else ()
+    odd = [name for name in (*folders, *inside) if not _HARMLESS.fullmatch(name)]
+    if not odd:
+        return ok(check, "its names are plain")
+    signs = sorted({sign for name in odd for sign in name if not _HARMLESS.fullmatch(sign)})
+    return warning(
+        check,
+        f"{len(odd)} of its names hold {_listed(signs)}, as {odd[0]!r} does: pyscale takes them, "
+        "but scripts and tools around it often do not",
+        "rename them to letters, digits, '.', '_' and '-'",
+    )
+
+
+def _absent(subject: Subject, registry: Registry) -> Finding:
+    check, name = "data.movie", subject.data
+    dataset = registry.datasets.get(name)
+    if dataset is None:
+        return problem(
+            check,
+            f"{name} is neither a dataset nor an existing path",
+            "name one of `pyscale data list`, or a path, by --data",
+        )
+    state = presence(name, dataset, subject.data_folder)
+    if state == "changed":
+        return problem(
+            check,
+            f"a file of {name} in {subject.data_folder} has another size than it must have",
+            f"pyscale data verify {name}",
+        )
+    return warning(
+        check,
+        f"{name} is {'not here' if state == 'absent' else 'here in part'}: a run would fetch it "
+        "first",
+        f"pyscale data fetch {name}",
+    )
+
+
+def _files(path: Path) -> Iterable[str]:
+    with os.scandir(path) as entries:
+        yield from (entry.name for entry in entries)
+
+
+def _listed(signs: list[str]) -> str:
+    words = {" ": "blanks", "\t": "tabs", "\n": "line ends"}
+    plain = [words.get(sign, sign) for sign in signs if sign.isascii()]
+    return ", ".join(plain + (["signs beyond ASCII"] if len(plain) < len(signs) else []))

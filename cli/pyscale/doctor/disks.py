@@ -1,0 +1,166 @@
+"""The folders that a run reads and writes: on what they lie, and whether they can take it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
+from pyscale.doctor.subject import Subject
+from pyscale_stages.measure import pagecache
+from pyscale_stages.measure.mounts import filesystem_of
+
+NETWORK = {
+    "nfs", "nfs4", "cifs", "smb3", "lustre", "beegfs", "gpfs", "ceph", "fuse.ceph", "9p",
+    "fuse.sshfs", "afs", "panfs", "pvfs2", "glusterfs", "fuse.glusterfs", "fuse.beegfs",
+}  # fmt: skip
+"""Types of filesystems whose files a server holds, as the kernel names them."""
+LEAST_BYTES = 1 << 30
+"""Room for the records, logs and compiled kernels of a small run."""
+LEAST_INODES = 10_000
+FILES_PER_TASK = 12
+"""Files that a task leaves, with what submitit keeps."""
+_TRIED_BYTES = 1 << 20
+
+
+def disks(subject: Subject) -> Iterator[Finding]:
+    """Try every folder that a run uses."""
+    yield home(Path.home(), NETWORK)
+    yield folder("runs", subject.runs_folder, "set runs_folder to another disk")
+    yield folder("data", subject.data_folder, "set data_folder to another disk")
+    if subject.runtime == "apptainer":
+        yield folder("images", subject.images_folder, "set images_folder to another disk")
+    yield scratch(Path(tempfile.gettempdir()))
+    yield enough_files(subject.runs_folder, subject.tasks)
+    yield page_cache(subject.runs_folder, subject.cache)
+
+
+def folder(name: str, path: Path, otherwise: str) -> Finding:
+    """Write into a folder, or into the nearest one that exists above it, and look at its disk.
+
+    Parameters
+    ----------
+    name : str
+        What the folder is for; part of the check's name.
+    path : Path
+    otherwise : str
+        What to do where it cannot be used.
+    """
+    check = f"disk.{name}"
+    there = _nearest(path)
+    reason = refusal(there)
+    if reason:
+        return problem(check, f"{path} cannot be written: {reason}", otherwise)
+    disk = filesystem_of(there)
+    free_bytes = disk.free_bytes or 0
+    sentence = f"{path} is on {_kind(disk.fs_type)} with {_gib(free_bytes)} GiB free"
+    if free_bytes < LEAST_BYTES:
+        return problem(check, sentence, f"free space there, or {otherwise}", value=disk.fs_type)
+    if disk.fs_type in {"tmpfs", "ramfs"}:
+        return warning(
+            check,
+            f"{sentence}: what lies there takes the memory of the node",
+            otherwise,
+            value=disk.fs_type,
+        )
+    return ok(check, sentence, value=disk.fs_type)
+
+
+def home(path: Path, network: set[str]) -> Finding:
+    """Write into the home folder, where libraries keep caches and locks."""
+    reason = refusal(path)
+    if reason:
+        return warning(
+            "disk.home",
+            f"the home folder {path} cannot be written ({reason}): libraries keep caches, locks "
+            "and weights there",
+            "set HOME to a folder that can be written, and NUMBA_CACHE_DIR inside it",
+        )
+    fs_type = filesystem_of(path).fs_type
+    said = f"the home folder {path} is on {_kind(fs_type)} and can be written"
+    if fs_type in network:
+        said += "; tasks that start at once meet there"
+    return ok("disk.home", said, value=fs_type)
+
+
+def scratch(path: Path) -> Finding:
+    """Write into the folder of temporary files."""
+    found = folder("scratch", path, "set TMPDIR to another disk")
+    if found.status == "problem" and "free" in found.sentence:
+        # Only kernels and Java's small files go there: a run may do without much of it.
+        return found.model_copy(
+            update={"status": "warning", "remedy": "set TMPDIR to another disk"}
+        )
+    return found
+
+
+def enough_files(path: Path, tasks: int) -> Finding:
+    """Compare the files that a disk has room for with those of the run."""
+    there, check = _nearest(path), "disk.files"
+    status = os.statvfs(there)
+    needed = max(LEAST_INODES, tasks * FILES_PER_TASK)
+    if status.f_files == 0:
+        return ok(check, f"the disk of {path} does not count its files")
+    sentence = f"the disk of {path} has room for {status.f_favail} more files"
+    if status.f_favail < needed:
+        return problem(
+            check, f"{sentence}, and a run needs {needed}", "delete files there, or set runs_folder"
+        )
+    return ok(check, sentence)
+
+
+def page_cache(path: Path, asked: str) -> Finding:
+    """Find out by a file of its own which states of the page cache can be had on a disk."""
+    check, there = "disk.page_cache", _nearest(path)
+    if refusal(there):
+        return beside_the_point(check, f"nothing can be written into {path} to try its page cache")
+    with tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
+        file.write(os.urandom(_TRIED_BYTES))
+        file.flush()
+        eviction = pagecache.evict(Path(file.name))
+    why = f" ({eviction.reason})" if eviction.reason else ""
+    if eviction.state == "verified-cold":
+        return ok(
+            check,
+            f"files in {path} can be cold (proved by {eviction.after.method}), warm or asis{why}",
+            value=eviction.state,
+        )
+    sentence = {
+        "evicted-unverified": f"files in {path} can be evicted, but not proved to be cold{why}",
+    }.get(eviction.state, f"files in {path} cannot be made cold{why}")
+    if asked == "cold":
+        return warning(check, sentence, "--cache warm or --cache asis", value=eviction.state)
+    return ok(check, f"{sentence}; --cache {asked} needs no more", value=eviction.state)
+
+
+def refusal(path: Path) -> str:
+    """Why a folder cannot be written, by really writing a file there; empty where it can."""
+    try:
+        with tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=path) as file:
+            file.write(b"\0" * 4096)
+            file.flush()
+            # Quotas and network filesystems refuse here, or not at all.
+            os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return "it is full, or this user's quota is used up"
+        return (error.strerror or type(error).__name__).lower()
+    return ""
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def _kind(fs_type: str) -> str:
+    return f"{fs_type}, a network filesystem," if fs_type in NETWORK else fs_type
+
+
+def _gib(size_bytes: int) -> str:
+    return f"{size_bytes / 2**30:.1f}"

@@ -1,0 +1,401 @@
+"""What is asked inside the interpreter that runs a stage: natively, or in an image.
+
+The source of this module is sent there as a program, because an image holds `pyscale_stages`
+and nothing of the application. Each answer is a line of JSON with the fields of a `Finding`;
+a line with the key `step` tells what begins, so that a process that dies is known to have died
+there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO
+
+LIBRARIES = {
+    "register_denoise": ("ants",),
+    "segment": ("torch", "cv2", "fastremap"),
+    "contact": ("scipy.spatial.distance", "polars"),
+    "track": ("laptrack", "polars"),
+}
+_NO_NUMBA_CACHE = "no locator available"
+"""What numba says where it finds no folder that it may write compiled functions to."""
+
+
+class Teller:
+    """Tells what is found, a line each.
+
+    Parameters
+    ----------
+    entry : str
+        Entry of the suite that is asked about; part of every check's name.
+    out : TextIO
+        Where the lines go.
+    """
+
+    def __init__(self, entry: str, out: TextIO) -> None:
+        self._entry = entry
+        self._out = out
+
+    def step(self, what: str) -> None:
+        """Say what begins now."""
+        self._line(step=what)
+
+    def ok(self, check: str, sentence: str, value: str = "") -> None:
+        """Tell that something is well."""
+        self._found(check, "ok", sentence, value=value)
+
+    def warning(self, check: str, sentence: str, remedy: str, value: str = "") -> None:
+        """Tell of something that is not as one would think."""
+        self._found(check, "warning", sentence, remedy, value)
+
+    def problem(self, check: str, sentence: str, remedy: str) -> None:
+        """Tell of something that would end a task."""
+        self._found(check, "problem", sentence, remedy)
+
+    def refused(self, check: str, error: Exception) -> None:
+        """Tell what a stage refuses, in its own sentence: what is wrong, then what to do."""
+        sentence, _, remedy = str(error).rpartition(": ")
+        self._found(check, "problem", sentence or remedy, remedy if sentence else "")
+
+    def _found(
+        self, check: str, status: str, sentence: str, remedy: str = "", value: str = ""
+    ) -> None:
+        self._line(
+            check=f"stage.{self._entry}.{check}",
+            status=status,
+            sentence=f"{self._entry}: {sentence}",
+            remedy=remedy,
+            value=value,
+        )
+
+    def _line(self, **fields: str) -> None:
+        print(json.dumps(fields), file=self._out, flush=True)
+
+
+def ask(request: dict[str, Any], out: TextIO) -> None:
+    """Answer what this interpreter can do for a stage.
+
+    Parameters
+    ----------
+    request : dict
+        `entry`, and `stage`, `params`, `device` and `threads` as a task of it would have.
+    out : TextIO
+        Where the answers go.
+    """
+    from pyscale_stages.commandline import THREAD_VARIABLES
+    from pyscale_stages.errors import StageError
+    from pyscale_stages.registry import load_stage
+
+    # As for a task: libraries read them when they are imported.
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = str(request["threads"])
+    stage = load_stage(request["stage"])
+    params = stage.params.model_validate(request["params"])
+    tell = Teller(request["entry"], out)
+    if not _libraries(tell, stage, params):
+        return
+    try:
+        _CHECKS[stage.name](tell, params, request)
+    except StageError as error:
+        tell.refused("works", error)
+
+
+def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
+    """Import what the stage imports; tell the versions, or what is broken."""
+    from pyscale_stages.runner import installed_versions
+
+    names = LIBRARIES[stage.name]
+    if getattr(params, "backend", "laptrack") == "trackmate":
+        names = tuple(name for name in names if name != "laptrack")
+    for name in names:
+        tell.step(f"import {name}")
+        if not _imported(tell, name, stage.extra):
+            return False
+    python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+    versions = {
+        package: f"{package} {version}"
+        for package, version in installed_versions(stage.packages).items()
+        if version != "not installed"
+    }
+    own = [said for package, said in versions.items() if package in stage.packages]
+    tell.ok("libraries", ", ".join([python, *own]), ", ".join([python, *versions.values()]))
+    return True
+
+
+def _imported(tell: Teller, name: str, extra: str) -> bool:
+    install = f"pip install 'pyscale[{extra}]'"
+    try:
+        import_module(name)
+    except ModuleNotFoundError as error:
+        tell.problem("libraries", f"the library {error.name} is not installed here", install)
+        return False
+    except Exception as error:  # whatever a broken library raises
+        said = str(error).strip().partition("\n")[0]
+        if _NO_NUMBA_CACHE in said:
+            tell.problem(
+                "libraries",
+                f"{name} cannot be imported, because numba may write its cache nowhere ({said})",
+                "set NUMBA_CACHE_DIR to a folder that this user may write",
+            )
+        else:
+            tell.problem(
+                "libraries",
+                f"{name} is installed and cannot be imported ({type(error).__name__}: {said})",
+                f"install it again: {install}",
+            )
+        return False
+    return True
+
+
+def _register_denoise(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+    import ants
+    import numpy as np
+
+    tell.step("denoise a small image with ANTs")
+    before = _threads_of_this_process()
+    noise = np.random.default_rng(0).random((64, 64), dtype=np.float32)
+    ants.denoise_image(ants.from_numpy(noise))
+    if before is None:
+        tell.ok("works", "ANTs has denoised a small image")
+        return
+    # ITK starts its pool of threads with the first filter, and never makes it smaller.
+    pool = (_threads_of_this_process() or before) - before
+    if pool > request["threads"]:
+        tell.warning(
+            "works",
+            f"ITK runs {pool} threads where {request['threads']} were asked for by "
+            "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS before its import",
+            "look for a library that is imported earlier and sets them, as in a sitecustomize",
+            value="other threads",
+        )
+    else:
+        tell.ok(
+            "works",
+            f"ANTs has denoised a small image on {pool} of ITK's threads, as asked for",
+            value="threads as asked for",
+        )
+
+
+def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
+    from pyscale_stages.segment import device, models
+
+    cellpose = models.installed_cellpose()
+    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
+    models.refuse_other_version(params.model, needed, cellpose)
+    weights = models.find_weights(params.model)
+    _weights(tell, weights, cellpose)
+    tell.step(f"import Cellpose {cellpose}")
+    models.import_cellpose(cellpose)
+    wanted = request["device"]
+    tell.step(f"run a kernel of torch on {wanted}")
+    where = device.prepare(wanted, threads=request["threads"], seed=0)
+    if wanted == "cuda":
+        _cuda_architecture(tell)
+    tell.step(f"load the weights {weights.name}")
+    models.load_segmenter(weights, cellpose, where)
+    tell.ok("works", f"torch has run a kernel on {wanted}, and Cellpose {cellpose} its weights")
+
+
+def _weights(tell: Teller, path: Path, cellpose: int) -> None:
+    """Hash the weights and hold them to what was recorded when they were trained."""
+    from pyscale_stages.hashing import sha256_of
+
+    tell.step(f"hash {path}")
+    sha256 = sha256_of(path)
+    said = f"{path.name} ({path.stat().st_size / 2**20:.1f} MiB), sha256 {sha256[:12]}…"
+    record = path.with_suffix(".json")
+    expected = (
+        json.loads(record.read_text(encoding="utf-8")).get("weights_sha256")
+        if record.is_file()
+        else None
+    )
+    if expected is not None and expected != sha256:
+        tell.problem(
+            "weights",
+            f"the weights {path} are not those that {record.name} records: sha256 is "
+            f"{sha256[:12]}…, it should be {expected[:12]}…",
+            "install pyscale again",
+        )
+        return
+    held = ", as recorded" if expected else ""
+    tell.ok("weights", f"{said}{held}; nothing is fetched (Cellpose {cellpose})", value=sha256)
+
+
+def _cuda_architecture(tell: Teller) -> None:
+    """Compare what torch was compiled for with the card: PTX alone is compiled at each start."""
+    import torch
+
+    name = torch.cuda.get_device_name(0)
+    major, minor = torch.cuda.get_device_capability(0)
+    built = torch.cuda.get_arch_list()
+    card = f"sm_{major}{minor}"
+    said = f"torch {torch.__version__} for {', '.join(built)}; the card is {name} ({card})"
+    # Binaries of one major version run on its later minor ones.
+    fitting = [
+        arch
+        for arch in built
+        if arch.startswith(f"sm_{major}")
+        and arch[len(f"sm_{major}") :].rstrip("af").isdigit()
+        and int(arch[len(f"sm_{major}") :].rstrip("af")) <= minor
+    ]
+    if fitting:
+        tell.ok("gpu", said, value=f"{name}, torch {torch.__version__}")
+    else:
+        tell.warning(
+            "gpu",
+            f"{said}: it has no binary for the card, and compiles at each start",
+            "install a build of torch that lists the card's architecture",
+            value=f"{name}, torch {torch.__version__}",
+        )
+
+
+def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+    from pyscale_stages.contact.device import (
+        import_pyclesperanto,
+        keep_no_kernels,
+        select_device,
+    )
+
+    keep_no_kernels()
+    tell.step("import pyclesperanto")
+    try:
+        import_pyclesperanto()
+    except ModuleNotFoundError as error:
+        tell.problem(
+            "libraries",
+            f"the library {error.name} is not installed here",
+            "pip install 'pyscale[contact]'",
+        )
+        return
+    tell.step("ask for the OpenCL devices")
+    chosen = select_device(request["device"])
+    from pyscale_stages.contact.pixels import SMALLEST_CAPACITY, build_kernels
+
+    tell.step(f"run the kernels on {chosen['opencl_device']}")
+    build_kernels(1, (32, 32), SMALLEST_CAPACITY)
+    said = f"{chosen['opencl_device']} (driver {chosen['opencl_driver']})"
+    tell.ok("works", f"the kernels have run on the OpenCL device {said}", value=said)
+
+
+def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
+    if params.backend == "laptrack":
+        tell.step("link two cells with laptrack")
+        import numpy as np
+        from laptrack import LapTrack
+
+        frames = [np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]])]
+        links = LapTrack(cutoff=4.0).predict(frames).number_of_edges()
+        if links == 1:
+            tell.ok("works", "laptrack has linked a cell that moves by a pixel")
+        else:
+            tell.problem(
+                "works",
+                f"laptrack makes {links} links of one cell that moves by a pixel",
+                "pip install --force-reinstall 'pyscale[track]'",
+            )
+        return
+    _trackmate(tell, params, request)
+
+
+def _trackmate(tell: Teller, params: Any, request: dict[str, Any]) -> None:
+    """Start Java as a task would, and ask it; Maven is not asked, because runs must not need it."""
+    from pyscale_stages.track import jvm
+
+    jars = jvm.jars_folder(params.trackmate_jars, os.environ)
+    heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
+    tell.step("find Java")
+    jvm.configure(from_maven=False, threads=request["threads"], heap_mib=heap_mib)
+    if jars is None:
+        _maven_cache(tell)
+        return
+    tell.step(f"start Java with the jars of {jars}")
+    jvm.start(jars)
+    from scyjava import jimport
+
+    runtime = jimport("java.lang.Runtime")
+    version = str(jimport("java.lang.System").getProperty("java.version"))
+    heap = int(runtime.getRuntime().maxMemory()) // 2**20
+    feature = int(version.removeprefix("1.").partition(".")[0].partition("-")[0])
+    if feature < 11:
+        tell.problem("java", f"Java {version} is too old for TrackMate", "install OpenJDK 17")
+        return
+    headless = bool(jimport("java.awt.GraphicsEnvironment").isHeadless())
+    said = f"Java {version}, heap {heap} MiB, {'headless' if headless else 'with a display'}"
+    if heap_mib is None:
+        tell.warning(
+            "java",
+            f"{said}: the heap is Java's own choice, a quarter of the machine, because nothing "
+            "limits this process's memory",
+            "set trackmate_heap_mib under [stages.track] in pyscale.toml, or run in a job",
+            value=version,
+        )
+    else:
+        tell.ok("java", said, value=version)
+    _preferences(tell)
+    tell.step("load TrackMate's classes")
+    jimport("fiji.plugin.trackmate.TrackMate")
+    tell.ok("works", f"TrackMate is loaded from {jars}")
+
+
+def _preferences(tell: Teller) -> None:
+    """Lock Java's preferences as ImageJ does, which needs a home folder that locks files."""
+    from scyjava import jimport
+
+    tell.step("lock Java's preferences")
+    store = jimport("java.util.prefs.BackingStoreException")
+    try:
+        jimport("java.util.prefs.Preferences").userRoot().flush()
+    except store as error:
+        tell.warning(
+            "preferences",
+            f"Java cannot lock its preferences in the home folder ({error})",
+            "let ~/.java be writable, on a filesystem with locks",
+        )
+
+
+def _maven_cache(tell: Teller) -> None:
+    from pyscale_stages.track import jvm
+
+    artefacts = [coordinate.split(":") for coordinate in jvm.MAVEN_COORDINATES]
+    cache = Path.home() / ".m2" / "repository"
+    absent = [
+        ":".join((group, name, version))
+        for group, name, version in artefacts
+        if not (cache / group.replace(".", "/") / name / version).is_dir()
+    ]
+    if absent:
+        tell.problem(
+            "jars",
+            f"TrackMate's jars are neither named nor in Maven's cache ({', '.join(absent)}), and "
+            "a task would fetch them while it is measured",
+            f"name a Fiji folder in {jvm.JARS_VARIABLE}, or run the stage once with network",
+        )
+    else:
+        tell.ok("jars", f"Maven's cache has {' and '.join(jvm.MAVEN_COORDINATES)}")
+
+
+def _threads_of_this_process() -> int | None:
+    try:
+        return len(list(Path("/proc/self/task").iterdir()))
+    except OSError:
+        return None
+
+
+_CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
+    "register_denoise": _register_denoise,
+    "segment": _segment,
+    "contact": _contact,
+    "track": _track,
+}
+
+
+if __name__ == "__main__":
+    # Libraries print what they like: the answers keep a channel of their own.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    ask(json.loads(sys.argv[1]), answers)

@@ -1,0 +1,197 @@
+"""What a plan lacks on this machine, found in under a second, before its first trial.
+
+What planning refuses is not looked at again, and no stage's library is imported: `pyscale
+doctor` does that.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import disk_usage
+
+from pyscale.console import talk
+from pyscale.doctor.cores import memory, thread_variables
+from pyscale.doctor.data import names
+from pyscale.doctor.disks import page_cache
+from pyscale.doctor.findings import Finding, problem, warning
+from pyscale.doctor.gpu import missing_device
+from pyscale.doctor.images import images
+from pyscale.doctor.stages import distinct
+from pyscale.doctor.subject import Entry, Subject
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale_stages.errors import ResourceExhausted, StageError
+
+FULL_DISK = "disk.room"
+AMPLE = 8
+"""Times the movie's size that the outputs of a whole run stay below."""
+_MODULES = {
+    "register_denoise": ("ants",),
+    "segment": ("torch", "cellpose"),
+    "contact": ("pyclesperanto",),
+    "track": ("laptrack",),
+    "trackmate": ("jpype", "scyjava"),
+}
+_ASK_PLATFORMS = """
+import ctypes, sys
+number = ctypes.c_uint(0)
+code = ctypes.CDLL(sys.argv[1]).clGetPlatformIDs(0, None, ctypes.byref(number))
+print(number.value if code == 0 else 0)
+"""
+
+
+def before_run(plan: Plan) -> None:
+    """Refuse a plan that this machine cannot carry out; say what it would do otherwise than meant.
+
+    Raises
+    ------
+    UserError
+        If a part is missing.
+    ResourceExhausted
+        If the disk is full.
+    """
+    findings = preflight(plan)
+    for finding in findings:
+        if finding.status == "problem":
+            sentence = f"{finding.sentence}: {finding.remedy}"
+            raise ResourceExhausted(sentence) if finding.check == FULL_DISK else UserError(sentence)
+    for finding in findings:
+        talk(f"warning: {finding.sentence}: {finding.remedy}")
+
+
+def preflight(plan: Plan) -> list[Finding]:
+    """Problems and warnings of a plan on this machine, without importing any stage's library."""
+    subject = Subject.of_plan(plan)
+    return [
+        finding
+        for finding in (*_parts(subject), *_surroundings(subject, plan.movie))
+        if finding.status in {"problem", "warning"}
+    ]
+
+
+def _parts(subject: Subject) -> Iterator[Finding]:
+    """Look for what the stages need."""
+    device = missing_device(subject.device)
+    if device is not None:
+        yield device
+    if subject.runtime == "apptainer":
+        # Before gigabytes of other images are read to verify them.
+        yield from images(subject)
+    for entry in distinct(subject.entries):
+        if subject.runtime == "native":
+            yield from _native(entry)
+
+
+def _native(entry: Entry) -> Iterator[Finding]:
+    backend = entry.params.get("backend")
+    wanted = _MODULES["trackmate" if backend == "trackmate" else entry.stage]
+    absent = [name for name in wanted if find_spec(name) is None]
+    if absent:
+        extra = "track_trackmate" if backend == "trackmate" else entry.definition.extra
+        yield problem(
+            f"stage.{entry.name}.libraries",
+            f"{entry.name} needs {' and '.join(absent)}, which "
+            f"{'is' if len(absent) == 1 else 'are'} not installed here",
+            f"pip install 'pyscale[{extra}]'",
+        )
+        return
+    try:
+        _LOOKS[entry.stage](entry)
+    except StageError as error:
+        sentence, _, remedy = str(error).rpartition(": ")
+        yield problem(f"stage.{entry.name}.works", f"{entry.name}: {sentence}", remedy)
+
+
+def _look_for_weights(entry: Entry) -> None:
+    from pyscale_stages.segment import models
+
+    model = str(entry.params["model"])
+    cellpose = models.installed_cellpose()
+    models.refuse_other_version(model, models.CELLPOSE_OF_MODEL.get(model, cellpose), cellpose)
+    models.find_weights(model)
+
+
+def _look_for_opencl(entry: Entry) -> None:
+    """Count OpenCL's platforms by the loader that pyclesperanto brings."""
+    from pyscale_stages.contact.device import HOW_TO_GET
+    from pyscale_stages.errors import MissingPart
+
+    spec = find_spec("pyclesperanto_opencl")
+    if spec is None or spec.origin is None:
+        return  # Another backend, or another way of packing it: the stage itself will say.
+    loaders = sorted(
+        Path(spec.origin).parent.with_name("pyclesperanto_opencl.libs").glob("libOpenCL*")
+    )
+    if not loaders:
+        return
+    asked = [sys.executable, "-S", "-c", _ASK_PLATFORMS, str(loaders[0])]
+    told = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if told.stdout.strip() == "0":
+        raise MissingPart(f"this machine shows no OpenCL device: {HOW_TO_GET[entry.device]}")
+
+
+def _look_for_java(entry: Entry) -> None:
+    from pyscale_stages.track import jvm
+
+    if entry.params["backend"] != "trackmate":
+        return
+    given = entry.params["trackmate_jars"]
+    jars = jvm.jars_folder(None if given is None else str(given), os.environ)
+    if jars is not None:
+        jvm.trackmate_jars(jars)
+    jvm.configure(from_maven=False, threads=1, heap_mib=None)
+
+
+def _nothing(_entry: Entry) -> None:
+    """Look for nothing beside libraries."""
+
+
+_LOOKS = {
+    "register_denoise": _nothing,
+    "segment": _look_for_weights,
+    "contact": _look_for_opencl,
+    "track": _look_for_java,
+}
+
+
+def _surroundings(subject: Subject, movie: Path) -> Iterator[Finding]:
+    yield from room(subject.runs_folder, _size_bytes(movie))
+    yield from thread_variables(os.environ, subject)
+    yield from memory(subject)
+    yield names(movie)
+    if subject.cache == "cold":
+        yield page_cache(subject.runs_folder, subject.cache)
+
+
+def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
+    """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
+    free_bytes = disk_usage(_existing(runs_folder)).free
+    there, one = free_bytes / 2**20, movie_bytes / 2**20
+    if free_bytes < movie_bytes:
+        yield problem(
+            FULL_DISK,
+            f"{there:.1f} MiB are left for outputs of about {one:.1f} MiB each, so the disk of "
+            f"{runs_folder} is full",
+            "free space there, or set runs_folder to another disk",
+        )
+    elif free_bytes < AMPLE * movie_bytes:
+        yield warning(
+            FULL_DISK,
+            f"{there:.0f} MiB are left on the disk of {runs_folder}, and each stage's output is "
+            f"about as large as the movie ({one:.0f} MiB)",
+            "free space there, or set runs_folder to another disk",
+        )
+
+
+def _existing(path: Path) -> Path:
+    return next(one for one in (path, *path.parents) if one.exists())
+
+
+def _size_bytes(movie: Path) -> int:
+    files = movie.iterdir() if movie.is_dir() else (movie,)
+    return sum(file.stat().st_size for file in files if file.is_file())

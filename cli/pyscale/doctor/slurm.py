@@ -1,0 +1,175 @@
+"""What the cluster's Slurm answers, and whether it would take the jobs that a run submits."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Sequence
+
+from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, problem, warning
+from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest
+from pyscale.doctor.slurmcommands import (
+    NEEDED,
+    Answer,
+    ask,
+    nodes_of,
+    slurm_is_here,
+)
+from pyscale.errors import UserError
+
+
+def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
+    """Ask Slurm what it can do, and whether it would take jobs.
+
+    Parameters
+    ----------
+    requests : sequence of JobRequest
+        What jobs ask for; none where a run needs no Slurm.
+    """
+    if not slurm_is_here():
+        yield beside_the_point(
+            "slurm.commands", "Slurm is not here, and runs on this machine do not need it"
+        )
+        return
+    for found in _cluster():
+        if found.status == "problem" and not requests:
+            yield beside_the_point(found.check, found.sentence, found.remedy)
+        else:
+            yield found
+        if found.status == "problem":
+            return
+    for request in {request.partition: request for request in requests}.values():
+        yield from _partition(request)
+    for request in requests:
+        yield from _gpus(request)
+        yield _submission(request)
+    for account in sorted({request.options.get("account") or "" for request in requests} - {""}):
+        yield from _account(account)
+
+
+def _cluster() -> Iterator[Finding]:
+    yield _commands()
+    yield _controller()
+    yield _accounting()
+
+
+def _commands() -> Finding:
+    answers = {name: ask(name, "--version") for name in NEEDED}
+    absent = [name for name, answer in answers.items() if answer.code != 0]
+    if absent:
+        return problem(
+            "slurm.commands",
+            f"{', '.join(absent)} cannot be run ({answers[absent[0]].complaint})",
+            "run this on a login node, or load Slurm's module",
+        )
+    version = answers["sinfo"].out.strip()
+    return ok("slurm.commands", f"{version}: {', '.join(NEEDED)}", value=version)
+
+
+def _controller() -> Finding:
+    answer = ask("sinfo", "--noheader", "--format=%R")
+    if answer.code == 0:
+        return ok("slurm.controller", f"the controller answers: {' '.join(answer.out.split())}")
+    return problem(
+        "slurm.controller",
+        f"Slurm's controller does not answer ({answer.complaint})",
+        "wait, and see the site's announcements; `scontrol ping` tells when it is back",
+    )
+
+
+def _accounting() -> Finding:
+    answer = ask("sacct", "--noheader", "--allocations", "--starttime=now", "--format=JobID")
+    if answer.code == 0:
+        return ok("slurm.accounting", "sacct answers", value="yes")
+    return warning(
+        "slurm.accounting",
+        f"sacct does not answer ({answer.complaint}): what became of a job is then known from its "
+        "own records alone",
+        "nothing, if the site keeps no accounts; else ask the staff",
+        value="no",
+    )
+
+
+def _partition(request: JobRequest) -> Iterator[Finding]:
+    name = request.partition
+    check = f"slurm.partition.{name}"
+    try:
+        nodes = nodes_of(name)
+    except UserError as error:
+        sentence, _, remedy = str(error).rpartition(": ")
+        yield problem(check, sentence, remedy)
+        return
+    able = [node for node in nodes if node.able]
+    sentence = (
+        f"{len(able)} of {counted(len(nodes), 'node')} of {name} take jobs, for up to "
+        f"{_told(name, '%l')}"
+    )
+    if able:
+        yield ok(check, sentence)
+    else:
+        yield problem(check, sentence, "name another partition; `sinfo -R` says why nodes are out")
+
+
+def _gpus(request: JobRequest) -> Iterator[Finding]:
+    """Look whether a partition declares the GPUs that jobs ask for."""
+    if request.device != "cuda":
+        return
+    check, name = f"slurm.gpus.{request.partition}", request.partition
+    declared = sorted(set(_told(name, "%G").split()) - {"(null)"})
+    if declared:
+        yield ok(check, f"{name} declares {', '.join(declared)}", value=" ".join(declared))
+    else:
+        yield problem(
+            check,
+            f"no node of {name} declares a GPU (gres)",
+            "name a partition with GPUs; `sinfo -o '%R %G'` lists them",
+        )
+
+
+def _account(account: str) -> Iterator[Finding]:
+    """Look whether an account is one of this user's, where Slurm keeps accounts."""
+    user = getpass.getuser()
+    answer = ask(
+        "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", "format=account"
+    )
+    if answer.code != 0:
+        return  # Without accounting no account is asked for; --test-only has the last word.
+    known = sorted(set(answer.out.split()))
+    if account in known:
+        yield ok("slurm.account", f"{user} may use the account {account}")
+    else:
+        yield problem(
+            "slurm.account",
+            f"the account {account} is not among those of {user}: {', '.join(known)}",
+            "name one of these in the site's file, or ask the staff",
+        )
+
+
+def _submission(request: JobRequest) -> Finding:
+    """Let Slurm judge a job like a run's without submitting it, then what its memory does."""
+    names = ", ".join(entry.name for entry in request.entries)
+    check = f"slurm.submission.{request.entries[0].name}"
+    asked = f"a job of {names} with {' '.join(request.directives())}"
+    answer = _tested(request)
+    if answer.code == 0:
+        return ok(check, f"Slurm would take {asked}")
+    if request.names_memory and _tested(request.without(*MEMORY_OPTIONS)).code == 0:
+        return problem(
+            check,
+            f"Slurm would refuse {asked} for its memory ({answer.complaint})",
+            "set memory_gib in the site's file, or memory_option to what the site accepts",
+        )
+    return problem(
+        check,
+        f"Slurm would refuse {asked} ({answer.complaint})",
+        "change the site's file, or what you ask for",
+    )
+
+
+def _tested(request: JobRequest) -> Answer:
+    return ask("sbatch", "--test-only", *request.directives(), "--wrap=true")
+
+
+def _told(partition: str, field: str) -> str:
+    """A field of a partition's nodes, each value once."""
+    answer = ask("sinfo", "--noheader", f"--partition={partition}", f"--format={field}")
+    return " ".join(dict.fromkeys(answer.out.split()))

@@ -1,0 +1,138 @@
+"""What Slurm's own commands answer, as plain records."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from pyscale.errors import UserError
+
+NEEDED = ("sbatch", "squeue", "sinfo", "scancel")
+TIME_LIMIT_S = 60.0
+"""A busy controller can take many seconds; what takes longer is down."""
+_UNABLE = re.compile(r"down|drain|fail|maint|future|unk|reserv|power|reboot|inval|block", re.I)
+"""States, as sinfo names them, in which a node takes no job."""
+_UNABLE_SIGNS = "*~%!@^$"
+"""Signs after a state: does not respond, powered or powering down, to be rebooted, maintained."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command of Slurm answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def complaint(self) -> str:
+        """The last line of what it complained of, without the name of the program."""
+        lines = (self.err or self.out).strip().splitlines()
+        return re.sub(r"^\w+: (error: )?", "", lines[-1]) if lines else f"exit code {self.code}"
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """A node of a partition as the controller sees it."""
+
+    name: str
+    state: str
+    reason: str
+
+    @property
+    def able(self) -> bool:
+        """Whether it takes jobs now, or when those that it runs are done."""
+        return not _UNABLE.search(self.state) and self.state[-1:] not in _UNABLE_SIGNS
+
+
+def slurm_is_here() -> bool:
+    """Whether Slurm's commands are on PATH."""
+    return shutil.which("sinfo") is not None
+
+
+def on_login_node() -> bool:
+    """Whether this is a cluster's node outside of any job."""
+    return slurm_is_here() and "SLURM_JOB_ID" not in os.environ
+
+
+def ask(program: str, *arguments: str) -> Answer:
+    """Run a command of Slurm; one that is absent or hangs answers with a complaint."""
+    try:
+        done = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except FileNotFoundError:
+        return Answer(127, "", f"{program} is not on PATH")
+    except subprocess.TimeoutExpired:
+        return Answer(124, "", f"{program} does not answer within {TIME_LIMIT_S:.0f} s")
+    return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def nodes_of(partition: str) -> list[NodeState]:
+    """Nodes of a partition, each once, sorted by name.
+
+    Raises
+    ------
+    UserError
+        If Slurm is not here or does not answer, or there is no such partition.
+    """
+    known = partitions()
+    if partition not in known:
+        raise UserError(
+            f"there is no partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
+        )
+    answer = ask("sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N|%T|%E")
+    if answer.code != 0:
+        raise UserError(f"sinfo does not tell the nodes of {partition}: {answer.complaint}")
+    found = (line.strip().split("|", 2) for line in answer.out.splitlines() if line.strip())
+    return sorted({name: NodeState(name, *rest) for name, *rest in found}.values(), key=_natural)
+
+
+def partitions() -> list[str]:
+    """Names of the partitions that this user sees.
+
+    Raises
+    ------
+    UserError
+        If Slurm is not here or does not answer.
+    """
+    answer = ask("sinfo", "--noheader", "--format=%R")
+    if answer.code != 0:
+        raise UserError(
+            f"Slurm does not tell its partitions ({answer.complaint}): "
+            "run this where sinfo works, as on a login node"
+        )
+    return list(dict.fromkeys(answer.out.split()))
+
+
+def default_partition() -> str:
+    """Partition of jobs that name none.
+
+    Raises
+    ------
+    UserError
+        If Slurm does not tell, or has none.
+    """
+    answer = ask("sinfo", "--noheader", "--format=%P")
+    marked = [name for name in answer.out.split() if name.endswith("*")]
+    if answer.code != 0 or not marked:
+        why = answer.complaint if answer.code != 0 else "it marks none"
+        raise UserError(
+            f"Slurm does not tell its default partition ({why}): name one by --partition"
+        )
+    return marked[0].removesuffix("*")
+
+
+def _natural(node: NodeState) -> list[tuple[int, str]]:
+    """Order by numbers as numbers: n2 before n10."""
+    return [
+        (int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", node.name)
+    ]

@@ -1,0 +1,177 @@
+"""Whether the stages of a suite would run: their libraries, weights, devices, Java, for real."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pyscale.doctor import inside
+from pyscale.doctor.containers import missing_engine
+from pyscale.doctor.findings import Finding, problem
+from pyscale.doctor.subject import Entry, Subject
+from pyscale.executors.containernode import prepared
+from pyscale.images.engine import find_engine
+from pyscale.images.inspection import IMAGE_PYTHON
+from pyscale.images.lockfile import ImageFolder
+from pyscale.runtimes.apptainer import AMD_VARIABLES, OPTIONS
+from pyscale.runtimes.binds import Bind
+from pyscale.runtimes.words import killed_by, why_no_container
+from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
+
+TIME_LIMIT_S = 300.0
+"""A cold network filesystem can take minutes to serve torch; what takes longer hangs."""
+_DECIDING_PARAMS = ("model", "backend", "trackmate_jars", "trackmate_heap_mib")
+"""Parameters that decide which parts a stage needs."""
+
+
+def distinct(entries: Sequence[Entry]) -> list[Entry]:
+    """Entries that need different parts; the first of those that need the same."""
+    kept: dict[str, Entry] = {}
+    for entry in entries:
+        deciding = {name: entry.params.get(name) for name in _DECIDING_PARAMS}
+        kept.setdefault(json.dumps([entry.stage, entry.device, deciding]), entry)
+    return list(kept.values())
+
+
+def stages(subject: Subject) -> Iterator[Finding]:
+    """Ask the interpreter that would run each stage what it can do for it."""
+    for entry in distinct(subject.entries):
+        if subject.runtime == "native":
+            yield from asked(entry, [sys.executable], threads=subject.cpus_per_worker)
+        else:
+            yield from _in_image(entry, subject)
+
+
+def _in_image(entry: Entry, subject: Subject) -> list[Finding]:
+    """Ask the interpreter in the entry's image, which sees what a task of it would see."""
+    sif = ImageFolder(subject.images_folder).sif(subject.image_of(entry))
+    if missing_engine() is not None or not sif.is_file():
+        return []  # Which the checks of the container program and of the images say.
+    engine = find_engine()
+    stage = entry.definition
+    around = stage.surroundings(stage.params.model_validate(entry.params))
+    binds = [Bind(file, file.absolute()) for file in around.files if file.exists()]
+    command = engine.command(
+        "exec",
+        *OPTIONS,
+        *(option for bind in binds for option in bind.option()),
+        str(sif),
+        IMAGE_PYTHON,
+    )
+    order = {
+        "variable_prefix": engine.environment_prefix,
+        "option_prefix": engine.option_prefix,
+        "passed": (*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
+        "gpu": entry.device == "cuda",
+        "scratch_prefix": "pyscale-doctor-",
+    }
+    with prepared(order, {"TMPDIR": "/tmp", **around.variables}) as environment:
+        return asked(entry, command, threads=subject.cpus_per_worker, environment=environment)
+
+
+def asked(
+    entry: Entry,
+    interpreter: Sequence[str],
+    *,
+    threads: int,
+    environment: Mapping[str, str] | None = None,
+    time_limit_s: float = TIME_LIMIT_S,
+) -> list[Finding]:
+    """Ask an interpreter what it can do for a stage.
+
+    Parameters
+    ----------
+    entry : Entry
+    interpreter : sequence of str
+        Command line of a Python that has `pyscale_stages`, natively or in an image.
+    threads : int
+        Threads that a task may use.
+    environment : mapping, optional
+        In place of this process's own.
+    time_limit_s : float
+        After that long it is taken to hang.
+
+    Returns
+    -------
+    list of Finding
+        With one that says so where the interpreter died or hung.
+    """
+    request = {
+        "entry": entry.name,
+        "stage": entry.stage,
+        "params": entry.params,
+        "device": entry.device,
+        "threads": threads,
+    }
+    try:
+        done = subprocess.run(
+            [*interpreter, "-", json.dumps(request)],
+            input=Path(inside.__file__).read_bytes(),
+            capture_output=True,
+            timeout=time_limit_s,
+            check=False,
+            env=None if environment is None else dict(environment),
+        )
+    except subprocess.TimeoutExpired as error:
+        findings, step = _read(error.stdout or b"")
+        hanging = f"{entry.name} did not get past this in {time_limit_s:.0f} s: {step}"
+        return [*findings, problem(_check(entry), hanging, "try the same by hand in this shell")]
+    except OSError as error:
+        return [
+            problem(
+                _check(entry),
+                f"{interpreter[0]} cannot be started ({error.strerror})",
+                "install pyscale where every node sees it",
+            )
+        ]
+    findings, step = _read(done.stdout)
+    if done.returncode != 0:
+        findings.append(_death(entry, step, done.returncode, done.stderr))
+    return findings
+
+
+def _read(answers: bytes) -> tuple[list[Finding], str]:
+    """Findings among the answers, and the last step that was begun."""
+    findings, step = [], "start Python"
+    for line in answers.decode(errors="replace").splitlines():
+        try:
+            told = json.loads(line)
+            if "step" in told:
+                step = told["step"]
+            else:
+                findings.append(Finding.model_validate(told))
+        except (ValueError, ValidationError):
+            continue  # Cut off in the middle of a line, as the process died.
+    return findings, step
+
+
+def _death(entry: Entry, step: str, returncode: int, stderr: bytes) -> Finding:
+    not_started = why_no_container(stderr.decode(errors="replace"), returncode)
+    if not_started is not None:
+        sentence, _, remedy = str(not_started).rpartition(": ")
+        return problem(_check(entry), f"{entry.name}: {sentence}", remedy)
+    said = stderr.decode(errors="replace").strip().splitlines()
+    last = f" ({said[-1]})" if said else ""
+    killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)
+    if killer is None:
+        return problem(
+            _check(entry),
+            f"{entry.name} failed at this: {step}{last}",
+            f"pip install --force-reinstall 'pyscale[{entry.definition.extra}]'",
+        )
+    name = killer.name
+    remedy = {
+        "SIGILL": "install a build of the library for this processor",
+        "SIGKILL": "give the job more memory: the kernel or the batch system ended it",
+    }.get(name, f"pip install --force-reinstall 'pyscale[{entry.definition.extra}]'")
+    return problem(_check(entry), f"{entry.name} died of {name} at this: {step}{last}", remedy)
+
+
+def _check(entry: Entry) -> str:
+    return f"stage.{entry.name}.works"

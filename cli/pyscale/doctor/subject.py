@@ -1,0 +1,116 @@
+"""What is examined: the part of a plan that a machine must be able to carry out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan, powers_of_two
+from pyscale.runtimes.choice import image_for
+from pyscale.settings import Settings
+from pyscale.suite import load_suite
+from pyscale_stages.contract import Device, Record, Stage
+from pyscale_stages.measure.cpus import first_threads, usable_cpus
+from pyscale_stages.registry import load_stage
+
+
+class Entry(Record):
+    """One entry of the suite."""
+
+    name: str
+    stage: str
+    params: dict[str, JsonValue]
+    device: Device = Field(description="Where it computes: cpu where it has no other kernel")
+
+    @property
+    def definition(self) -> Stage:
+        """The stage that runs."""
+        return load_stage(self.stage)
+
+
+class Subject(Record):
+    """What a suite with its settings asks of a machine; travels to other nodes as JSON."""
+
+    suite: str
+    entries: tuple[Entry, ...]
+    device: Device = Field(description="Device that was asked for")
+    runtime: Literal["native", "apptainer"]
+    cache: Literal["cold", "warm", "asis"]
+    workers: int = Field(description="Largest number of workers")
+    cpus_per_worker: int
+    tasks: int = Field(description="Tasks of the whole run")
+    data: str = Field(description="Name of the dataset, or path of the movie")
+    axes: str | None
+    movie: Path | None = Field(description="The movie, where a plan has found it")
+    runs_folder: Path
+    data_folder: Path
+    images_folder: Path
+    images: dict[str, str] = Field(description="Image of an entry or stage that is not its own")
+    unlocked_images: bool
+
+    @classmethod
+    def of_plan(cls, plan: Plan) -> Subject:
+        """What a plan asks of the machine."""
+        settings = plan.settings
+        first = {trial.entry: trial for trial in reversed(plan.trials)}
+        order = list(plan.suite.stages)
+        return cls(
+            suite=plan.suite.name,
+            entries=tuple(
+                Entry(name=trial.entry, stage=trial.stage, params=trial.params, device=trial.device)
+                for trial in sorted(first.values(), key=lambda trial: order.index(trial.entry))
+            ),
+            device=settings["device"],
+            runtime=settings["runtime"],
+            cache=settings["cache"],
+            workers=max(trial.workers for trial in plan.trials),
+            cpus_per_worker=settings["cpus_per_worker"],
+            tasks=sum(len(trial.tasks) for trial in plan.trials),
+            data=settings["data"],
+            axes=plan.axes,
+            movie=plan.movie,
+            runs_folder=Path(settings["runs_folder"]).absolute(),
+            data_folder=Path(settings["data_folder"]).absolute(),
+            images_folder=Path(settings["images_folder"]).absolute(),
+            images=settings["images"],
+            unlocked_images=settings["unlocked_images"],
+        )
+
+    @classmethod
+    def of_suite(cls, suite_name: str, settings: Settings) -> Subject:
+        """What a run of a suite would ask of a machine; its movie need not be there.
+
+        Raises
+        ------
+        UserError
+            If the suite or a parameter is wrong.
+        """
+        fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
+        workers = settings.workers or powers_of_two(max(1, fitting))
+        plan = make_plan(
+            load_suite(suite_name),
+            Dataset(movie=Path(settings.data), frames=max(workers), axes=settings.axes),
+            run_id="doctor",
+            settings=settings.model_dump(mode="json"),
+            workers=workers,
+        )
+        return cls.of_plan(plan).model_copy(update={"movie": None})
+
+    def image_of(self, entry: Entry) -> str:
+        """Name of the image that an entry runs in.
+
+        Raises
+        ------
+        UserError
+            If the setting `images` names none that could.
+        """
+        stage = entry.definition
+        params = stage.params.model_validate(entry.params)
+        return image_for(entry.name, stage, params, entry.device, self.images)
+
+    def image_names(self) -> list[str]:
+        """Images that the entries run in, each once."""
+        return list(dict.fromkeys(self.image_of(entry) for entry in self.entries))

@@ -1,0 +1,166 @@
+"""What of the system as a whole disturbs measurements: its clock, limits, swap and load."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyscale.doctor.findings import Finding, beside_the_point, ok, warning
+from pyscale.doctor.subject import Subject
+from pyscale_stages.measure import stamp
+from pyscale_stages.measure.kernel_text import kernel_text
+
+CLOCK_FOLDER = Path("/sys/devices/system/clocksource/clocksource0")
+_SLOW_CLOCKS = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}
+"""Clocks that are read from a device or tick with the scheduler."""
+FILES_PER_PROCESS = 1024
+"""Open files: what most systems give, and torch, Java and a pool of threads fit into."""
+_SWAP_SHARE = 0.01
+"""Of the memory: a little lies in swap for ever on a machine that has been up for months."""
+PROCESSES_PER_WORKER = 64
+"""Processes and threads of a worker with its libraries' pools, generously."""
+
+
+def system(subject: Subject) -> Iterator[Finding]:
+    """Look at what the whole machine, and not a stage, brings to a measurement."""
+    yield software()
+    node = stamp.take()
+    yield ok("system.hardware", node.label, value=node.label)
+    yield clock(CLOCK_FOLDER)
+    yield from limits(subject.workers)
+    yield swap(node.memory)
+    yield load(node.load_1min, os.cpu_count() or 1)
+
+
+def software() -> Finding:
+    """Say which kernel and Python this is."""
+    from importlib.metadata import version
+
+    said = (
+        f"pyscale {version('pyscale')}, Python {platform.python_version()}, "
+        f"{platform.system()} {platform.release()} on {platform.machine()}"
+    )
+    if sys.platform != "linux":
+        return warning(
+            "system.platform",
+            f"{said}: the page cache and the placement of workers are unknown here",
+            "measure on Linux",
+            value=said,
+        )
+    return ok("system.platform", said, value=said)
+
+
+def clock(folder: Path) -> Finding:
+    """Look at the clock that the kernel reads the time from."""
+    check, name = "system.clock", kernel_text(folder / "current_clocksource")
+    if not name:
+        return beside_the_point(check, "the kernel names no clock source")
+    if name in _SLOW_CLOCKS:
+        others = kernel_text(folder / "available_clocksource")
+        return warning(
+            check,
+            f"the clock source is {name}, which takes microseconds to read (available: {others})",
+            "ask the staff why the kernel gave up tsc: it takes it for unstable",
+            value=name,
+        )
+    return ok(check, f"the clock source is {name}", value=name)
+
+
+def limits(workers: int) -> Iterator[Finding]:
+    """Look at what this shell lets its processes have."""
+    yield open_files(*resource.getrlimit(resource.RLIMIT_NOFILE))
+    yield processes(*resource.getrlimit(resource.RLIMIT_NPROC), workers * PROCESSES_PER_WORKER)
+    yield address_space(resource.getrlimit(resource.RLIMIT_AS)[0])
+    locked = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
+    yield ok(
+        "system.locked_memory",
+        f"a process may lock {_bytes(locked)} of memory; no stage locks any",
+        value=_bytes(locked),
+    )
+
+
+def open_files(soft: int, hard: int) -> Finding:
+    """Compare the files that a process may open with what libraries open."""
+    check = "system.open_files"
+    if _at_least(soft, FILES_PER_PROCESS):
+        return ok(check, f"a process may open {_number(soft)} files")
+    return warning(
+        check,
+        f"a process may open {soft} files, and pools of threads, torch and Java may need "
+        f"{FILES_PER_PROCESS}",
+        _raise("-n", FILES_PER_PROCESS, hard),
+    )
+
+
+def processes(soft: int, hard: int, needed: int) -> Finding:
+    """Compare the processes and threads that a user may have with what workers start."""
+    check = "system.processes"
+    if _at_least(soft, needed):
+        return ok(check, f"this user may have {_number(soft)} processes and threads")
+    return warning(
+        check,
+        f"this user may have {soft} processes and threads, and the workers may start {needed}",
+        _raise("-u", needed, hard),
+    )
+
+
+def address_space(limit: int) -> Finding:
+    """Look at the limit of virtual memory, which some sites set in place of one of memory."""
+    check = "system.address_space"
+    if limit == resource.RLIM_INFINITY:
+        return ok(check, "virtual memory is not limited")
+    return warning(
+        check,
+        f"virtual memory is limited to {_bytes(limit)}: Java and CUDA reserve far more than they "
+        "use, and do not start",
+        "ulimit -v unlimited, and ask for memory by the batch system instead",
+    )
+
+
+def swap(memory: stamp.Memory) -> Finding:
+    """Look whether memory was short on this machine."""
+    used, total = memory.swap_used_bytes, memory.swap_total_bytes
+    sentence = f"{_bytes(used)} of {_bytes(total)} swap are in use"
+    if used <= _SWAP_SHARE * memory.total_bytes:
+        return ok("system.swap", sentence)
+    return warning(
+        "system.swap",
+        f"{sentence}: memory was short here, and what is measured may wait for the disk",
+        "measure on a node without other work",
+    )
+
+
+def load(load_1min: float, cpus: int) -> Finding:
+    """Look whether other work runs on this machine."""
+    sentence = f"the load was {load_1min:.2f} on {cpus} CPUs as this began"
+    if load_1min <= max(0.5, 0.1 * cpus):
+        return ok("system.load", sentence)
+    return warning(
+        "system.load",
+        f"{sentence}: other work would be measured too",
+        "measure on a quiet node, or ask for whole ones (--exclusive)",
+    )
+
+
+def _at_least(limit: int, wanted: int) -> bool:
+    return limit == resource.RLIM_INFINITY or limit >= wanted
+
+
+def _raise(option: str, wanted: int, hard: int) -> str:
+    if _at_least(hard, wanted):
+        return f"ulimit {option} {wanted}"
+    return f"ask the staff to raise the hard limit (ulimit -H {option}), which is {hard}"
+
+
+def _number(limit: int) -> str:
+    return "any number of" if limit == resource.RLIM_INFINITY else str(limit)
+
+
+def _bytes(size: int) -> str:
+    if size == resource.RLIM_INFINITY:
+        return "any amount"
+    return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:.0f} MiB"

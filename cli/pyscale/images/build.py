@@ -1,0 +1,257 @@
+"""Building images: base, libraries and stage code, each only where it has changed."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import Field
+
+from pyscale.images.bases import Base, choose_base
+from pyscale.images.buildevents import BuildEvent, Listener
+from pyscale.images.capabilities import lacks_for_building
+from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.content import (
+    content_sha256,
+    hash_of_words,
+    libraries_sha256,
+    lock_sha256,
+    stage_file,
+)
+from pyscale.images.engine import Engine, find_engine
+from pyscale.images.layerbuild import LayerBuilder, Recipe
+from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
+from pyscale.images.parts import fetch_parts
+from pyscale.images.stagecode import stage_code_into
+from pyscale.images.verify import sha256_of
+from pyscale.images.workshop import Workshop
+from pyscale.shipped import shipped
+from pyscale.store.provenance import code_commit
+from pyscale_stages.contract import Record
+from pyscale_stages.errors import MissingPart
+
+NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
+"""Wheels, unpacked image and its two compressed copies, by what the libraries are built for."""
+
+UNPACKED = 6
+"""Space that a build takes for each byte of a libraries layer: unpacked, and two copies."""
+
+
+class BuildOptions(Record):
+    """Where a build takes its parts from."""
+
+    base: str | None = Field(
+        None, description="Image docker://NAME@sha256:DIGEST, or SIF, that images stand on"
+    )
+    mirror: str | None = Field(None, description="Mirror of Debian; None is that of this machine")
+    wheels: Path | None = Field(
+        None, description="Folder that holds the wheels, so that none is fetched"
+    )
+    force: bool = Field(False, description="Build also what is current, with all its layers")
+
+
+class BuiltImage(Record):
+    """An image that is there after a build."""
+
+    name: str
+    sif: Path
+    size_bytes: int
+    sha256: str
+    wall_s: float | None = Field(description="Time of its build; None where it was current")
+
+
+@dataclass(frozen=True)
+class _Tools:
+    """What one call of `build` works with."""
+
+    engine: Engine
+    workshop: Workshop
+    layers: LayerBuilder
+    force: bool
+
+
+def build(
+    definitions: Sequence[ImageDefinition],
+    folder: ImageFolder,
+    options: BuildOptions,
+    listener: Listener,
+) -> list[BuiltImage]:
+    """Build those images that are not current, and lock them.
+
+    Raises
+    ------
+    UserError
+        If an option is wrong or a build fails; images that were finished before stay.
+    MissingPart
+        If this machine cannot build images; says what it lacks.
+    ResourceExhausted
+        If the disk fills up.
+    """
+    base = choose_base(options.base, options.mirror)
+    stale = [d for d in definitions if options.force or not is_current(folder, d)]
+    if not stale:
+        return [_reused(folder, definition, listener) for definition in definitions]
+    engine = find_engine()
+    workshop = Workshop(folder.path, engine)
+    _refuse_what_is_lacking(stale, base, folder, workshop)
+    folder.make()
+    with folder_errors_explained(folder.path):
+        layers = LayerBuilder(engine, workshop, listener, anew=options.force)
+        tools = _Tools(engine, workshop, layers, options.force)
+        built = []
+        for definition in definitions:
+            if definition not in stale:
+                built.append(_reused(folder, definition, listener))
+                continue
+            start_s = time.monotonic()
+            libraries = _libraries(definition, base, options.wheels or workshop.parts, tools)
+            locked = _image(definition, libraries, folder, tools)
+            built.append(_built(folder, definition, locked, time.monotonic() - start_s))
+        workshop.tidy(layers.used | _usual_layers(workshop))
+    return built
+
+
+def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
+    """Whether an image is there, as locked, and made from what is here now.
+
+    Its size is looked at; that its bytes are the locked ones is for `verify` to say.
+    """
+    locked = folder.read_lock().images.get(definition.name)
+    sif = folder.sif(definition.name)
+    return (
+        locked is not None
+        and sif.is_file()
+        and sif.stat().st_size == locked.size_bytes
+        and locked.content_sha256 == content_sha256(definition)
+    )
+
+
+def _refuse_what_is_lacking(
+    stale: Sequence[ImageDefinition], base: Base, folder: ImageFolder, workshop: Workshop
+) -> None:
+    """Raise before anything is started where this machine cannot build."""
+    needed = 0
+    for definition in stale:
+        libraries = workshop.layer(_libraries_name(definition), _libraries_key(definition, base))
+        cached = libraries.stat().st_size if libraries.is_file() else None
+        needed = max(needed, UNPACKED * cached if cached else NEEDED_BYTES[definition.device])
+    base_is_made = workshop.layer("base", base.sha256).is_file()
+    lacks = lacks_for_building(
+        folder.path, needed, debootstrap=base.origin == "debootstrap" and not base_is_made
+    )
+    if lacks:
+        raise MissingPart(str(lacks[0]))
+
+
+def _libraries(definition: ImageDefinition, base: Base, parts: Path, tools: _Tools) -> Path:
+    """Layer with an image's libraries, on the base."""
+
+    def variables(hear: Callable[[str], None]) -> dict[str, str]:
+        sif = _base(definition, base, tools.layers)
+        return {
+            "base": str(sif),
+            "containers": str(shipped("containers")),
+            "parts": str(fetch_parts(definition, sif, tools.engine, parts, hear)),
+        }
+
+    recipe = Recipe(
+        definition.name, "libraries", _libraries_name(definition), definition.definition_file
+    )
+    return tools.layers.cached(recipe, _libraries_key(definition, base), variables)
+
+
+def _base(definition: ImageDefinition, base: Base, layers: LayerBuilder) -> Path:
+    """Layer with the Debian system, unless it is given."""
+    if base.origin == "given":
+        return base.file
+
+    def variables(_: Callable[[str], None]) -> dict[str, str]:
+        return base.variables() | {"containers": str(shipped("containers"))}
+
+    recipe = Recipe(definition.name, "base", "base", base.file)
+    return layers.cached(recipe, base.sha256, variables)
+
+
+def _image(
+    definition: ImageDefinition, libraries: Path, folder: ImageFolder, tools: _Tools
+) -> LockedImage:
+    """Add the stage's code to its libraries; install the image and lock it."""
+    recipe = Recipe(definition.name, "image", definition.name, stage_file())
+    with tools.layers.place(recipe, definition.name) as (place, scratch):
+        if not tools.force and is_current(folder, definition):
+            # Another process made it while this one waited.
+            return folder.read_lock().images[definition.name]
+        content, commit = content_sha256(definition), code_commit()
+        code, made = place / "code", place / "image.sif"
+        stage_code_into(code, definition.stage)
+        variables = {
+            "containers": str(shipped("containers")),
+            "libraries": str(libraries),
+            "code": str(code),
+            "image": definition.name,
+            "stage": definition.stage,
+            "version": version("pyscale"),
+            "git_commit": commit or "unknown",
+            "lock_sha256": lock_sha256(definition),
+            "content_sha256": content,
+        }
+        tools.layers.build(recipe, variables, made, scratch)
+        locked = LockedImage(
+            sha256=sha256_of(made),
+            size_bytes=made.stat().st_size,
+            content_sha256=content,
+            pyscale_version=variables["version"],
+            git_commit=commit,
+            lock_sha256=variables["lock_sha256"],
+            built_utc=datetime.now(UTC),
+            engine=f"{tools.engine.name} {tools.engine.version}",
+            architecture=platform.machine(),
+        )
+        tools.workshop.install(made, folder.sif(definition.name))
+        folder.record(definition.name, locked)
+    return locked
+
+
+def _reused(folder: ImageFolder, definition: ImageDefinition, listener: Listener) -> BuiltImage:
+    listener(BuildEvent(definition.name, "image", "current"))
+    locked = folder.read_lock().images[definition.name]
+    return _built(folder, definition, locked, wall_s=None)
+
+
+def _built(
+    folder: ImageFolder, definition: ImageDefinition, locked: LockedImage, wall_s: float | None
+) -> BuiltImage:
+    return BuiltImage(
+        name=definition.name,
+        sif=folder.sif(definition.name),
+        size_bytes=locked.size_bytes,
+        sha256=locked.sha256,
+        wall_s=wall_s,
+    )
+
+
+def _libraries_name(definition: ImageDefinition) -> str:
+    return f"{definition.name}-libraries"
+
+
+def _libraries_key(definition: ImageDefinition, base: Base) -> str:
+    """Hash of all that the layer is made from; the definitions say all of a usual base."""
+    own = libraries_sha256(definition)
+    return own if base.origin == "debootstrap" else hash_of_words((own, base.sha256))
+
+
+def _usual_layers(workshop: Workshop) -> set[Path]:
+    """Layers that the images of today stand on, where no other base is asked for."""
+    base = choose_base(None, None)
+    wanted = {workshop.layer("base", base.sha256)}
+    for definition in catalog().values():
+        # An image that cannot be built here has no lock yet, or no definition.
+        if definition.lock_file.is_file() and definition.definition_file.is_file():
+            key = _libraries_key(definition, base)
+            wanted.add(workshop.layer(_libraries_name(definition), key))
+    return wanted

@@ -1,0 +1,66 @@
+"""The log of one build: all that the container program said, and the line that tells why."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+_REMEMBERED_LINES = 400
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# What the program says after a step has failed repeats only that it has.
+_EMPTY_TALK = re.compile(
+    r"^(INFO:|\+ |FATAL: +While performing build: .*exit status \d+$|E: Sub-process )"
+)
+_COMPLAINT = re.compile(r"\b(error|fatal|failed|cannot|unable|no such|not found)\b|^E: ", re.I)
+_FULL_DISK = re.compile(r"no space left on device|disk quota exceeded", re.I)
+
+
+class BuildLog:
+    """Writes lines to a file and remembers the last ones.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the logs; made where it is absent.
+    name : str
+        What is built.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.log"
+        self.full_disk = False
+        self._last: deque[str] = deque(maxlen=_REMEMBERED_LINES)
+        self._file = self.path.open("w", encoding="utf-8")
+
+    def __enter__(self) -> BuildLog:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def write(self, raw: str) -> str:
+        """Keep a line; return it without colours and blanks around it."""
+        line = _COLOURS.sub("", raw).strip()
+        if line:
+            # Said before the write: the log's own disk may be the one that is full.
+            self.full_disk |= bool(_FULL_DISK.search(line))
+            self._last.append(line)
+            self._file.write(line + "\n")
+            self._file.flush()
+        return line
+
+    def reason(self) -> str:
+        """The last line that says why a build failed."""
+        telling = [line for line in self._last if not _EMPTY_TALK.match(line)]
+        complaints = [line for line in telling if _COMPLAINT.search(line)]
+        lines = complaints or telling or list(self._last) or ["it said nothing"]
+        return lines[-1].removeprefix("FATAL:").strip()

@@ -1,0 +1,255 @@
+"""The commands `pyscale image …`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from pyscale.images.lockfile import ImageFolder
+
+image_app = typer.Typer(
+    help="Container images of the stages: build, verify, move.",
+    no_args_is_help=True,
+)
+
+
+def _known_names(incomplete: str) -> list[str]:
+    """Names that a shell offers."""
+    from pyscale.images.catalog import catalog
+
+    return [name for name in catalog() if name.startswith(incomplete)]
+
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--images-folder", help="Folder that holds the images.")
+]
+PlainOption = Annotated[
+    bool, typer.Option("--no-https", help="The registry speaks plain http, as one on loopback may.")
+]
+
+
+@image_app.command("list")
+def list_images(images_folder: FolderOption = None, json: JsonOption = False) -> None:
+    """List every image: its state, when it was built, which file it is."""
+    from pyscale.images.listing import listed_images
+    from pyscale.images.view import show_images
+
+    folder = _folder(images_folder)
+    images = listed_images(folder)
+    if json:
+        rows = [image.model_dump(mode="json") for image in images]
+        _print_json({"images_folder": str(folder.path), "images": rows})
+    else:
+        show_images(images, folder.path)
+
+
+@image_app.command()
+def build(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Images; without names those for CPUs whose parts can be had here.",
+            autocompletion=_known_names,
+        ),
+    ] = None,
+    *,
+    mirror: Annotated[
+        str | None, typer.Option(help="Mirror of Debian; that of this machine if not given.")
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            metavar="docker://NAME@sha256:DIGEST|FILE.sif", help="Stand on this, not debootstrap's."
+        ),
+    ] = None,
+    wheels: Annotated[
+        Path | None, typer.Option(help="Folder of wheels that were fetched before.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Build also what has not changed.")] = False,
+    images_folder: FolderOption = None,
+) -> None:
+    """Build images of what has changed, and lock them.
+
+    The exit code is 2 where a build fails or this machine cannot build, 3 where its disk fills
+    up; images that were finished before stay.
+    """
+    from pyscale.console import talk
+    from pyscale.images import build as building
+    from pyscale.images.buildprogress import BuildProgress
+    from pyscale.images.catalog import definitions
+    from pyscale.images.selection import Selection, buildable
+    from pyscale.images.view import show_built
+    from pyscale.interruption import termination_as_interrupt
+
+    options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
+    folder, named = _folder(images_folder), definitions(names or [])
+    with termination_as_interrupt(), BuildProgress() as progress:
+        chosen = Selection(named) if names else buildable(folder, options, progress.hear)
+        built = building.build(chosen.chosen, folder, options, progress.hear)
+    for name, why in chosen.left_out.items():
+        talk(f"not built: {name}: {why}")
+    show_built(built)
+
+
+@image_app.command()
+def inspect(
+    image: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.sif", help="An image, or any SIF.", autocompletion=_known_names
+        ),
+    ],
+    images_folder: FolderOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Tell what an image is: labels, packages, runscript, what it was built from and by."""
+    from pyscale.images.engine import find_engine
+    from pyscale.images.inspection import describe
+    from pyscale.images.view import show_description
+
+    folder = _folder(images_folder)
+    sif = Path(image) if _is_file_name(image) else folder.sif(_checked_name(image, folder))
+    described = describe(sif, find_engine())
+    if json:
+        _print_json(described.model_dump(mode="json"))
+    else:
+        show_description(described)
+
+
+@image_app.command()
+def verify(
+    images: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|FILE.sif]...",
+            help="Images, or any SIF; all that are here where none is given.",
+            autocompletion=_known_names,
+        ),
+    ] = None,
+    images_folder: FolderOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare every byte of images with images.lock.
+
+    The exit code is 1 where one is absent, damaged, changed, not locked, or for another kind of
+    machine.
+    """
+    from pyscale.data.progress import TerminalReport
+    from pyscale.errors import UserError
+    from pyscale.images.verify import names_to_verify, verdict_on, verdict_on_file
+    from pyscale.images.view import show_verdicts
+
+    folder, report = _folder(images_folder), TerminalReport()
+    named = images or names_to_verify(folder)
+    if not named:
+        raise UserError(f"there are no images in {folder.path}: build or pull some first")
+    named = [name if _is_file_name(name) else _checked_name(name, folder) for name in named]
+    verdicts = [
+        verdict_on_file(Path(name), folder, report)
+        if _is_file_name(name)
+        else verdict_on(folder, name, report)
+        for name in named
+    ]
+    if json:
+        _print_json([verdict.model_dump(mode="json") for verdict in verdicts])
+    else:
+        show_verdicts(verdicts)
+    if any(verdict.state != "as locked" for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+@image_app.command()
+def push(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_known_names)],
+    target: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
+    no_https: PlainOption = False,
+    images_folder: FolderOption = None,
+) -> None:
+    """Send images to a registry, each to oras://HOST/PATH/NAME:TAG.
+
+    An image that differs from images.lock is not sent. Log in first, where the registry asks for
+    it, by `apptainer registry login`.
+    """
+    from pyscale.console import talk
+    from pyscale.data.progress import TerminalReport
+    from pyscale.images import transfer
+    from pyscale.images.engine import find_engine
+    from pyscale.images.reference import parse_reference
+
+    place, folder = parse_reference(target), _folder(images_folder)
+    engine, report = find_engine(), TerminalReport()
+    for name in [_checked_name(name, folder) for name in names]:
+        goal = place.below(name)
+        locked = transfer.push(folder, name, goal, engine, report, no_https=no_https)
+        typer.echo(goal)
+        talk(f"fetch it by: pyscale image pull {goal} --sha256 {locked.sha256}")
+
+
+@image_app.command()
+def pull(
+    source: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
+    *,
+    as_name: Annotated[
+        str | None, typer.Option("--as", metavar="NAME", help="Name it so, not as its labels do.")
+    ] = None,
+    sha256: Annotated[str | None, typer.Option(help="Install nothing but this SIF.")] = None,
+    replace: Annotated[
+        bool, typer.Option(help="Take the place of an image that differs from it.")
+    ] = False,
+    no_https: PlainOption = False,
+    images_folder: FolderOption = None,
+) -> None:
+    """Fetch an image from a registry, check it, and lock it."""
+    from pyscale.console import talk
+    from pyscale.data.progress import TerminalReport
+    from pyscale.images import transfer
+    from pyscale.images.engine import find_engine
+    from pyscale.images.reference import parse_reference
+
+    options = transfer.PullOptions(as_name, sha256, replace=replace, no_https=no_https)
+    place, folder = parse_reference(source), _folder(images_folder)
+    name, locked = transfer.pull(folder, place, find_engine(), TerminalReport(), options)
+    talk(f"{name} has sha256 {locked.sha256}, as {folder.lock_file} now says")
+    typer.echo(folder.sif(name))
+
+
+def _folder(images_folder: Path | None) -> ImageFolder:
+    from pyscale.images.lockfile import ImageFolder
+    from pyscale.settings import load_settings
+
+    return ImageFolder(load_settings(images_folder=images_folder).images_folder)
+
+
+def _is_file_name(text: str) -> bool:
+    return text.endswith(".sif") or os.sep in text
+
+
+def _checked_name(name: str, folder: ImageFolder) -> str:
+    """Return the name of an image that pyscale knows, or that is in the folder.
+
+    Raises
+    ------
+    UserError
+        If it is neither.
+    """
+    from pyscale.errors import UserError
+    from pyscale.images.catalog import catalog
+    from pyscale.images.verify import names_to_verify
+    from pyscale_stages.wording import did_you_mean
+
+    known = {*catalog(), *names_to_verify(folder)}
+    if name not in known:
+        raise UserError(f"there is no image {name!r}: {did_you_mean(name, known)}")
+    return name
+
+
+def _print_json(value: object) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2))

@@ -1,0 +1,179 @@
+"""One build by the container program: from a definition to a SIF, interruptible, with its log."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from pyscale.errors import UserError
+from pyscale.images.buildlog import BuildLog
+from pyscale.images.engine import Engine
+from pyscale.images.stagecode import FILE_TIME_S
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+
+MKSQUASHFS_ARGUMENTS = "-comp gzip -Xcompression-level 1"
+"""Why these: `docs/decisions/`, the record on layers of images."""
+
+PATIENCE_S = 30.0
+"""How long the program may clean up after it was told to end."""
+
+_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+def build_sif(
+    engine: Engine,
+    definition_file: Path,
+    variables: Mapping[str, str],
+    target: Path,
+    scratch: Path,
+    *,
+    log: BuildLog,
+    hear: Callable[[str], None],
+) -> None:
+    """Build one definition into `target`.
+
+    Parameters
+    ----------
+    engine : Engine
+        The container program.
+    definition_file : Path
+        What to build.
+    variables : mapping
+        Values for `{{ name }}` in the definition; those that it does not name are not used.
+    target : Path
+        File to write. What a failure leaves there is the caller's to remove.
+    scratch : Path
+        Folder for the unpacked image and for caches.
+    log : BuildLog
+        Hears every line.
+    hear : callable
+        Hears every line too, to show it.
+
+    Raises
+    ------
+    UserError
+        If the build fails; says why and names the log.
+    ResourceExhausted
+        If the disk filled up.
+    MissingPart
+        If the program is too old.
+    """
+    command = _command(engine, definition_file, variables, target, scratch)
+    log.write(" ".join(command))
+    returncode = _run(command, _environment(engine, scratch), log, hear)
+    if log.full_disk:
+        raise ResourceExhausted(
+            f"the disk of {scratch} filled up while {definition_file.name} was built: free space "
+            f"there and build again; see {log.path}"
+        )
+    if returncode != 0:
+        raise UserError(
+            f"building {definition_file.name} failed: {log.reason()}; all that was said is in "
+            f"{log.path}"
+        )
+
+
+def _command(
+    engine: Engine,
+    definition_file: Path,
+    variables: Mapping[str, str],
+    target: Path,
+    scratch: Path,
+) -> list[str]:
+    offered = subprocess.run(
+        [engine.program, "build", "--help"], capture_output=True, text=True, check=False
+    ).stdout
+    if "--build-arg" not in offered:
+        raise MissingPart(
+            f"{engine.program} is {engine.name} {engine.version}, which is too old to build images "
+            "(it has no --build-arg): use Apptainer 1.2 or SingularityCE 4, or pull the images"
+        )
+    command = [engine.program, "build", "--fakeroot"]
+    # The program shows the machine's own folders for temporary files to the definition's steps,
+    # which then could read, and remove, what others keep there.
+    for inside in ("/tmp", "/var/tmp"):
+        own = scratch / "inside" / inside.lstrip("/")
+        own.mkdir(parents=True)
+        own.chmod(0o1777)
+        command += ["--bind", f"{own}:{inside}"]
+    if "--mksquashfs-args" in offered:
+        command += ["--mksquashfs-args", MKSQUASHFS_ARGUMENTS]
+    wanted = set(_VARIABLE.findall(definition_file.read_text(encoding="utf-8")))
+    for name in sorted(wanted & variables.keys()):
+        command += ["--build-arg", f"{name}={variables[name]}"]
+    return [*command, str(target), str(definition_file)]
+
+
+def _environment(engine: Engine, scratch: Path) -> dict[str, str]:
+    """The user's environment without what would change the image's content."""
+    prefixes = ("APPTAINERENV_", "SINGULARITYENV_")
+    binds = {"APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(prefixes) and name not in binds
+    }
+    own = {
+        "TMPDIR": str(scratch),
+        "CACHEDIR": str(scratch / "cache"),
+        # As for commands in images: root has no need of host privileges, and may lack them.
+        **({"USERNS": "1"} if os.geteuid() == 0 else {}),
+    }
+    # For mksquashfs outside, and for what runs inside: file times that do not tell the day.
+    day = {"SOURCE_DATE_EPOCH": str(FILE_TIME_S)}
+    inside = {f"{engine.environment_prefix}{name}": value for name, value in day.items()}
+    return (
+        kept
+        | day
+        | inside
+        | {f"{engine.option_prefix}{name}": value for name, value in own.items()}
+    )
+
+
+def _run(
+    command: list[str], environment: dict[str, str], log: BuildLog, hear: Callable[[str], None]
+) -> int:
+    with subprocess.Popen(
+        [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid()), *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env=environment,
+        umask=0o022,
+        # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for raw in process.stdout:
+                line = log.write(raw)
+                if line:
+                    hear(line)
+            return process.wait()
+        except BaseException:
+            _end(process)
+            raise
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a build with all that it started; the program cleans up where it can."""
+    started = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.terminate()
+            process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        for child in started:
+            if child.is_running():
+                child.kill()
+        psutil.wait_procs(started, PATIENCE_S)

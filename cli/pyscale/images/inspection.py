@@ -1,0 +1,90 @@
+"""What one image is: its labels, what is installed in it, what built it and what it runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import Field
+
+from pyscale.errors import UserError
+from pyscale.images.engine import Engine
+from pyscale.images.labels import ImageLabels, image_labels
+from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale_stages.contract import Record
+
+IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
+# Runs inside: the standard library alone, so that it says the same of every image.
+_LIST_PACKAGES = """
+import importlib.metadata, json, pathlib
+python = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
+debian, entry = {}, {}
+for line in pathlib.Path("/var/lib/dpkg/status").read_text().splitlines() + [""]:
+    key, _, value = line.partition(": ")
+    if line:
+        entry.setdefault(key, value)
+        continue
+    if entry.get("Status", "").endswith(" installed"):
+        debian[entry["Package"]] = entry["Version"]
+    entry = {}
+print(json.dumps({"python": python, "debian": debian}))
+"""
+
+
+class ImageDescription(Record):
+    """One image, described from its file alone."""
+
+    file: Path
+    size_bytes: int
+    architecture: str = Field(description="Machine that it runs on, as `uname -m` tells it")
+    created_utc: datetime = Field(description="When the SIF was made")
+    labels: ImageLabels = Field(description="What pyscale wrote into it")
+    all_labels: dict[str, str]
+    runscript: str
+    help_text: str
+    python_packages: dict[str, str] = Field(description="Version by name")
+    debian_packages: dict[str, str] = Field(description="Version by name")
+
+
+def describe(sif: Path, engine: Engine) -> ImageDescription:
+    """Describe an image of pyscale; its own Python is asked for what is installed.
+
+    Raises
+    ------
+    UserError
+        If the file is no whole SIF, none of pyscale, or does not start here.
+    """
+    header = read_sif(sif)
+    labels = image_labels(sif, header)
+    refuse_foreign(sif, header)
+    python, debian = _packages(sif, engine)
+    return ImageDescription(
+        file=sif,
+        size_bytes=header.size_bytes,
+        architecture=header.architecture,
+        created_utc=header.created_utc,
+        labels=labels,
+        all_labels=dict(sorted(header.labels.items())),
+        runscript=header.runscript,
+        help_text=header.help_text,
+        python_packages=python,
+        debian_packages=debian,
+    )
+
+
+def _packages(sif: Path, engine: Engine) -> tuple[dict[str, str], dict[str, str]]:
+    isolated = ("--containall", "--cleanenv", "--no-home")
+    command = engine.command("exec", *isolated, str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines()
+        raise UserError(
+            f"{sif} does not start here, so its packages cannot be listed "
+            f"({said[-1] if said else 'it said nothing'}): see `pyscale image verify {sif}`"
+        )
+    found = json.loads(done.stdout)
+    return dict(sorted(found["python"].items())), dict(sorted(found["debian"].items()))

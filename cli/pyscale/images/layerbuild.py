@@ -1,0 +1,123 @@
+"""One layer: reused where it is cached, else built in a place of its own and installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyscale.images.buildevents import BuildEvent, Layer, Listener
+from pyscale.images.buildlog import BuildLog
+from pyscale.images.engine import Engine
+from pyscale.images.enginebuild import build_sif
+from pyscale.images.workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one layer is made.
+
+    Parameters
+    ----------
+    image : str
+        Image that it is made for.
+    layer : str
+        Which part of it.
+    name : str
+        Name of the layer, which its log begins with.
+    definition_file : Path
+        What the container program builds.
+    """
+
+    image: str
+    layer: Layer
+    name: str
+    definition_file: Path
+
+
+class LayerBuilder:
+    """Builds layers; each call of `pyscale image build` has one.
+
+    Parameters
+    ----------
+    engine : Engine
+        The container program.
+    workshop : Workshop
+        Where layers are made and kept.
+    listener : callable
+        Hears what happens.
+    anew : bool
+        Whether cached layers are made again, each once.
+    """
+
+    def __init__(
+        self, engine: Engine, workshop: Workshop, listener: Listener, *, anew: bool
+    ) -> None:
+        self._engine = engine
+        self._workshop = workshop
+        self._listener = listener
+        self._anew = anew
+        self.used: set[Path] = set()
+
+    def cached(
+        self,
+        recipe: Recipe,
+        sha256: str,
+        variables: Callable[[Callable[[str], None]], Mapping[str, str]],
+    ) -> Path:
+        """Return the file of a layer, which is built where it is not cached.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            How it is made.
+        sha256 : str
+            Hash of what it is made from.
+        variables : callable
+            Gives the values of the definition's variables, and fetches what they name; called
+            only where there is something to build, with what hears each thing that is done.
+        """
+        file = self._workshop.layer(recipe.name, sha256)
+        if self._is_usable(file):
+            return file
+        with self.place(recipe, file.stem) as (place, scratch):
+            # Another process may have made it while this one waited.
+            if not self._is_usable(file):
+                made = place / "layer.sif"
+                self.build(recipe, variables(self.hear(recipe)), made, scratch)
+                self._workshop.install(made, file)
+                self.used.add(file)
+        return file
+
+    @contextmanager
+    def place(self, recipe: Recipe, key: str) -> Iterator[tuple[Path, Path]]:
+        """Folders to make something in, which nobody else makes meanwhile."""
+        waiting = BuildEvent(recipe.image, recipe.layer, "waiting")
+        with (
+            self._workshop.claim(key, lambda: self._listener(waiting)),
+            self._workshop.place(key) as folders,
+        ):
+            yield folders
+
+    def build(
+        self, recipe: Recipe, variables: Mapping[str, str], made: Path, scratch: Path
+    ) -> None:
+        """Build a recipe into a file, with its log."""
+        self._listener(BuildEvent(recipe.image, recipe.layer, "started"))
+        with BuildLog(self._workshop.logs, recipe.name) as log:
+            hear = self.hear(recipe)
+            build_sif(
+                self._engine, recipe.definition_file, variables, made, scratch, log=log, hear=hear
+            )
+        self._listener(BuildEvent(recipe.image, recipe.layer, "finished"))
+
+    def hear(self, recipe: Recipe) -> Callable[[str], None]:
+        """What hears each line of what is done for a recipe."""
+        return lambda line: self._listener(BuildEvent(recipe.image, recipe.layer, "said", line))
+
+    def _is_usable(self, file: Path) -> bool:
+        usable = file in self.used or (file.is_file() and not self._anew)
+        if usable:
+            self.used.add(file)
+        return usable

@@ -1,0 +1,230 @@
+"""Images to a registry and back, by ORAS: what arrives is checked before it gets its name."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+from filelock import FileLock
+
+from pyscale.data.progress import Report
+from pyscale.errors import UserError
+from pyscale.images.catalog import catalog
+from pyscale.images.engine import Engine
+from pyscale.images.labels import image_labels
+from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
+from pyscale.images.reference import Reference
+from pyscale.images.registrycall import call_registry
+from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.verify import sha256_of, verify_image
+from pyscale_stages.atomic import atomic_path
+
+ARRIVALS = ".arriving"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class PullOptions:
+    """How a pull is made, and what it must bring.
+
+    Parameters
+    ----------
+    as_name : str or None
+        Name that the image gets; None is the one that its labels say.
+    sha256 : str or None
+        What the SIF must be; None leaves that to `images.lock`.
+    replace : bool
+        Whether an image that differs from the one under its name takes its place.
+    no_https : bool
+        Whether the registry speaks plain http.
+    """
+
+    as_name: str | None = None
+    sha256: str | None = None
+    replace: bool = False
+    no_https: bool = False
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A pulled SIF that has no name yet."""
+
+    image: str
+    stage: str
+    sha256: str
+
+
+def push(
+    folder: ImageFolder,
+    name: str,
+    target: Reference,
+    engine: Engine,
+    report: Report,
+    *,
+    no_https: bool = False,
+) -> LockedImage:
+    """Send an image that is as locked to a registry.
+
+    Raises
+    ------
+    UserError
+        If the image is not as locked, or the registry does not take it.
+    """
+    if target.digest is not None:
+        raise UserError(f"{target} has a digest, which only the registry gives: name a tag")
+    locked = verify_image(folder, name, report)
+    arguments = (*_plain(no_https), str(folder.sif(name)), str(target))
+    call_registry(engine, "push", arguments, target, report, size_bytes=locked.size_bytes)
+    return locked
+
+
+def pull(
+    folder: ImageFolder, source: Reference, engine: Engine, report: Report, options: PullOptions
+) -> tuple[str, LockedImage]:
+    """Fetch an image from a registry, check it, give it its name and lock it.
+
+    Returns
+    -------
+    name, locked : str, LockedImage
+
+    Raises
+    ------
+    UserError
+        If it cannot be had, is none of pyscale, not for this machine, or not what was asked for
+        or locked; then nothing changes in the folder.
+    """
+    _refuse_nonsense(options)
+    with _arrivals(folder, report) as place:
+        sif = place / "image.sif"
+        arguments = ("--disable-cache", *_plain(options.no_https), str(sif), str(source))
+        expected = folder.read_lock().images.get(options.as_name or "")
+        size_bytes = expected.size_bytes if expected is not None else None
+        call_registry(
+            engine, "pull", arguments, source, report, size_bytes=size_bytes, scratch=place
+        )
+        with _said_of(source, sif):
+            header = read_sif(sif)
+            labels = image_labels(sif, header)
+            refuse_foreign(sif, header)
+        arrival = Arrival(labels.image, labels.stage, sha256_of(sif, report))
+        name = _admitted(folder, source, arrival, options, report)
+        locked = LockedImage(
+            sha256=arrival.sha256,
+            size_bytes=header.size_bytes,
+            content_sha256=labels.content_sha256,
+            pyscale_version=labels.version,
+            git_commit=labels.git_commit,
+            lock_sha256=labels.lock_sha256,
+            built_utc=header.created_utc,
+            engine=labels.engine,
+            architecture=header.architecture,
+            origin=str(source),
+        )
+        with folder_errors_explained(folder.path), atomic_path(folder.sif(name)) as temporary:
+            sif.replace(temporary)
+        folder.record(name, locked)
+    return name, locked
+
+
+def _refuse_nonsense(options: PullOptions) -> None:
+    if options.as_name is not None and not _NAME.fullmatch(options.as_name):
+        raise UserError(
+            f"--as {options.as_name!r} is no name of an image: use letters, digits, '_', '-', '.'"
+        )
+    if options.sha256 is not None and not _SHA256.fullmatch(options.sha256):
+        raise UserError(f"--sha256 {options.sha256!r} is no sha256: give all of its 64 hex digits")
+
+
+def _admitted(
+    folder: ImageFolder,
+    source: Reference,
+    arrival: Arrival,
+    options: PullOptions,
+    report: Report,
+) -> str:
+    """Name of what arrived, if it may have it.
+
+    Raises
+    ------
+    UserError
+        If it may not.
+    """
+    if options.sha256 is not None and arrival.sha256 != options.sha256:
+        raise UserError(
+            f"{source} has sha256 {arrival.sha256}, not {options.sha256} as asked: "
+            "nothing was installed; ask whoever pushed it"
+        )
+    name = options.as_name or arrival.image
+    known = catalog().get(name)
+    if known is not None and known.stage != arrival.stage:
+        raise UserError(
+            f"{source} runs the stage {arrival.stage}, but {name} is an image of "
+            f"{known.stage}: give it another name by --as"
+        )
+    if not options.replace:
+        _refuse_difference(folder, name, source, arrival, report)
+    return name
+
+
+def _refuse_difference(
+    folder: ImageFolder, name: str, source: Reference, arrival: Arrival, report: Report
+) -> None:
+    locked = folder.read_lock().images.get(name)
+    here = folder.sif(name)
+    if locked is not None:
+        other, where = locked.sha256, f"what {folder.lock_file} says"
+    elif here.is_file():
+        other, where = sha256_of(here, report), f"that of {here}, which nothing locks"
+    else:
+        return
+    if other != arrival.sha256:
+        raise UserError(
+            f"{source} has sha256 {arrival.sha256[:12]}…, and {where} of {name} is "
+            f"{other[:12]}…: nothing was installed; add --replace to have the new one, or --as "
+            "to have both"
+        )
+
+
+@contextmanager
+def _said_of(source: Reference, sif: Path) -> Iterator[None]:
+    """Let a sentence about a file that will be gone name where it came from."""
+    try:
+        yield
+    except UserError as error:
+        said = str(error).replace(str(sif), str(source))
+        raise UserError(f"{said} (nothing was installed)") from error
+
+
+@contextmanager
+def _arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
+    """A place on the images' disk that is empty before and gone afterwards.
+
+    What a pull that was killed has left there goes with the next one.
+    """
+    folder.make()
+    place = folder.path / ARRIVALS
+    lock = FileLock(folder.path / f"{ARRIVALS}.busy")
+    with folder_errors_explained(folder.path):
+        try:
+            lock.acquire(blocking=False)
+        except TimeoutError:
+            report.say(f"waiting for another pull into {folder.path}")
+            lock.acquire()
+    try:
+        with folder_errors_explained(folder.path):
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+        yield Path(mkdtemp(dir=place))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        lock.release()
+
+
+def _plain(no_https: bool) -> tuple[str, ...]:
+    return ("--no-https",) if no_https else ()

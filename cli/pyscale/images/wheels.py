@@ -1,0 +1,151 @@
+"""Fetches the wheels of an image, so that its build needs no network."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+
+from pyscale.errors import UserError
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.pythonlocks import WheelPin, platform_options, read_pins
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.hashing import sha256_of
+
+HASHING_THREADS = 2
+"""Enough to keep a disk busy; a larger share of a login node is not taken."""
+
+_NO_NETWORK = re.compile(
+    r"NewConnectionError|ConnectTimeout|Failed to establish|name resolution|ProxyError|"
+    r"SSLError|Read timed out|Network is unreachable"
+)
+_WRONG_HASH = re.compile(r"DO NOT MATCH THE HASHES|mismatched hash", re.IGNORECASE)
+_NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
+_FULL_DISK = os.strerror(errno.ENOSPC)
+_ADVICE = "or give a folder that was filled elsewhere by --wheels"
+
+
+def fetch_wheels(
+    definition: ImageDefinition, folder: Path, listener: Callable[[str], None]
+) -> Path:
+    """Bring each wheel of an image's lock into `folder/NAME/wheels`.
+
+    What lies there with the right hash is kept; a complete folder needs no network.
+    Wheels are fetched by pip, with the settings that pip has on this machine.
+
+    Parameters
+    ----------
+    definition : ImageDefinition
+    folder : Path
+        Folder of the parts of all images.
+    listener : callable
+        Hears what is done, a line at a time.
+
+    Returns
+    -------
+    Path
+        `folder/NAME/wheels`.
+
+    Raises
+    ------
+    UserError
+        If a wheel cannot be had, or has another hash.
+    MissingPart
+        If pip is not there.
+    ResourceExhausted
+        If the disk is full.
+    """
+    wheels = folder / definition.name / "wheels"
+    absent = absent_wheels(read_pins(definition), wheels)
+    if absent:
+        wheels.mkdir(parents=True, exist_ok=True)
+        listener(f"fetching {len(absent)} wheels")
+        # On the same disk, so that each wheel moves to its place whole.
+        with tempfile.TemporaryDirectory(prefix=f".{definition.name}-", dir=folder) as scratch:
+            _download(definition, absent, Path(scratch), listener)
+            for wheel in sorted(Path(scratch).glob("*.whl")):
+                wheel.replace(wheels / wheel.name)
+    return wheels
+
+
+def absent_wheels(pins: Sequence[WheelPin], wheels: Path) -> list[WheelPin]:
+    """Those of a lock's wheels that do not lie in a folder with the right hash."""
+    wanted = {pin.sha256 for pin in pins}
+    with ThreadPoolExecutor(HASHING_THREADS) as pool:
+        present = wanted.intersection(pool.map(sha256_of, wheels.glob("*.whl")))
+    return [pin for pin in pins if pin.sha256 not in present]
+
+
+def _download(
+    definition: ImageDefinition,
+    pins: list[WheelPin],
+    folder: Path,
+    listener: Callable[[str], None],
+) -> None:
+    if find_spec("pip") is None:
+        raise MissingPart(
+            f"wheels are fetched by pip, which {sys.executable} lacks: run "
+            f"`{sys.executable} -m ensurepip`, {_ADVICE}"
+        )
+    wanted = folder / "wanted.txt"
+    wanted.write_text("".join(f"{pin.requirement}\n" for pin in pins), encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps"]
+    command += [*platform_options(), "--require-hashes", "--progress-bar", "off", "--no-input"]
+    command += ["--dest", str(folder), "--requirement", str(wanted)]
+    said = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as pip:
+        assert pip.stdout is not None
+        try:
+            for line in pip.stdout:
+                said.append(line.strip())
+                listener(line.strip())
+        except BaseException:
+            pip.terminate()
+            raise
+    if pip.returncode != 0:
+        raise _explained(definition, said, folder)
+
+
+def _explained(
+    definition: ImageDefinition, said: list[str], folder: Path
+) -> UserError | ResourceExhausted:
+    """Say in one sentence why pip failed."""
+    text = "\n".join(said)
+    what = f"the wheels of {definition.name}"
+    not_there = _NOT_THERE.search(text)
+    if _FULL_DISK in text:
+        return ResourceExhausted(
+            f"the disk of {folder.parent} filled up while {what} were fetched: free space there "
+            "and do the same again; what is complete is kept"
+        )
+    if _WRONG_HASH.search(text):
+        return UserError(
+            f"one of {what} is not the file that {definition.lock_file} names: look at the package "
+            "index that pip uses here (`pip config list`), and build no image from it"
+        )
+    if _NO_NETWORK.search(text):
+        return UserError(
+            f"{what} cannot be fetched, because pip reaches no package index from here: "
+            f"connect to the network, set PIP_INDEX_URL to one within reach, {_ADVICE}"
+        )
+    if not_there is not None:
+        hint = (
+            "name a place that has CPU builds of torch in PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL"
+            if "+cpu" in not_there[1]
+            else "set PIP_INDEX_URL to an index that has it"
+        )
+        return UserError(
+            f"no index or folder that pip uses here has {not_there[1]} for {definition.name}: "
+            f"{hint}, {_ADVICE}"
+        )
+    last = next((line for line in reversed(said) if line.startswith("ERROR")), text[-300:])
+    return UserError(f"{what} cannot be fetched ({last}): mend that, {_ADVICE}")

@@ -1,0 +1,129 @@
+"""The folders in which images are built, and the cached layers beside the images.
+
+A layer's file name holds the hash of what it is made from, so a layer that is there is right.
+Whoever makes one holds its claim: others wait, and then find it made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pyscale.errors import UserError
+from pyscale.images.content import hash_of_words
+from pyscale.images.engine import Engine
+
+HASH_LETTERS = 12
+_GLANCE_S = 0.05
+
+
+class Workshop:
+    """The folders in which images are built, all inside the folder of images.
+
+    Parameters
+    ----------
+    images : Path
+        The folder of images.
+    engine : Engine
+        The container program, whose own setting for temporary files is followed.
+    """
+
+    def __init__(self, images: Path, engine: Engine) -> None:
+        self.layers = images / "layers"
+        self.logs = images / "logs"
+        self.parts = images / "parts"
+        self._places = images / "building"
+        # A shared filesystem often refuses the ids of a build, so a user may name a local disk.
+        elsewhere = os.environ.get(f"{engine.option_prefix}TMPDIR")
+        own = hash_of_words((str(images.resolve()),))[:HASH_LETTERS]
+        self._scratches = Path(elsewhere) / f"pyscale-{own}" if elsewhere else self._places
+        self._engine = engine
+
+    def layer(self, name: str, sha256: str) -> Path:
+        """File of a layer that is made from what has this hash."""
+        return self.layers / f"{name}-{sha256[:HASH_LETTERS]}.sif"
+
+    @contextmanager
+    def claim(self, name: str, waiting: Callable[[], None]) -> Iterator[None]:
+        """Be the only one who makes what has this name; tell when another is waited for."""
+        lock = self._lock(name)
+        try:
+            lock.acquire(timeout=_GLANCE_S)
+        except Timeout:
+            waiting()
+            lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def place(self, name: str) -> Iterator[tuple[Path, Path]]:
+        """Yield an empty folder for results and one for scratch; both vanish with the block.
+
+        For the holder of the claim on this name: what a killed build left is removed first.
+        """
+        folder, scratch = self._places / name, self._scratches / f"{name}.scratch"
+        for path in (folder, scratch):
+            self._remove(path)
+            path.mkdir(parents=True)
+        try:
+            yield folder, scratch
+        finally:
+            for path in (folder, scratch):
+                self._remove(path)
+
+    def install(self, made: Path, final: Path) -> None:
+        """Give a file that is complete its final name, once it is on the disk."""
+        with made.open("rb") as file:
+            os.fsync(file.fileno())
+        final.parent.mkdir(parents=True, exist_ok=True)
+        made.replace(final)
+
+    def tidy(self, wanted: set[Path]) -> None:
+        """Remove layers that are none of `wanted`, and what killed builds left.
+
+        What another process is making now is left alone.
+        """
+        stale = {path.stem: path for path in self.layers.glob("*.sif") if path not in wanted}
+        left = {path.name.removesuffix(".scratch") for path in self._places.glob("*")}
+        left |= {path.name.removesuffix(".scratch") for path in self._scratches.glob("*")}
+        for name in stale.keys() | left:
+            lock = self._lock(name)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                continue
+            try:
+                if name in stale:
+                    stale[name].unlink(missing_ok=True)
+                self._remove(self._places / name)
+                self._remove(self._scratches / f"{name}.scratch")
+            finally:
+                lock.release()
+
+    def _lock(self, name: str) -> FileLock:
+        self.layers.mkdir(parents=True, exist_ok=True)
+        return FileLock(self.layers / f".{name}.busy")
+
+    def _remove(self, path: Path) -> None:
+        """Remove a folder, also files of the users that an unpacked image has."""
+        if not path.exists():
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        command = ["unshare", "--map-root-user", "--map-auto", "rm", "-rf", str(path)]
+        try:
+            subprocess.run(command, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UserError(
+                f"{path} holds what a killed build left, and belongs to users of the image: "
+                f"remove it by `{' '.join(command)}` (util-linux 2.38), or as root"
+            ) from error

@@ -1,0 +1,103 @@
+"""The runtime `apptainer`: a task runs in its image, and sees nothing of the machine unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pyscale.executors.containernode import scratch_prefix
+from pyscale.images.engine import Engine
+from pyscale.runtimes.binds import Bind, task_binds
+from pyscale.runtimes.protocol import Start
+from pyscale.store.provenance import ImageFile
+from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
+from pyscale_stages.contract import Surroundings, TaskSpec
+from pyscale_stages.measure.stamp import (
+    COMMIT_VARIABLE,
+    IMAGE_VARIABLE,
+    SLURM_VARIABLES,
+    THREAD_VARIABLES,
+)
+from pyscale_stages.registry import load_stage
+
+OPTIONS = (
+    "--containall",
+    "--cleanenv",
+    "--no-home",
+    # Variables reach the inside as they are: without it a dollar sign in a path is a command.
+    "--no-eval",
+)
+AMD_VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
+"""GPUs of AMD that a job was given; NVIDIA's are among `THREAD_VARIABLES`."""
+
+
+class ApptainerRuntime:
+    """Starts tasks in images.
+
+    Parameters
+    ----------
+    engine : Engine
+        The container program.
+    images : mapping of str to ImageFile
+        The run's images by name.
+    run : Path
+        The run's folder.
+    """
+
+    def __init__(self, engine: Engine, images: Mapping[str, ImageFile], run: Path) -> None:
+        self._engine = engine
+        self._images = images
+        self._run = run
+
+    def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
+        """How to start a task; its own folder is all that it can write, but for scratch."""
+        assert image is not None, "a plan for images gives each trial one"
+        chosen = self._images[image]
+        around = _surroundings(spec)
+        _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
+        read = [*(path for _, path in spec.inputs), *around.files]
+        if spec.truth is not None:
+            read.append(spec.truth)
+        env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
+        if chosen.git_commit is not None:
+            env[COMMIT_VARIABLE] = chosen.git_commit
+        return Start(
+            argv=tuple(
+                command(self._engine, chosen.path, task_binds(folder, read), folder, arguments)
+            ),
+            env=env,
+            container=ContainerOrder(
+                variable_prefix=self._engine.environment_prefix,
+                option_prefix=self._engine.option_prefix,
+                passed=(*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
+                gpu=spec.device == "cuda",
+                scratch_prefix=scratch_prefix(self._run),
+            ),
+        )
+
+
+def command(
+    engine: Engine, sif: Path, binds: Iterable[Bind], folder: Path, arguments: Iterable[str]
+) -> list[str]:
+    """Command line that runs an image as it runs alone: its runscript knows its stage.
+
+    Parameters
+    ----------
+    engine : Engine
+    sif : Path
+    binds : iterable of Bind
+        All that the task sees of this machine.
+    folder : Path
+        Where the task works.
+    arguments : iterable of str
+        What follows the stage's name, as in `run --input …`.
+    """
+    options = [*OPTIONS, "--pwd", str(folder)]
+    for bind in binds:
+        options += bind.option()
+    return engine.command("run", *options, str(sif), *arguments)
+
+
+def _surroundings(spec: TaskSpec) -> Surroundings:
+    stage = load_stage(spec.stage)
+    return stage.surroundings(stage.params.model_validate(spec.params))

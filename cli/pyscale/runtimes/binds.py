@@ -1,0 +1,75 @@
+"""What a container sees of this machine: each file and folder at its own path."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Bind:
+    """One file or folder that is seen inside.
+
+    Attributes
+    ----------
+    source : Path
+        Where it lies.
+    seen_at : Path
+        Where it is seen: the path by which it was named, so that records name true paths.
+    writable : bool
+        Whether it may be changed.
+    """
+
+    source: Path
+    seen_at: Path
+    writable: bool = False
+
+    def option(self) -> list[str]:
+        """Option of the container program; any character may stand in a path."""
+        fields = ["type=bind", f"source={self.source}", f"destination={self.seen_at}"]
+        text = io.StringIO()
+        # The program reads a line of CSV: quotes keep commas and blanks in their field.
+        csv.writer(text, lineterminator="").writerow(fields + ([] if self.writable else ["ro"]))
+        return ["--mount", text.getvalue()]
+
+
+def task_binds(output: Path, inputs: Iterable[Path]) -> list[Bind]:
+    """Binds of a task: its inputs, which cannot be written, and the one folder that can.
+
+    Parameters
+    ----------
+    output : Path
+        The folder that may be written.
+    inputs : iterable of Path
+        Files and folders. What is not there is left out: the stage says so in its own words.
+
+    Returns
+    -------
+    list of Bind
+        Each path once, outer folders before what lies in them.
+    """
+    found = {output.absolute(): Bind(output, output.absolute(), writable=True)}
+    for path in inputs:
+        if path.exists():
+            for bind in (Bind(path.absolute(), path.absolute()), *_behind_links(path.absolute())):
+                found.setdefault(bind.seen_at, bind)
+    return sorted(found.values(), key=lambda bind: len(bind.seen_at.parts))
+
+
+def _behind_links(folder: Path) -> Iterator[Bind]:
+    """What the symbolic links below a folder lead to, where a container follows them.
+
+    There every path is what it is called, because the links on the way to the folder are not
+    there: a relative link leads to what its text says of the folder's own path.
+    """
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            link = Path(place, name)
+            if link.is_symlink() and link.exists():
+                text = os.path.normpath(link.parent / link.readlink())
+                if not Path(text).is_relative_to(folder):
+                    yield Bind(link.resolve(), Path(text))

@@ -1,0 +1,131 @@
+"""The images of a run: verified before it begins, and the same until it ends."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from pyscale.console import talk
+from pyscale.data.progress import Report
+from pyscale.errors import UserError
+from pyscale.images.engine import Engine, find_engine
+from pyscale.images.labels import PREFIX, UNKNOWN
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.sif import read_sif
+from pyscale.images.verify import sha256_of, verdict_on
+from pyscale.plan import Plan
+from pyscale.runtimes.apptainer import OPTIONS, ApptainerRuntime
+from pyscale.runtimes.native import NativeRuntime
+from pyscale.runtimes.protocol import Runtime
+from pyscale.runtimes.words import SLOW_START, unpacked_its_image, why_no_container
+from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import Containers, ImageFile, read_provenance
+
+
+def freeze_containers(plan: Plan, report: Report) -> Containers | None:
+    """Verify every image that a plan needs, all its bytes; None where it needs none.
+
+    Raises
+    ------
+    UserError
+        If one is absent, damaged, for another kind of machine, or not the locked one.
+    MissingPart
+        If this machine has no container program.
+    """
+    if plan.settings["runtime"] == "native":
+        return None
+    engine = find_engine()
+    return Containers(engine=f"{engine.name} {engine.version}", images=frozen_images(plan, report))
+
+
+def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
+    """Verify every image that a plan needs, all its bytes, with no container program.
+
+    Raises
+    ------
+    UserError
+        If one is absent, damaged, for another kind of machine, or not the locked one.
+    """
+    names = sorted({trial.image for trial in plan.trials if trial.image is not None})
+    folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
+    unlocked = plan.settings["unlocked_images"]
+    return tuple(_frozen(folder, name, report, unlocked=unlocked) for name in names)
+
+
+def runtime_of(run: RunFolder) -> Runtime:
+    """The runtime of a run, tried on this machine before anything is measured.
+
+    Raises
+    ------
+    UserError
+        If an image is another than when the run began, or no container starts here.
+    """
+    containers = read_provenance(run.path).containers
+    if containers is None:
+        return NativeRuntime()
+    engine = find_engine()
+    for image in containers.images:
+        _refuse_changed(image, run.path.name)
+        _try(engine, image)
+    return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
+
+
+def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
+    verdict = verdict_on(folder, name, report)
+    if verdict.state in {"unlocked", "changed"}:
+        if not unlocked:
+            raise UserError(f"{verdict.sentence}; --unlocked-images runs it as it is")
+    elif verdict.state != "as locked":
+        raise UserError(verdict.sentence)
+    stat = verdict.file.stat()
+    labels = read_sif(verdict.file).labels
+    commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
+    return ImageFile(
+        name=name,
+        path=verdict.file,
+        size_bytes=stat.st_size,
+        modified_ns=stat.st_mtime_ns,
+        sha256=verdict.sha256 or sha256_of(verdict.file, report),
+        locked=verdict.state == "as locked",
+        git_commit=None if commit == UNKNOWN else commit,
+        labels=labels,
+    )
+
+
+def _refuse_changed(image: ImageFile, run: str) -> None:
+    """Raise where an image is not the one that the run began with; read it only in doubt."""
+    again = "put it back as it was, or start a new run"
+    try:
+        stat = image.path.stat()
+    except OSError as error:
+        raise UserError(
+            f"the image {image.path} of the run {run} is gone ({error.strerror}): {again}"
+        ) from error
+    if (stat.st_size, stat.st_mtime_ns) == (image.size_bytes, image.modified_ns):
+        return
+    found = sha256_of(image.path)
+    if found != image.sha256:
+        raise UserError(
+            f"{image.path} has sha256 {found[:12]}… where the run {run} began with "
+            f"{image.sha256[:12]}…: {again}"
+        )
+
+
+def _try(engine: Engine, image: ImageFile) -> None:
+    """Start a container that does nothing, and learn from its words."""
+    tried = subprocess.run(
+        engine.command("exec", *OPTIONS, str(image.path), "true"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if tried.returncode != 0:
+        why = why_no_container(tried.stderr, tried.returncode)
+        said = tried.stderr.strip().rpartition("\n")[2]
+        raise UserError(
+            f"the image {image.name} does not start here: {why or said or tried.returncode}"
+        )
+    if unpacked_its_image(tried.stderr):
+        talk(f"warning: {SLOW_START}")

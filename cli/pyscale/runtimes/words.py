@@ -1,0 +1,109 @@
+"""What a container program says when it cannot start a container, in sentences that help."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+
+from pyscale_stages.errors import MissingPart, ResourceExhausted, StageError
+
+EXIT_CONTAINER = 255
+"""Exit code of a container program that did not come as far as the task; no stage has it."""
+
+SLOW_START = (
+    "the container program could not mount the image and unpacked it instead, which takes long, "
+    "counts as container_start and fills the disk of TMPDIR: install squashfuse, and let users "
+    "read and write /dev/fuse"
+)
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_UNPACKING = "Converting SIF file to temporary sandbox"
+_OWN_LINE = re.compile(r"^(?:FATAL|ERROR) *: *(.+)$", re.MULTILINE)
+_KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
+    (
+        r"Failed to create user namespace|user namespaces? (?:is|are) (?:not|disabled)",
+        MissingPart,
+        "the kernel lets this user make no user namespace, without which no container starts: "
+        "let an administrator raise user.max_user_namespaces or install the container program "
+        "with its setuid part (package apptainer-suid), or use --runtime native",
+    ),
+    (
+        r"fuse: (?:mount failed|device not found|failed to open|.*permission denied)",
+        MissingPart,
+        "the image cannot be mounted, because FUSE does not work here: let an administrator load "
+        "the module fuse and let users read and write /dev/fuse, or use --runtime native",
+    ),
+    (
+        r"architecture \((?P<image>[^)]+)\) could not run on the host's \((?P<host>[^)]+)\)",
+        MissingPart,
+        "the image is for {image}, but this machine is {host}: build or pull an image for {host}",
+    ),
+    (
+        r"mount source (?P<path>.+?) doesn't exist",
+        MissingPart,
+        "{path} is not there on the node that was to start the task: mount its filesystem there, "
+        "or use paths that every node has",
+    ),
+    (
+        r"lstat (?P<path>.+?): no such file|could not open image (?P<other>[^:]+): .*no such file",
+        MissingPart,
+        "the image {path} is not there on the node that was to start the task: put images_folder "
+        "where every node sees it, or build or pull the image again",
+    ),
+    (
+        r"corrupted image|image format not recognized|trying to read the squashfs image|"
+        r"[Cc]an't find a valid SQUASHFS|invalid (?:squashfs|SIF)|while loading SIF",
+        MissingPart,
+        "the image is damaged: see `pyscale image verify`, and build or pull it again",
+    ),
+    (
+        re.escape(os.strerror(28)),
+        ResourceExhausted,
+        "the container program found a full disk: free space in TMPDIR and on the disk of the run",
+    ),
+)
+
+
+def why_no_container(said: str, returncode: int) -> StageError | None:
+    """Why a container did not start; None where it did, and its process ended badly.
+
+    Parameters
+    ----------
+    said : str
+        What the program and the process wrote to stderr.
+    returncode : int
+        Exit code of the program: 255 where it gave up, and 1 where the kernel refused it early.
+    """
+    if returncode not in {1, EXIT_CONTAINER}:
+        return None
+    own = _OWN_LINE.findall(_COLOUR.sub("", said))
+    if not own:
+        return None
+    for pattern, kind, sentence in _KNOWN:
+        found = re.search(pattern, "\n".join(own))
+        if found:
+            return kind(sentence.format(**_groups(found)))
+    if returncode != EXIT_CONTAINER:
+        # A stage may write such lines too, and ends with 1 itself.
+        return None
+    return StageError(f"the container did not start: {own[-1].strip()}")
+
+
+def killed_by(returncode: int) -> signal.Signals | None:
+    """Signal that ended the process in a container, where its program's exit code tells of one."""
+    try:
+        return signal.Signals(returncode - 128)
+    except ValueError:
+        return None
+
+
+def unpacked_its_image(said: str) -> bool:
+    """Whether a container program unpacked an image because it could not mount it."""
+    return _UNPACKING in said
+
+
+def _groups(found: re.Match[str]) -> dict[str, str]:
+    """Named groups, of which only those of one alternative are there."""
+    groups = {name: text for name, text in found.groupdict().items() if text is not None}
+    return groups if "other" not in groups else groups | {"path": groups["other"]}

@@ -1,0 +1,61 @@
+"""The command `pyscale run --emit-sbatch`: plans as a run does, and writes scripts instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pyscale.benchmark import plan_run
+from pyscale.console import talk
+from pyscale.data.progress import TerminalReport
+from pyscale.errors import UserError
+from pyscale.runtimes.frozen import frozen_images
+from pyscale.sbatch.folder import refuse_unusable, write_scripts
+from pyscale.sbatch.scripts import SUBMIT_FILE, render
+from pyscale.settings import load_settings
+from pyscale.sites import load_site
+from pyscale.suite import suite_names
+
+MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")
+"""Flags that say how to measure, of which scripts know nothing."""
+
+
+def emit(
+    suite: str | None,
+    flags: dict[str, Any],
+    only: Sequence[str],
+    folder: Path,
+    *,
+    accept_terms: bool,
+) -> None:
+    """Write the batch scripts of a suite on a movie for a site.
+
+    Raises
+    ------
+    UserError
+        If the suite, the data, the site, an image or the folder cannot be used.
+    """
+    if suite is None:
+        raise UserError(f"name a suite to write scripts for: {', '.join(suite_names())}")
+    given = [f"--{name.replace('_', '-')}" for name in MEASURING if flags[name] is not None]
+    if given:
+        raise UserError(
+            f"--emit-sbatch writes scripts that run once and measure nothing, so it takes no "
+            f"{' or '.join(given)}: leave that out"
+        )
+    refuse_unusable(folder)
+    settings = load_settings(**flags)
+    site = load_site(settings.site)
+    if settings.workers is None:
+        raise UserError(
+            "--emit-sbatch needs --workers, as in 1,4: the cores of this machine do not tell how "
+            "many workers the cluster has"
+        )
+    if settings.device == "mps":
+        raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
+    plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    texts = render(plan, site, frozen_images(plan, TerminalReport()))
+    write_scripts(folder, texts)
+    talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")
+    print(folder / SUBMIT_FILE)  # noqa: T201 - the command's answer

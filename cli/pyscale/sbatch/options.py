@@ -1,0 +1,113 @@
+"""What a task asks of Slurm, in the dialect of its site."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import Field
+
+from pyscale.errors import UserError
+from pyscale.sites import Request, Site
+from pyscale_stages.contract import Device, Record, Stage
+
+DEFAULT_TIME_MIN = 60
+
+
+class Allocation(Record):
+    """What one task of a stage asks of a site, with nothing left open."""
+
+    request: Request = Field(description="What the site says of such a job")
+    cpus: int = Field(description="Cores of a task")
+    memory_mib: int = Field(description="Memory of a task")
+    time_min: int = Field(description="Time limit")
+    gpus: int = Field(description="GPUs of a task")
+
+
+def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Allocation:
+    """What a task asks for at a site.
+
+    Parameters
+    ----------
+    site : Site
+    stage : Stage
+        Says what it needs where the site says nothing.
+    device : {"cpu", "cuda", "mps"}
+        Where the task computes.
+    threads : int
+        Threads of the task; it gets at least as many cores.
+    """
+    merged = site.request.model_dump(exclude_none=True)
+    for override in site.override:
+        if override.stage in {None, stage.name} and override.device in {None, device}:
+            merged |= override.model_dump(exclude_none=True, exclude={"stage", "device"})
+    request = Request(**merged)
+    memory_gib = request.memory_gib or stage.resources.memory_gib
+    asked_gpus = request.gpus if request.gpus is not None else 1
+    return Allocation(
+        request=request,
+        cpus=max(request.cpus or 1, threads),
+        memory_mib=math.ceil(memory_gib * 1024),
+        time_min=request.time_min or DEFAULT_TIME_MIN,
+        gpus=asked_gpus if device == "cuda" else 0,
+    )
+
+
+def slurm_options(site: Site, wanted: Allocation) -> dict[str, str | None]:
+    """Options of sbatch that ask for an allocation, in the site's dialect.
+
+    Returns
+    -------
+    dict
+        Name to value; None for an option that takes none.
+
+    Raises
+    ------
+    UserError
+        If the site's way to ask for GPUs names their type, and the site says none.
+    """
+    request = wanted.request
+    options: dict[str, str | None] = {
+        "partition": request.partition,
+        "account": request.account,
+        "qos": request.qos,
+        "constraint": request.constraint,
+        "nodes": "1",
+        "ntasks": "1",
+        "cpus-per-task": str(wanted.cpus),
+    }
+    options = {name: value for name, value in options.items() if value is not None}
+    if site.memory_option == "mem":
+        options["mem"] = f"{wanted.memory_mib}M"
+    elif site.memory_option == "mem-per-cpu":
+        options["mem-per-cpu"] = f"{math.ceil(wanted.memory_mib / wanted.cpus)}M"
+    options["time"] = _clock(wanted.time_min)
+    if request.exclusive:
+        options["exclusive"] = None
+    if wanted.gpus:
+        options |= _option(_gpu_option(site, wanted))
+    for option in site.options:
+        options |= _option(option)
+    return options
+
+
+def _gpu_option(site: Site, wanted: Allocation) -> str:
+    gpu_type = wanted.request.gpu_type
+    if "{type}" in site.gpu_option and gpu_type is None:
+        raise UserError(
+            f"the site {site.name} asks for GPUs by {site.gpu_option} but names no type: "
+            "give its request, or its override for the device, a gpu_type"
+        )
+    return site.gpu_option.format(count=wanted.gpus, type=gpu_type)
+
+
+def _option(text: str) -> dict[str, str | None]:
+    """Split --name=value."""
+    name, equals, value = text.removeprefix("--").partition("=")
+    return {name: value if equals else None}
+
+
+def _clock(minutes: int) -> str:
+    """Write a time limit as Slurm does: days-hours:minutes:seconds."""
+    days, rest = divmod(minutes, 24 * 60)
+    clock = f"{rest // 60:02}:{rest % 60:02}:00"
+    return f"{days}-{clock}" if days else clock

@@ -1,0 +1,135 @@
+"""A site: how one cluster wants to be asked for what a task needs, and what its nodes offer."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale_stages.contract import Device, Record
+from pyscale_stages.registry import STAGE_NAMES
+from pyscale_stages.wording import did_you_mean, first_problem
+
+# A word of a directive, a path in double quotes, a line of shell: none of them spans lines.
+Line = Annotated[str, Field(pattern=r"^[^\n]+$")]
+Word = Annotated[str, Field(pattern=r"^[^\s\"'`$\\]+$")]
+InQuotes = Annotated[str, Field(pattern=r'^[^\n"`\\]+$')]
+Option = Annotated[str, Field(pattern=r"^--[a-z][a-z-]*(=[^\n]+)?$")]
+
+
+class Request(Record):
+    """What jobs ask for; what is absent is left to the site's defaults or to the stage."""
+
+    partition: Word | None = None
+    account: Word | None = None
+    qos: Word | None = None
+    constraint: Word | None = Field(None, description="Features of the node, in Slurm's syntax")
+    exclusive: bool | None = Field(None, description="Whether a task has its node for itself")
+    time_min: int | None = Field(None, ge=1, description="Time limit in minutes")
+    cpus: int | None = Field(
+        None, ge=1, description="Cores of a task; never fewer than the threads that it is given"
+    )
+    memory_gib: float | None = Field(
+        None, gt=0, description="Memory of a task; absent is what the stage says of itself"
+    )
+    gpus: int | None = Field(
+        None, ge=0, description="GPUs of a task; absent is one where it computes on one"
+    )
+    gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
+
+
+class Override(Request):
+    """What jobs of one stage, or on one device, ask for instead."""
+
+    stage: str | None = Field(None, description="Stage; absent is every stage")
+    device: Device | None = Field(None, description="Device; absent is every device")
+
+    @field_validator("stage")
+    @classmethod
+    def _known_stage(cls, value: str | None) -> str | None:
+        if value is not None and value not in STAGE_NAMES:
+            raise ValueError(f"there is no such stage; {did_you_mean(value, STAGE_NAMES)}")
+        return value
+
+
+class Site(Record):
+    """One cluster's dialect of Slurm, and how images run on its nodes."""
+
+    name: str
+    summary: str = Field(description="Which clusters speak like this, in a line")
+    request: Request = Field(Request(), description="What every job asks for")
+    override: tuple[Override, ...] = Field(
+        (), description="What some jobs ask for instead; the last that fits decides"
+    )
+    memory_option: Literal["mem", "mem-per-cpu", "none"] = Field(
+        "mem", description="Option that asks for memory; none where the site refuses both"
+    )
+    gpu_option: Option = Field(
+        "--gres=gpu:{count}", description="Option that asks for GPUs, with {count} and {type}"
+    )
+    gpu_vendor: Literal["nvidia", "amd"] = Field("nvidia", description="Maker of the GPUs")
+    options: tuple[Option, ...] = Field(
+        (), description="Further options of sbatch, as in --mail-type=FAIL; they replace others"
+    )
+    setup: tuple[Line, ...] = Field((), description="Lines of shell that every job begins with")
+    modules: tuple[Word, ...] = Field((), description="Modules that every job loads after them")
+    scratch: InQuotes | None = Field(
+        None,
+        description="Folder on the node's own disk, as the node's shell knows it: $TMPDIR; "
+        "absent leaves files where they are",
+    )
+    binds: tuple[InQuotes, ...] = Field(
+        (), description="Further paths of the node that images see, read-only"
+    )
+    container_program: Literal["apptainer", "singularity"] = "apptainer"
+
+    @model_validator(mode="after")
+    def _gpu_option_fits(self) -> Self:
+        try:
+            fields = {name for _, name, _, _ in string.Formatter().parse(self.gpu_option) if name}
+        except ValueError as error:
+            raise ValueError(f"gpu_option {self.gpu_option!r} is wrong: {error}") from error
+        if "count" not in fields or not fields <= {"count", "type"}:
+            raise ValueError(
+                f"gpu_option {self.gpu_option!r} must hold {{count}}, and may hold {{type}} alone "
+                "beside it"
+            )
+        return self
+
+
+def site_names() -> list[str]:
+    """Names of the shipped sites."""
+    return sorted(path.stem for path in (shipped("config") / "sites").glob("*.toml"))
+
+
+def load_site(name_or_path: str) -> Site:
+    """Read a shipped site by name, or a site of the user's own by path.
+
+    Raises
+    ------
+    UserError
+        If there is no such site, or its file is wrong.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.suffix != ".toml":
+        if name_or_path not in site_names():
+            raise UserError(
+                f"there is no site {name_or_path!r}: {did_you_mean(name_or_path, site_names())}; "
+                "a site of your own is named by the path of its .toml"
+            )
+        path = shipped("config") / "sites" / f"{name_or_path}.toml"
+    try:
+        return Site.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise UserError(f"the site {path} is wrong: {first_problem(error, Site)}") from error
+    except FileNotFoundError as error:
+        raise UserError(
+            f"there is no site file {path}: give its path, or one of {', '.join(site_names())}"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"the site {path} cannot be read: {error}") from error

@@ -1,0 +1,22 @@
+#!/bin/sh
+# Installs the Debian packages, jars and Python wheels that the build has laid into
+# /opt/pyscale/parts: offline, and every wheel checked against the lock.
+set -eu
+
+parts=/opt/pyscale/parts
+if [ -d "$parts/debian" ]; then
+    DEBIAN_FRONTEND=noninteractive dpkg --install --force-unsafe-io "$parts"/debian/*.deb
+fi
+if [ -d "$parts/jars" ]; then
+    mv "$parts/jars" /opt/pyscale/jars
+fi
+
+# pip works from outside the environment, so that it is not in the image's.
+python3 -m venv --without-pip /opt/pyscale/venv
+PYTHONPATH=$(ls /usr/share/python-wheels/pip-*.whl) python3 -m pip \
+    --python /opt/pyscale/venv/bin/python install \
+    --no-index --find-links "$parts/wheels" --require-hashes --no-deps --no-compile \
+    --no-cache-dir --disable-pip-version-check --root-user-action ignore --quiet \
+    --requirement "$parts/lock.txt"
+rm -rf "$parts"
+sh /opt/pyscale/scripts/finish.sh

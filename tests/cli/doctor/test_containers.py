@@ -1,0 +1,101 @@
+"""What the container program may do on this machine is tried, and the way to get it is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.doctor.containers import (
+    building,
+    containers,
+    fuse,
+    installed_setuid,
+    user_namespaces,
+)
+from pyscale.doctor.subject import Subject
+from pyscale.images.capabilities import lack_of_user_namespaces
+from pyscale.images.engine import Engine
+
+SubjectMaker = Callable[..., Subject]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "status"), [("apptainer", "problem"), ("native", "not applicable")]
+)
+def test_a_machine_without_container_program_says_how_to_get_one(
+    subject: SubjectMaker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    runtime: str,
+    status: str,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (found,) = containers(subject(runtime=runtime))
+    assert (found.check, found.status) == ("container.engine", status)
+    assert "load its module" in found.remedy
+
+
+def test_the_program_of_this_machine_is_described(engine: Engine, subject: SubjectMaker) -> None:
+    by_check = {finding.check: finding for finding in containers(subject(runtime="apptainer"))}
+    assert by_check["container.engine"].sentence.startswith(f"{engine.name} {engine.version} at ")
+    if not installed_setuid(engine):
+        assert {"container.user_namespaces", "container.fuse"} <= set(by_check)
+
+
+def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path: Path) -> None:
+    starter = tmp_path / "libexec" / "apptainer" / "bin" / "starter-suid"
+    starter.parent.mkdir(parents=True)
+    starter.touch()
+    program = tmp_path / "apptainer"
+    program.write_text(f"#!/bin/sh\necho LIBEXECDIR={tmp_path}/libexec\n")
+    program.chmod(0o755)
+    engine = Engine(str(program), "apptainer", "1.4.5")
+    assert not installed_setuid(engine)
+    starter.chmod(0o4755)
+    assert installed_setuid(engine)
+
+
+def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "user").mkdir()
+    (tmp_path / "user" / "max_user_namespaces").write_text("0\n")
+    lack = lack_of_user_namespaces(tmp_path)
+    assert user_namespaces(lack, needed=True).status == "problem"
+    assert user_namespaces(lack, needed=False).status == "warning"
+    assert user_namespaces(None, needed=True).status == "ok"
+
+
+def test_without_fuse_images_are_unpacked_at_each_start(engine: Engine, tmp_path: Path) -> None:
+    found = fuse(tmp_path / "fuse", engine, needed=True)
+    assert found.status == "warning"
+    assert "no such file" in found.sentence
+    assert "container_start" in found.sentence
+
+
+def test_without_squashfuse_images_are_unpacked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, program = tmp_path / "fuse", tmp_path / "bin" / "apptainer"
+    device.touch()
+    program.parent.mkdir()
+    program.touch()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    engine = Engine(str(program), "apptainer", "1.4.5")
+    assert "no squashfuse" in fuse(device, engine, needed=True).sentence
+    squashfuse = tmp_path / "squashfuse"
+    squashfuse.touch(mode=0o755)
+    assert fuse(device, engine, needed=True).status == "ok"
+
+
+def test_what_building_lacks_is_named_and_no_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lacks = list(building(tmp_path))
+    assert {finding.status for finding in lacks} <= {"ok", "not applicable"}
+    if not os.access("/usr/sbin/mksquashfs", os.X_OK):
+        assert "container.building.squashfs-tools" in {finding.check for finding in lacks}

@@ -1,0 +1,112 @@
+"""Cores and memory are what the kernel and the batch system grant, and never what is installed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pyscale.doctor.cores import (
+    Bounds,
+    cores,
+    enough,
+    enough_memory,
+    hyperthreads,
+    thread_variables,
+    usable,
+)
+from pyscale.doctor.subject import Subject
+
+SubjectMaker = Callable[..., Subject]
+
+
+@pytest.fixture
+def one_cpu() -> Iterator[int]:
+    """This process on one CPU only, as a scheduler binds it."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    yield min(before)
+    os.sched_setaffinity(0, before)
+
+
+def bounds(**changes: object) -> Bounds:
+    given = {
+        "installed": 64,
+        "affinity": 4,
+        "quota": None,
+        "slurm": None,
+        "usable": (0, 1, 2, 3),
+        "cores": 4,
+    }
+    return Bounds(**(given | changes))  # type: ignore[arg-type]
+
+
+def test_the_affinity_mask_bounds_the_cores(one_cpu: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
+        monkeypatch.delenv(name, raising=False)
+    found = Bounds.of_this_process(os.environ)
+    assert (found.affinity, list(found.usable), found.cores) == (1, [one_cpu], 1)
+    assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs may be used")
+
+
+def test_workers_beyond_the_cores_are_a_warning(one_cpu: int, subject: SubjectMaker) -> None:
+    by_check = {finding.check: finding for finding in cores(subject(workers=(1, 2)))}
+    assert by_check["cpu.workers"].status == "warning"
+    assert by_check["cpu.workers"].remedy.startswith("--workers up to 1,")
+
+
+def test_a_task_that_slurm_grants_one_cpu_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
+    found = Bounds.of_this_process(os.environ)
+    assert (found.slurm, len(found.usable)) == (1, 1)
+
+
+def test_a_cluster_that_does_not_bind_jobs_is_named() -> None:
+    found = usable(bounds(affinity=64, slurm=4))
+    assert found.status == "warning"
+    assert "does not bind" in found.sentence
+
+
+def test_a_binding_tighter_than_the_grant_is_named() -> None:
+    assert "grants more CPUs" in usable(bounds(affinity=1, slurm=4)).sentence
+
+
+def test_a_quota_below_one_cpu_halts_every_worker() -> None:
+    found = usable(bounds(quota=0.5, usable=(0,), cores=1))
+    assert found.status == "warning"
+    assert "0.5 by the control group's quota" in found.sentence
+
+
+def test_second_threads_of_a_core_are_counted_apart() -> None:
+    assert "2 of 4 usable CPUs are second threads" in hyperthreads(bounds(cores=2)).sentence
+    assert enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
+    assert enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
+
+
+def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject: SubjectMaker) -> None:
+    environment = {"OMP_NUM_THREADS": "8", "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS": "1"}
+    (found,) = thread_variables(environment, subject(cpus_per_worker=1))
+    assert found.status == "warning"
+    assert "OMP_NUM_THREADS=8 would have no effect" in found.sentence
+    assert "ITK" not in found.sentence
+
+
+def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(
+    subject: SubjectMaker,
+) -> None:
+    environment = {"OMP_PROC_BIND": "close", "CUDA_VISIBLE_DEVICES": "0"}
+    *_, native = thread_variables(environment, subject())
+    *_, image = thread_variables(environment, subject(runtime="apptainer"))
+    assert (native.status, image.status) == ("warning", "not applicable")
+    assert native.sentence.startswith("OMP_PROC_BIND=close reaches the tasks")
+
+
+def test_memory_is_compared_with_the_tightest_limit(subject: SubjectMaker) -> None:
+    limits = {"free memory": 64 << 30, "the job's memory": 6 << 30}
+    tight = enough_memory(subject(workers=(1, 2)), limits)
+    assert tight.status == "warning"
+    assert "may need 8 GiB, and the job's memory is 6.0 GiB" in tight.sentence
+    assert enough_memory(subject(workers=(1,)), limits).status == "ok"

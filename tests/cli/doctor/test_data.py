@@ -1,0 +1,94 @@
+"""A movie that cannot be read, or whose name gets in the way, is found before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale.doctor.data import data, names
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.subject import Subject
+from pyscale_stages.moviewriter import write_movie
+
+SubjectMaker = Callable[..., Subject]
+
+
+@pytest.fixture
+def look(subject: SubjectMaker) -> Callable[[Path | str], dict[str, Finding]]:
+    def look(movie: Path | str) -> dict[str, Finding]:
+        return {finding.check: finding for finding in data(subject(data=str(movie)))}
+
+    return look
+
+
+def movie_at(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_movie(path, np.zeros((3, 8, 16), np.uint16), "TYX")
+    return path
+
+
+Look = Callable[[Path | str], dict[str, Finding]]
+
+
+def test_a_movie_is_opened_as_a_stage_opens_it(look: Look, tmp_path: Path) -> None:
+    found = look(movie_at(tmp_path / "movie.ome.tif"))
+    assert "3 frames of 8 x 16 px" in found["data.movie"].sentence
+    assert found["data.names"].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("name", "signs"),
+    [
+        ("my movie.ome.tif", "blanks"),
+        ("well[A1].ome.tif", "[, ]"),
+        ("µ.ome.tif", "signs beyond ASCII"),
+        ("a:b,c.ome.tif", ",, :"),
+    ],
+)
+def test_names_that_tools_take_apart_are_a_warning(
+    look: Look, tmp_path: Path, name: str, signs: str
+) -> None:
+    found = look(movie_at(tmp_path / name))
+    assert found["data.movie"].status == "ok"
+    assert found["data.names"].status == "warning"
+    assert f" {signs}, as " in found["data.names"].sentence
+
+
+def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path: Path) -> None:
+    for frame in range(3):
+        (tmp_path / f"frame {frame}.tif").touch()
+    assert names(tmp_path).sentence.startswith("3 of its names hold blanks")
+
+
+def test_a_zarr_is_told_to_be_a_folder(look: Look, tmp_path: Path) -> None:
+    (tmp_path / "movie.zarr").mkdir()
+    (found,) = [one for one in look(tmp_path / "movie.zarr").values() if one.status != "ok"]
+    assert found.status == "problem"
+    assert "a folder of chunks" in found.sentence
+
+
+def test_a_file_that_is_no_movie_is_a_problem(look: Look, tmp_path: Path) -> None:
+    (tmp_path / "movie.tif").write_bytes(b"not a movie")
+    found = look(tmp_path / "movie.tif")["data.movie"]
+    assert found.status == "problem"
+    assert found.remedy
+
+
+def test_a_name_that_is_nothing_is_a_problem(look: Look) -> None:
+    assert "pyscale data list" in look("no-such-movie")["data.movie"].remedy
+
+
+def test_a_dataset_that_is_not_here_would_be_fetched(look: Look) -> None:
+    found = look("cancer-migration")["data.movie"]
+    assert (found.status, found.remedy) == ("warning", "pyscale data fetch cancer-migration")
+
+
+def test_a_dataset_that_has_changed_is_a_problem(look: Look, tmp_path: Path) -> None:
+    file = tmp_path / "data_folder" / "cancer-migration" / "cancer_cell_migration_crop.tif"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"cut short")
+    found = look("cancer-migration")["data.movie"]
+    assert (found.status, found.remedy) == ("problem", "pyscale data verify cancer-migration")

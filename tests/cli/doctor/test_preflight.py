@@ -1,0 +1,139 @@
+"""What a plan lacks ends it in one sentence, before any trial and in under a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.doctor.preflight import before_run, preflight, room
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale_stages.errors import ResourceExhausted
+
+PlanMaker = Callable[..., Plan]
+Mount = Callable[[str], Path]
+SEGMENT_ONLY = ("segment",)
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of this shell that a plan would be warned of."""
+    from pyscale_stages.commandline import THREAD_VARIABLES
+    from pyscale_stages.measure import stamp
+
+    for name in (*THREAD_VARIABLES, *stamp.THREAD_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+
+
+def problems(plan: Plan) -> dict[str, str]:
+    return {one.check: one.sentence for one in preflight(plan) if one.status == "problem"}
+
+
+def test_a_plan_that_can_be_carried_out_has_no_problem(make: PlanMaker) -> None:
+    assert problems(make()) == {}
+
+
+def test_it_takes_less_than_a_second_and_imports_no_stage_library(make: PlanMaker) -> None:
+    plan = make()
+    heavy = {"ants", "torch", "cellpose", "pyclesperanto", "laptrack"}
+    before = heavy & set(sys.modules)
+    times = []
+    for _ in range(3):
+        start = time.monotonic()
+        preflight(plan)
+        times.append(time.monotonic() - start)
+    assert min(times) < 1
+    assert heavy & set(sys.modules) == before
+
+
+@pytest.mark.parametrize(
+    ("library", "check"),
+    [
+        ("ants", "stage.register_denoise.libraries"),
+        ("cellpose", "stage.segment.libraries"),
+        ("pyclesperanto", "stage.contact.libraries"),
+        ("laptrack", "stage.track.libraries"),
+    ],
+)
+def test_an_absent_library_is_a_problem(
+    make: PlanMaker, monkeypatch: pytest.MonkeyPatch, library: str, check: str
+) -> None:
+    # Python's own way to make an import fail.
+    monkeypatch.setitem(sys.modules, library, None)
+    found = problems(make())
+    assert set(found) == {check}
+    assert f"needs {library}, which is not installed here" in found[check]
+
+
+def test_absent_weights_end_the_run_in_one_sentence(
+    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(tmp_path))
+    with pytest.raises(UserError) as raised:
+        before_run(make(stages={"segment": {"model": "cyto3"}}))
+    assert str(raised.value).startswith("segment: the weights of cyto3 are absent")
+    assert str(tmp_path) in str(raised.value)
+
+
+def test_a_model_of_another_cellpose_ends_the_run(make: PlanMaker) -> None:
+    found = problems(make(stages={"segment": {"model": "cpsam"}}))
+    assert "needs Cellpose 4" in found["stage.segment.works"]
+
+
+def test_opencl_without_driver_ends_the_run(
+    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    assert "shows no OpenCL device" in problems(make())["stage.contact.works"]
+
+
+def test_jars_without_trackmate_end_the_run(make: PlanMaker, tmp_path: Path) -> None:
+    params = {"backend": "trackmate", "trackmate_jars": str(tmp_path)}
+    found = problems(make(stages={"track": params}))
+    assert "holds no TrackMate jar" in found["stage.track.works"]
+
+
+def test_stages_that_the_plan_does_not_run_are_not_looked_at(
+    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    assert problems(make(only=SEGMENT_ONLY)) == {}
+
+
+def test_images_that_are_absent_end_the_run(make: PlanMaker, tmp_path: Path) -> None:
+    plan = make(runtime="apptainer", images_folder=tmp_path / "images", only=SEGMENT_ONLY)
+    found = set(problems(plan))
+    assert {"image.register_denoise", "image.segment_cellpose3"} <= found
+    assert "image.track" not in found
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
+def test_a_device_of_another_machine_ends_the_run(make: PlanMaker) -> None:
+    assert set(problems(make(device="mps"))) == {"gpu.device"}
+
+
+def test_a_full_disk_ends_the_run_as_a_resource(make: PlanMaker, small_disk: Mount) -> None:
+    disk = small_disk("size=64k")
+    (disk / "filler").write_bytes(b"x" * (64 << 10))
+    with pytest.raises(ResourceExhausted, match=f"the disk of {disk}.* is full: free space there"):
+        before_run(make(runs_folder=disk / "runs"))
+
+
+def test_little_room_is_a_warning(tmp_path: Path, small_disk: Mount) -> None:
+    disk = small_disk("size=4m")
+    assert [one.status for one in room(disk, 1 << 20)] == ["warning"]
+    assert list(room(disk, 1 << 10)) == []
+
+
+def test_warnings_are_said_and_the_run_goes_on(
+    make: PlanMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    before_run(make())
+    said = capsys.readouterr()
+    assert "warning: OMP_NUM_THREADS=8 would have no effect" in said.err
+    assert said.out == ""

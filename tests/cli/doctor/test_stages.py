@@ -1,0 +1,208 @@
+"""A stage's interpreter is really asked: what is broken there shows itself, whatever it does."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.stages import asked, distinct, stages
+from pyscale.doctor.subject import Entry, Subject
+from pyscale_stages.registry import load_stage
+
+STAND_INS = Path(__file__).resolve().parents[2] / "stages" / "track" / "trackmate_standin"
+SubjectMaker = Callable[..., Subject]
+
+
+def ask(
+    stage: str,
+    params: Mapping[str, object] | None = None,
+    device: str = "cpu",
+    **environment: object,
+) -> dict[str, Finding]:
+    """Ask this environment about a stage, with variables of the test's own."""
+    whole = load_stage(stage).params.model_validate(params or {}).model_dump(mode="json")
+    entry = Entry(name=stage, stage=stage, params=whole, device=device)
+    variables = {name: str(value) for name, value in environment.items()}
+    found = asked(
+        entry, [sys.executable], threads=1, environment={**os.environ, **variables}, time_limit_s=60
+    )
+    return {one.check.rpartition(".")[2]: one for one in found}
+
+
+def library(folder: Path, name: str, body: str) -> Path:
+    """A folder with a library that is found before the installed one."""
+    (folder / f"{name}.py").write_text(body)
+    return folder
+
+
+def test_a_stage_that_works_has_done_some_work() -> None:
+    found = ask("track")
+    assert {one.status for one in found.values()} == {"ok"}
+    assert found["works"].sentence == "track: laptrack has linked a cell that moves by a pixel"
+    assert "laptrack 0." in found["libraries"].sentence
+
+
+def test_libraries_that_print_do_not_disturb_the_answer(tmp_path: Path) -> None:
+    noisy = library(tmp_path, "laptrack", "print('hello')\nimport os; os.write(1, b'{x')\n")
+    found = ask("track", PYTHONPATH=noisy)
+    assert found["libraries"].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "raise ImportError('libfoo.so.1: cannot open')",
+            "cannot be imported (ImportError: libfoo",
+        ),
+        ("raise ModuleNotFoundError('no', name='foo')", "the library foo is not installed"),
+        (
+            "raise RuntimeError('no locator available for file')",
+            "numba may write its cache nowhere",
+        ),
+        ("import os; os.kill(os.getpid(), 4)", "died of SIGILL at this: import laptrack"),
+        ("import os; os.kill(os.getpid(), 11)", "died of SIGSEGV at this: import laptrack"),
+        ("import os; os._exit(7)", "failed at this: import laptrack"),
+    ],
+)
+def test_a_broken_library_is_named_with_what_it_did(tmp_path: Path, body: str, said: str) -> None:
+    (found,) = ask("track", PYTHONPATH=library(tmp_path, "laptrack", body)).values()
+    assert found.status == "problem"
+    assert said in found.sentence
+    assert found.remedy
+
+
+def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
+    folder = library(tmp_path, "laptrack", "import signal; signal.pause()")
+    entry = Entry(name="track", stage="track", params=default("track"), device="cpu")
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    (found,) = asked(entry, [sys.executable], threads=1, environment=environment, time_limit_s=5)
+    assert found.sentence == "track did not get past this in 5 s: import laptrack"
+
+
+def test_an_interpreter_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
+    entry = Entry(name="track", stage="track", params=default("track"), device="cpu")
+    (found,) = asked(entry, [str(tmp_path / "python")], threads=1)
+    assert "cannot be started" in found.sentence
+
+
+def test_opencl_without_any_driver_is_a_problem(tmp_path: Path) -> None:
+    found = ask("contact", OCL_ICD_VENDORS=tmp_path)
+    assert found["libraries"].status == "ok"
+    assert found["works"].sentence == "contact: this machine shows no processor OpenCL device"
+    assert "pocl-opencl-icd" in found["works"].remedy
+
+
+def test_the_opencl_device_of_another_kind_is_never_taken() -> None:
+    found = ask("contact", device="cuda")["works"]
+    assert (found.status, "--device cpu" in found.remedy) == ("problem", True)
+
+
+def test_contact_runs_its_kernels(missing: Callable[[str, str], None]) -> None:
+    found = ask("contact")["works"]
+    if "shows no" in found.sentence:
+        missing("OpenCL", "run scripts/provide_parts.sh as root")
+    assert "the kernels have run on the OpenCL device" in found.sentence
+
+
+def test_weights_that_are_absent_are_a_problem_before_anything_is_fetched(tmp_path: Path) -> None:
+    found = ask("segment", {"model": "cyto3"}, CELLPOSE_LOCAL_MODELS_PATH=tmp_path)["works"]
+    assert "the weights of cyto3 are absent" in found.sentence
+    assert str(tmp_path) in found.remedy
+
+
+def test_a_model_of_the_other_cellpose_is_a_problem() -> None:
+    found = ask("segment", {"model": "cpsam"})["works"]
+    assert "needs Cellpose 4" in found.sentence
+
+
+def test_the_embedded_weights_are_those_of_the_record() -> None:
+    found = ask("segment")
+    assert "as recorded" in found["weights"].sentence
+    assert found["works"].status == "ok"
+
+
+def test_a_copy_of_the_weights_that_has_changed_is_not_those_of_the_record(tmp_path: Path) -> None:
+    from pyscale_stages.resources import embedded_model
+
+    original = embedded_model("pyscale-tiny")
+    copy = tmp_path / original.name
+    copy.write_bytes(original.read_bytes()[:-1] + b"x")
+    copy.with_suffix(".json").write_bytes(original.with_suffix(".json").read_bytes())
+    assert ask("segment", {"model": str(copy)})["weights"].status == "problem"
+
+
+def test_cuda_that_torch_cannot_use_is_a_problem_whatever_is_listed() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("this machine's torch can use CUDA")
+    found = ask("segment", device="cuda")
+    assert found["weights"].status == "ok"
+    assert "does not work here" in found["works"].sentence
+
+
+def test_itk_starts_the_threads_that_were_asked_for() -> None:
+    assert ask("register_denoise")["works"].value == "threads as asked for"
+
+
+def test_trackmate_without_jars_is_a_problem_and_maven_is_not_asked(tmp_path: Path) -> None:
+    found = ask("track", {"backend": "trackmate"}, HOME=tmp_path, PYSCALE_TRACKMATE_JARS="")
+    assert found["jars"].status == "problem"
+    assert "net.imagej:imagej" in found["jars"].sentence
+    assert not (tmp_path / ".m2").exists()
+    assert not (tmp_path / ".jgo").exists()
+
+
+@pytest.fixture
+def jars(tmp_path: Path, missing: Callable[[str, str], None]) -> Path:
+    """Classes with TrackMate's names, for a real Java."""
+    if which("javac") is None or which("jar") is None:
+        missing("a Java development kit", "apt-get install openjdk-17-jdk-headless")
+    folder, classes = tmp_path / "jars", tmp_path / "classes"
+    folder.mkdir()
+    sources = [str(path) for path in sorted(STAND_INS.rglob("*.java"))]
+    subprocess.run(["javac", "-d", str(classes), *sources], check=True)
+    jar = folder / "TrackMate-standin.jar"
+    subprocess.run(["jar", "--create", "--file", str(jar), "-C", str(classes), "."], check=True)
+    return folder
+
+
+def test_java_is_started_headless_with_a_heap_that_fits_the_job(jars: Path) -> None:
+    params = {"backend": "trackmate", "trackmate_jars": str(jars)}
+    found = ask("track", params, SLURM_MEM_PER_NODE=1000)
+    assert found["java"].status == "ok"
+    told = re.search(r"heap (\d+) MiB, headless", found["java"].sentence)
+    # Java leaves one of its survivor spaces out of the heap that it tells.
+    assert told is not None
+    assert 0.9 * 750 <= int(told[1]) <= 750
+    assert found["works"].status == "ok"
+
+
+def test_a_heap_beyond_the_job_is_a_problem(jars: Path) -> None:
+    params = {"backend": "trackmate", "trackmate_jars": str(jars), "trackmate_heap_mib": 4000}
+    found = ask("track", params, SLURM_MEM_PER_NODE=1000)["works"]
+    assert "more than the 1000 MiB of this job" in found.sentence
+
+
+def test_entries_that_need_the_same_parts_are_asked_once(subject: SubjectMaker) -> None:
+    names = [entry.name for entry in distinct(subject("pipeline_two_channels").entries)]
+    assert names == ["register_denoise", "segment_ch0", "contact", "track_ch0"]
+
+
+def test_a_stage_whose_image_is_absent_is_left_to_the_check_of_images(
+    subject: SubjectMaker,
+) -> None:
+    assert list(stages(subject("labels", runtime="apptainer"))) == []
+
+
+def default(stage: str) -> dict[str, object]:
+    return load_stage(stage).params().model_dump(mode="json")

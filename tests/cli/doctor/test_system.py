@@ -1,0 +1,93 @@
+"""What disturbs every measurement on a machine is named."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.system import CLOCK_FOLDER, clock, load, open_files, processes, swap
+from pyscale_stages.measure.stamp import Memory
+
+PROGRAM = """
+import json, resource, sys
+resource.setrlimit(getattr(resource, sys.argv[1]), (int(sys.argv[2]), int(sys.argv[3])))
+from pyscale.doctor.system import limits
+print(json.dumps([finding.model_dump() for finding in limits(2)]))
+"""
+
+
+def limited(name: str, soft: int, hard: int) -> dict[str, Finding]:
+    """What a process with a real limit finds."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, name, str(soft), str(hard)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {told["check"]: Finding(**told) for told in json.loads(done.stdout)}
+
+
+def test_few_open_files_are_a_warning_with_the_command_that_raises_them() -> None:
+    found = limited("RLIMIT_NOFILE", 256, 4096)["system.open_files"]
+    assert (found.status, found.remedy) == ("warning", "ulimit -n 1024")
+
+
+def test_a_hard_limit_is_for_the_staff_to_raise() -> None:
+    found = limited("RLIMIT_NOFILE", 256, 256)["system.open_files"]
+    assert found.remedy.startswith("ask the staff")
+
+
+def test_virtual_memory_that_is_limited_is_a_warning() -> None:
+    found = limited("RLIMIT_AS", 64 << 30, 64 << 30)["system.address_space"]
+    assert found.status == "warning"
+    assert "64.0 GiB" in found.sentence
+    assert found.remedy.startswith("ulimit -v unlimited")
+
+
+def test_no_limit_is_no_number() -> None:
+    everything = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    assert open_files(*everything).sentence == "a process may open any number of files"
+    assert processes(*everything, 10**6).status == "ok"
+    assert processes(100, 4096, 128).remedy == "ulimit -u 128"
+
+
+@pytest.mark.parametrize(("name", "status"), [("tsc", "ok"), ("hpet", "warning")])
+def test_a_slow_clock_is_a_warning(tmp_path: Path, name: str, status: str) -> None:
+    (tmp_path / "current_clocksource").write_text(f"{name}\n")
+    (tmp_path / "available_clocksource").write_text("tsc hpet acpi_pm\n")
+    found = clock(tmp_path)
+    assert (found.status, found.value) == (status, name)
+
+
+def test_the_clock_of_this_machine_is_named() -> None:
+    assert clock(CLOCK_FOLDER).value == (CLOCK_FOLDER / "current_clocksource").read_text().strip()
+
+
+def test_no_clock_is_invented(tmp_path: Path) -> None:
+    assert clock(tmp_path).status == "not applicable"
+
+
+def test_swap_in_use_is_a_warning_but_for_a_little() -> None:
+    def memory(used: int) -> Memory:
+        return Memory(
+            total_bytes=64 << 30,
+            available_bytes=32 << 30,
+            swap_total_bytes=8 << 30,
+            swap_used_bytes=used,
+            transparent_hugepages="",
+        )
+
+    assert swap(memory(20 << 20)).status == "ok"
+    assert swap(memory(4 << 30)).sentence.startswith("4.0 GiB of 8.0 GiB swap are in use")
+
+
+def test_a_loaded_machine_is_a_warning() -> None:
+    assert load(0.3, 2).status == "ok"
+    assert load(1.9, 2).status == "warning"
+    assert load(1.9, 128).status == "ok"

@@ -1,0 +1,74 @@
+"""Findings are read on a terminal, in a pipe and without colour."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console, RenderableType
+
+from pyscale.doctor.differences import Difference
+from pyscale.doctor.findings import beside_the_point, ok, problem, verdict, warning
+from pyscale.doctor.view import differences_table, findings_table, node_names, verdict_line
+
+FINE = ok("cpu.usable", "2 of 2 CPUs may be used")
+SLOW = warning("system.load", "the load was 9", "measure on a quiet node")
+BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install 'pyscale[track]'")
+OTHER = beside_the_point("gpu.device", "no GPU is asked for", "ask for --device cuda")
+
+
+def printed(what: RenderableType, width: int = 100, **console: object) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, **console).print(what)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def test_each_status_is_a_sign_and_a_word() -> None:
+    text = printed(findings_table([FINE, SLOW, BROKEN, OTHER], "labels"))
+    for sign in ("✓ ok", "! warning", "✗ problem", "- n/a"):
+        assert sign in text
+    assert "\x1b" not in text
+
+
+def test_what_to_do_stands_below_what_is_not_well() -> None:
+    text = printed(findings_table([BROKEN], "labels"))
+    assert text.index("laptrack is absent") < text.index("→ pip install 'pyscale[track]'")
+    assert text.count("→") == 1
+
+
+def test_groups_come_in_their_order_whatever_that_of_the_findings() -> None:
+    text = printed(findings_table([SLOW, FINE, BROKEN], "labels"))
+    assert text.index("Stages") < text.index("Cores and threads") < text.index("System")
+
+
+def test_no_colour_is_left_where_none_is_wanted() -> None:
+    table = findings_table([BROKEN], "labels")
+    assert "31m" in printed(table, force_terminal=True, color_system="standard")
+    assert "31m" not in printed(table, force_terminal=True, no_color=True, color_system="standard")
+
+
+def test_a_narrow_terminal_loses_no_word() -> None:
+    text = printed(findings_table([BROKEN], "labels"), width=50)
+    assert "".join(text.split()).count("laptrackisabsent") == 1
+
+
+def test_a_difference_names_its_nodes_and_what_the_others_have() -> None:
+    gone = problem("disk.path./scratch", "/scratch is missing", "ask the staff")
+    there = ok("disk.path./scratch", "/scratch is there")
+    one = Difference(check=gone.check, nodes=("n2", "n7"), finding=gone, usual=there)
+    text = printed(differences_table([one], 9))
+    assert "n2, n7" in text
+    assert "the others: /scratch is there" in text
+
+
+def test_many_nodes_are_counted() -> None:
+    nodes = [f"n{number}" for number in range(9)]
+    assert node_names(nodes) == "n0, n1, n2, n3, n4, n5 and 3 more"
+    assert node_names(nodes[:2]) == "n0, n1"
+
+
+def test_the_verdict_counts_what_is_not_well() -> None:
+    assert verdict([FINE, OTHER]) == "all is well"
+    assert verdict([FINE, SLOW]) == "no problem, 1 warning"
+    assert verdict([BROKEN, SLOW, SLOW]) == "1 problem and 2 warnings"
+    difference = Difference(check=BROKEN.check, nodes=("n2",), finding=BROKEN, usual=FINE)
+    assert verdict_line([FINE], [difference]).plain == "Verdict: 1 problem and 0 warnings"

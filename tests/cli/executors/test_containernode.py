@@ -1,0 +1,86 @@
+"""What the node adds to the start of a container, and takes away after it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyscale.executors import containernode
+from pyscale.executors.containernode import left_scratch, prepared, scratch_prefix
+
+ORDER = {
+    "variable_prefix": "APPTAINERENV_",
+    "option_prefix": "APPTAINER_",
+    "passed": ["SLURM_JOB_ID", "OMP_PLACES"],
+    "gpu": False,
+    "scratch_prefix": "pyscale-run-",
+}
+
+
+@pytest.fixture(autouse=True)
+def node_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The node's folder for temporary files."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_named_variables_and_the_tasks_own_reach_the_inside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLURM_JOB_ID", "42")
+    monkeypatch.setenv("SECRET", "x")
+    monkeypatch.delenv("OMP_PLACES", raising=False)
+    with prepared(ORDER, {"CUDA_VISIBLE_DEVICES": "GPU-1"}) as environment:
+        inside = {name for name in environment if name.startswith("APPTAINERENV_")}
+        assert inside == {"APPTAINERENV_SLURM_JOB_ID", "APPTAINERENV_CUDA_VISIBLE_DEVICES"}
+        assert environment["APPTAINERENV_SLURM_JOB_ID"] == "42"
+        assert "APPTAINER_NV" not in environment
+
+
+def test_a_value_of_the_task_wins_over_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_PLACES", "cores")
+    with prepared(ORDER, {"OMP_PLACES": "threads"}) as environment:
+        assert environment["APPTAINERENV_OMP_PLACES"] == "threads"
+
+
+@pytest.mark.parametrize(
+    ("devices", "option"),
+    [((), "NV"), (("nvidiactl",), "NV"), (("kfd",), "ROCM"), (("kfd", "nvidiactl"), "NV")],
+)
+def test_the_gpus_of_the_node_decide_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, devices: tuple[str, ...], option: str
+) -> None:
+    for name in devices:
+        (tmp_path / name).touch()
+    monkeypatch.setattr(containernode, "AMD_DEVICE", tmp_path / "kfd")
+    monkeypatch.setattr(containernode, "NVIDIA_DEVICES", (tmp_path / "nvidiactl",))
+    with prepared(ORDER | {"gpu": True}, {}) as environment:
+        options = {name for name in ("NV", "ROCM") if f"APPTAINER_{name}" in environment}
+    assert options == {option}
+
+
+def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch: Path) -> None:
+    with (
+        pytest.raises(ZeroDivisionError),
+        prepared(ORDER, {}) as first,
+        prepared(ORDER, {}) as second,
+    ):
+        folders = {Path(e["APPTAINER_WORKDIR"]) for e in (first, second)}
+        assert len(folders) == 2
+        for folder in folders:
+            assert folder.parent == node_scratch
+            (folder / "kernel").touch()
+        raise ZeroDivisionError
+    assert list(node_scratch.iterdir()) == []
+
+
+def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch: Path) -> None:
+    mine, theirs = Path("/runs/20260317T114224Z-k3f9"), Path("/runs/20260317T114224Z-aaaa")
+    with prepared(ORDER | {"scratch_prefix": scratch_prefix(mine)}, {}) as environment:
+        (node_scratch / f"{scratch_prefix(theirs)}77-x1").mkdir()
+        mine_only = Path(environment["APPTAINER_WORKDIR"])
+        assert left_scratch(mine) == {mine_only: os.getsid(0)}
+    assert left_scratch(mine) == {}
+    assert list(left_scratch(theirs).values()) == [77]

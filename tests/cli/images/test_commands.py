@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pyscale.errors import UserError
+from pyscale.images.catalog import catalog
+from pyscale.images.commands import image_app
+from pyscale.images.content import content_sha256
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.verify import sha256_of
+from pyscale_stages.errors import MissingPart
+
+
+@pytest.fixture
+def run(folder: ImageFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Run `pyscale image …` on a folder of images, in a folder without settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder.path))
+
+    def run_line(*words: str, code: int = 0) -> Any:
+        result = CliRunner().invoke(image_app, words)
+        if isinstance(result.exception, (UserError, MissingPart)):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    return run_line
+
+
+def test_list_names_the_folder_and_every_image(run: Any, folder: ImageFolder) -> None:
+    table = run("list").stdout
+    assert table.startswith(f"images in {folder.path}\n")
+    for name in catalog():
+        (line,) = [line for line in table.splitlines() if line.split()[:1] == [name]]
+        assert "absent" in line
+    told = json.loads(run("list", "--json").stdout)
+    assert told["images_folder"] == str(folder.path)
+    assert [image["name"] for image in told["images"]] == list(catalog())
+    assert told["images"][0]["state"] == "absent"
+
+
+def test_list_shows_the_short_sha256_of_what_is_locked(run: Any, contact: Path) -> None:
+    (line,) = [line for line in run("list").stdout.splitlines() if " contact " in line]
+    assert sha256_of(contact)[:12] in line
+
+
+def test_verify_ends_with_0_where_all_is_as_locked(run: Any, contact: Path) -> None:
+    assert "as locked" in run("verify").stdout
+    assert "as locked" in run("verify", "contact", str(contact)).stdout
+    (verdict,) = json.loads(run("verify", "contact", "--json").stdout)
+    assert verdict == {
+        "name": "contact",
+        "file": str(contact),
+        "state": "as locked",
+        "sentence": "",
+        "sha256": sha256_of(contact),
+    }
+
+
+def test_verify_ends_with_1_where_an_image_is_not_as_locked(run: Any, contact: Path) -> None:
+    content = bytearray(contact.read_bytes())
+    content[30000] ^= 1
+    contact.write_bytes(content)
+    table = " ".join(run("verify", code=1).stdout.split())
+    assert "changed" in table
+    assert "pyscale image build contact --force" in table
+    verdicts = json.loads(run("verify", "contact", "track", "--json", code=1).stdout)
+    assert [verdict["state"] for verdict in verdicts] == ["changed", "absent"]
+
+
+def test_verify_without_any_image_is_refused(run: Any, folder: ImageFolder) -> None:
+    with pytest.raises(UserError, match=f"there are no images in {folder.path}: build or pull"):
+        run("verify")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["verify", "contcat"],
+        ["inspect", "contcat"],
+        ["push", "contcat", "oras://registry.example/lab"],
+        ["build", "contcat"],
+    ],
+)
+def test_a_misspelt_name_is_refused(run: Any, words: list[str]) -> None:
+    with pytest.raises(UserError, match="there is no image 'contcat': did you mean 'contact'"):
+        run(*words)
+
+
+def test_a_misspelt_name_among_others_pushes_nothing(run: Any, contact: Path) -> None:
+    with pytest.raises(UserError, match="did you mean 'track'"):
+        run("push", "contact", "trakc", "oras://127.0.0.1:1/lab")
+
+
+def test_a_place_that_is_none_is_refused(run: Any, contact: Path) -> None:
+    with pytest.raises(UserError, match="write oras://HOST/PATH"):
+        run("push", "contact", "docker://registry.example/lab")
+    with pytest.raises(UserError, match="write oras://HOST/PATH"):
+        run("pull", "contact")
+
+
+def test_inspect_of_what_is_no_image_of_pyscale_is_one_sentence(
+    run: Any, make_sif: Callable[..., Path], tmp_path: Path
+) -> None:
+    sif = make_sif(tmp_path / "other.sif", image="")
+    with pytest.raises(UserError, match="other.sif is no image of pyscale"):
+        run("inspect", str(sif))
+    (tmp_path / "text.sif").write_text("text" * 20)
+    with pytest.raises(UserError, match="text.sif is no SIF image"):
+        run("inspect", "text.sif")
+    with pytest.raises(UserError, match="contact.sif is not there: build or pull"):
+        run("inspect", "contact")
+
+
+def test_inspect_of_an_image_that_does_not_start_says_so(run: Any, contact: Path) -> None:
+    with pytest.raises(UserError, match="does not start here.*no such file"):
+        run("inspect", "contact")
+
+
+def test_without_a_container_program_images_are_listed_and_verified_all_the_same(
+    run: Any, contact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "contact" in run("list").stdout
+    assert "as locked" in run("verify").stdout
+    for words in (
+        ["inspect", "contact"],
+        ["pull", "oras://registry.example/lab"],
+        ["push", "contact", "oras://registry.example/lab"],
+        ["build", "contact"],
+    ):
+        with pytest.raises(MissingPart, match="images need Apptainer, which is not on PATH"):
+            run(*words)
+
+
+def test_build_says_of_current_images_that_there_is_nothing_to_do(
+    run: Any, contact: Path, lock: Callable[..., object]
+) -> None:
+    lock("contact", content_sha256=content_sha256(catalog()["contact"]))
+    built = run("build", "contact")
+    (line,) = [line for line in built.stdout.splitlines() if "contact" in line]
+    assert "nothing to do" in line
+    assert sha256_of(contact)[:12] in line
+
+
+def test_the_commands_load_nothing_heavy_until_one_is_given() -> None:
+    program = (
+        "import sys, pyscale.app\n"
+        "heavy = {'pydantic', 'rich.table', 'psutil', 'polars', 'numpy'} & set(sys.modules)\n"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.jars import fetch_jars
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.track.jvm import MAVEN_COORDINATES
+
+TRACKMATE = catalog()["track_trackmate"]
+
+
+def put(folder: Path, *names: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / name).write_bytes(b"jar")
+
+
+def definition(*maven: str) -> ImageDefinition:
+    return TRACKMATE.model_copy(update={"maven": maven})
+
+
+def local_maven(folder: Path) -> None:
+    """A Maven cache that holds one artifact and another that it needs."""
+    for artifact, needs in (("tool", "part"), ("part", None)):
+        place = folder / "org" / "example" / artifact / "1.0"
+        put(place, f"{artifact}-1.0.jar")
+        needed = (
+            f"<dependencies><dependency><groupId>org.example</groupId><artifactId>{needs}"
+            "</artifactId><version>1.0</version></dependency></dependencies>"
+            if needs
+            else ""
+        )
+        (place / f"{artifact}-1.0.pom").write_text(
+            "<project><modelVersion>4.0.0</modelVersion><groupId>org.example</groupId>"
+            f"<artifactId>{artifact}</artifactId><version>1.0</version>{needed}</project>"
+        )
+
+
+def test_the_image_gets_the_coordinates_that_the_stage_asks_for() -> None:
+    assert TRACKMATE.maven == MAVEN_COORDINATES
+
+
+def test_jars_that_were_put_there_by_hand_are_taken(tmp_path: Path) -> None:
+    jars = tmp_path / "track_trackmate" / "jars"
+    put(jars / "deeper", "imagej-2.16.0.jar")
+    put(jars, "TrackMate-7.14.0.jar", "other-1.jar")
+    said: list[str] = []
+    fetch_jars(TRACKMATE, tmp_path, said.append)
+    assert said == []
+    assert len(list(jars.rglob("*.jar"))) == 3
+
+
+def test_a_folder_that_lacks_a_coordinate_is_refused_and_kept(tmp_path: Path) -> None:
+    jars = tmp_path / "track_trackmate" / "jars"
+    put(jars, "imagej-2.16.0.jar", "TrackMate-7.13.0.jar")
+    with pytest.raises(UserError, match=r"holds no jar of sc\.fiji:TrackMate:7\.14\.0: put it"):
+        fetch_jars(TRACKMATE, tmp_path, print)
+    assert len(list(jars.iterdir())) == 2
+
+
+def test_jars_come_with_all_that_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jgo")
+    local_maven(tmp_path / "maven")
+    monkeypatch.setenv("M2_REPO", str(tmp_path / "maven"))
+    fetch_jars(definition("org.example:tool:1.0"), tmp_path, print)
+    jars = tmp_path / "track_trackmate" / "jars"
+    assert sorted(p.name for p in jars.glob("*.jar")) == ["part-1.0.jar", "tool-1.0.jar"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["maven", "track_trackmate"]
+
+
+def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path: Path) -> None:
+    wanted = definition("org.example.pyscale:absent:1.0")
+    with pytest.raises(UserError, match=r"org\.example\.pyscale:absent:1\.0\) could not be had"):
+        fetch_jars(wanted, tmp_path, print)
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+def test_without_the_resolver_the_way_to_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jgo", None)
+    with pytest.raises(MissingPart, match=r"pip install 'pyscale\[track_trackmate\]'"):
+        fetch_jars(TRACKMATE, tmp_path, print)

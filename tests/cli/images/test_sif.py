@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.images.engine import Engine
+from pyscale.images.sif import read_sif, refuse_foreign
+
+SifMaker = Callable[..., Path]
+ARCHITECTURE_AT = 45
+AARCH64 = b"04\0"
+
+
+@pytest.fixture
+def sif(make_sif: SifMaker, tmp_path: Path) -> Path:
+    return make_sif(tmp_path / "contact.sif")
+
+
+def patch(sif: Path, at: int, new: bytes) -> None:
+    with sif.open("r+b") as file:
+        file.seek(at)
+        file.write(new)
+
+
+def test_the_header_tells_what_the_container_program_does(sif: Path, engine: Engine) -> None:
+    header = read_sif(sif)
+    assert header.size_bytes == sif.stat().st_size
+    assert header.architecture == platform.machine()
+    assert datetime.now(UTC) - header.created_utc < timedelta(minutes=1)
+    assert header.help_text.strip() == "Which cells touch."
+    assert header.runscript.split() == ["#!/bin/sh", "exec", "none"]
+    told = subprocess.run(
+        [engine.program, "inspect", str(sif)], capture_output=True, text=True, check=True
+    ).stdout
+    assert {f"{name}: {value}" for name, value in header.labels.items()} == set(
+        told.strip().splitlines()
+    )
+    assert header.labels["org.pyscale.image"] == "contact"
+
+
+@pytest.mark.parametrize("left", [33, 41, 100, 127, 128, 4096, 20000, -1])
+def test_a_file_that_was_cut_short_is_called_so(sif: Path, left: int) -> None:
+    whole = sif.read_bytes()
+    sif.write_bytes(whole[:left])
+    with pytest.raises(UserError, match="contact.sif is cut short.* again$"):
+        read_sif(sif)
+
+
+# An empty file is what a copy that failed at once leaves.
+@pytest.mark.parametrize("content", [b"", b"#!/usr/bin/env run-singularity\n", b"text" * 99])
+def test_a_file_that_is_no_image_is_called_so(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "other.sif"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="other.sif is (no SIF image|cut short)"):
+        read_sif(path)
+
+
+# The magic, the number of descriptors, their offset, and inside the first descriptor its size.
+@pytest.mark.parametrize("at", [32, 88, 96, 98, 4096 + 25 + 2])
+def test_every_damage_of_the_header_is_one_sentence(sif: Path, at: int) -> None:
+    patch(sif, at, b"\xff\xff")
+    with pytest.raises(UserError, match="contact.sif (is no SIF|is cut short|has a damaged)"):
+        read_sif(sif)
+
+
+def test_damaged_metadata_is_one_sentence(sif: Path) -> None:
+    at = sif.read_bytes().index(b'{"data":')
+    patch(sif, at, b"]")
+    with pytest.raises(UserError, match="has a damaged SIF header.* again$"):
+        read_sif(sif)
+
+
+def test_no_flipped_byte_of_the_header_gives_a_traceback(sif: Path) -> None:
+    whole = sif.read_bytes()
+    damaged = 0
+    for at in [*range(128), *range(4096, 4096 + 3 * 585)]:
+        patch(sif, at, bytes([whole[at] ^ 0xFF]))
+        try:
+            read_sif(sif)
+        except UserError:
+            damaged += 1
+        patch(sif, at, whole[at : at + 1])
+    assert damaged > 20
+    assert read_sif(sif).labels["org.pyscale.stage"] == "contact"
+
+
+def test_an_absent_file_and_a_folder_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="absent.sif is not there: build or pull"):
+        read_sif(tmp_path / "absent.sif")
+    with pytest.raises(UserError, match="cannot be read.*name a SIF file"):
+        read_sif(tmp_path)
+
+
+def test_an_image_for_another_machine_is_refused(sif: Path) -> None:
+    refuse_foreign(sif, read_sif(sif))
+    patch(sif, ARCHITECTURE_AT, AARCH64)
+    with pytest.raises(
+        UserError, match=f"is for aarch64, but this machine is {platform.machine()}"
+    ):
+        refuse_foreign(sif, read_sif(sif))

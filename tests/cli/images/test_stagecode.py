@@ -1,0 +1,72 @@
+"""The stage code of an image: what goes in, and that it is the same on every machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+import pyscale_stages
+from pyscale.images.stagecode import code_files, stage_code_into
+
+PACKAGE = Path(pyscale_stages.__file__).parent
+
+
+def described(folder: Path) -> list[tuple[str, int, int, bytes]]:
+    return [
+        (
+            path.relative_to(folder).as_posix(),
+            stat.S_IMODE(path.stat().st_mode),
+            path.stat().st_mtime_ns,
+            path.read_bytes() if path.is_file() else b"",
+        )
+        for path in sorted((folder, *folder.rglob("*")))
+    ]
+
+
+def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
+    names = set(code_files("contact"))
+    assert {
+        "pyscale_stages/__main__.py",
+        "pyscale_stages/contract.py",
+        "pyscale_stages/measure/spans.py",
+        "pyscale_stages/contact/stage.py",
+    } <= names
+    folders = {name.split("/")[1] for name in names if name.count("/") > 1}
+    assert folders == {"measure", "contact"}
+
+
+def test_the_embedded_models_go_with_the_segmentation_alone() -> None:
+    model = "pyscale_stages/resources/models/pyscale-tiny.pt"
+    assert code_files("segment")[model].stat().st_size > 0
+    assert model not in code_files("track")
+
+
+def test_caches_stay_behind(tmp_path: Path) -> None:
+    package = tmp_path / "pyscale_stages"
+    shutil.copytree(PACKAGE, package)
+    cache = package / "contact" / "__pycache__"
+    cache.mkdir(exist_ok=True)
+    (cache / "stage.cpython-311.pyc").write_bytes(b"x")
+    assert not [name for name in code_files("contact", package) if "__pycache__" in name]
+
+
+def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        stage_code_into(tmp_path / "a", "track")
+        os.umask(0o002)
+        stage_code_into(tmp_path / "b", "track")
+    finally:
+        os.umask(before)
+    assert described(tmp_path / "a") == described(tmp_path / "b")
+    assert {mode for _, mode, _, _ in described(tmp_path / "a")} == {0o644, 0o755}
+    assert len({time for _, _, time, _ in described(tmp_path / "a")}) == 1
+
+
+def test_a_stage_that_does_not_exist_is_no_empty_image() -> None:
+    with pytest.raises(FileNotFoundError):
+        code_files("segmnt")

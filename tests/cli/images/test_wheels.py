@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.images import wheels
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.wheels import fetch_wheels
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+
+CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
+
+
+def make_wheel(folder: Path, name: str, content: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}-1.0-py3-none-any.whl"
+    info = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(file, "w") as wheel:
+        wheel.writestr(f"{name}.py", content)
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return file
+
+
+def pin(file: Path) -> str:
+    name, version, _ = file.name.split("-", 2)
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+
+
+@pytest.fixture
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Lock of the image; pip finds nothing but what a folder of the test holds."""
+    containers = tmp_path / "containers"
+    (containers / "locks").mkdir(parents=True)
+    monkeypatch.setattr("pyscale.images.catalog.shipped", lambda _: containers)
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    return containers / "locks" / "contact.txt"
+
+
+@pytest.fixture
+def two_wheels(tmp_path: Path, lock: Path) -> list[Path]:
+    """Two wheels that the lock names and pip finds."""
+    files = [make_wheel(tmp_path / "index", name) for name in ("alpha", "beta")]
+    lock.write_text("# both\n" + "".join(map(pin, files)))
+    return files
+
+
+@pytest.fixture
+def no_pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Call to make every use of pip fail the test."""
+
+    def forbid() -> None:
+        def refuse(*arguments: object, **options: object) -> None:
+            raise AssertionError("pip was called")
+
+        monkeypatch.setattr(wheels.subprocess, "Popen", refuse)
+
+    return forbid
+
+
+def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(
+    tmp_path: Path, two_wheels: list[Path]
+) -> None:
+    said: list[str] = []
+    folder = fetch_wheels(CONTACT, tmp_path / "parts", said.append)
+    assert folder == tmp_path / "parts" / "contact" / "wheels"
+    for file in two_wheels:
+        assert (folder / file.name).read_bytes() == file.read_bytes()
+    assert said[0] == "fetching 2 wheels"
+    assert [p.name for p in (tmp_path / "parts").iterdir()] == ["contact"]
+
+
+def test_a_complete_folder_needs_no_pip(
+    tmp_path: Path, two_wheels: list[Path], no_pip: Callable[[], None]
+) -> None:
+    fetch_wheels(CONTACT, tmp_path / "parts", print)
+    no_pip()
+    said: list[str] = []
+    fetch_wheels(CONTACT, tmp_path / "parts", said.append)
+    assert said == []
+
+
+def test_only_what_is_absent_or_damaged_is_fetched(tmp_path: Path, two_wheels: list[Path]) -> None:
+    folder = fetch_wheels(CONTACT, tmp_path / "parts", print)
+    whole = (folder / two_wheels[0].name).stat().st_mtime_ns
+    damaged = folder / two_wheels[1].name
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    said: list[str] = []
+    fetch_wheels(CONTACT, tmp_path / "parts", said.append)
+    assert said[0] == "fetching 1 wheels"
+    assert damaged.read_bytes() == two_wheels[1].read_bytes()
+    assert (folder / two_wheels[0].name).stat().st_mtime_ns == whole
+
+
+def test_a_wheel_with_another_hash_is_refused_in_one_sentence(
+    tmp_path: Path, two_wheels: list[Path]
+) -> None:
+    make_wheel(tmp_path / "index", "beta", content="other = 1")
+    with pytest.raises(UserError, match=r"not the file that .*contact\.txt names"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+    assert list((tmp_path / "parts").rglob("*.whl")) == []
+
+
+def test_what_pip_cannot_find_is_named(tmp_path: Path, two_wheels: list[Path]) -> None:
+    two_wheels[0].unlink()
+    with pytest.raises(UserError, match=r"pip uses here has alpha==1\.0 .*PIP_INDEX_URL"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+
+
+def test_a_cpu_build_of_torch_that_is_not_there_is_named_with_the_way_to_it(
+    tmp_path: Path, lock: Path
+) -> None:
+    (tmp_path / "index").mkdir()
+    lock.write_text(f"torch===2.13.0+cpu --hash=sha256:{'0' * 64}\n")
+    with pytest.raises(UserError, match=r"torch===2\.13\.0\+cpu .*CPU builds of torch in PIP_FIND"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+
+
+def test_without_a_network_one_sentence_says_so(
+    tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    # Nothing listens on the discard port of this machine.
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    with pytest.raises(UserError, match="pip reaches no package index from here"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+
+
+def test_an_environment_without_pip_is_told(
+    tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wheels, "find_spec", lambda name: None)
+    with pytest.raises(MissingPart, match="-m ensurepip"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[Path]:
+    """A disk of half a megabyte."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
+        missing("a small disk", "run the tests as root, who may mount one")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(
+    tmp_path: Path, lock: Path, small_disk: Path
+) -> None:
+    noise = "".join(hashlib.sha512(str(i).encode()).hexdigest() for i in range(8000))
+    lock.write_text(pin(make_wheel(tmp_path / "index", "alpha", content=noise)))
+    with pytest.raises(ResourceExhausted, match="filled up while the wheels of contact"):
+        fetch_wheels(CONTACT, small_disk, print)
+    assert [path for path in small_disk.rglob("*") if path.is_file()] == []
+
+
+def test_an_image_without_a_lock_is_told_how_to_get_one(tmp_path: Path, lock: Path) -> None:
+    with pytest.raises(UserError, match=r"the image contact has no lock .*make locks"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["alpha", "alpha==1.0", "alpha==1.0 --hash=sha256:12", "alpha>=1 --hash=sha256:" + "0" * 64],
+)
+def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, lock: Path, line: str) -> None:
+    lock.write_text(f"# head\n{line}\n")
+    with pytest.raises(UserError, match=r"contact\.txt, line 2, is not NAME==VERSION"):
+        fetch_wheels(CONTACT, tmp_path / "parts", print)

@@ -1,0 +1,110 @@
+"""What a container program says at its end, as a person needs to hear it.
+
+The lines are those of Apptainer 1.4.5, which the tests of real containers provoke again.
+"""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
+
+NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "returncode", "words", "exit_code"),
+    [
+        (
+            "\x1b[91mERROR  : Failed to create user namespace: maximum number of user namespaces "
+            "exceeded, check /proc/sys/user/max_user_namespaces\n\x1b[0m",
+            1,
+            "no user namespace",
+            2,
+        ),
+        (
+            "FATAL:   container creation failed: image driver mount failure: image driver "
+            "squashfuse_ll instance exited with error: squashfuse_ll exited: fuse: mount failed: "
+            "Invalid argument\n",
+            255,
+            "FUSE does not work here",
+            2,
+        ),
+        (
+            "FATAL:   While checking container encryption: could not open image /i/a b.sif: failed "
+            "to retrieve path for /i/a b.sif: lstat /i/a b.sif: no such file or directory\n",
+            255,
+            "the image /i/a b.sif is not there",
+            2,
+        ),
+        (
+            "FATAL:   container creation failed: mount hook function failure: mount /d->/d error: "
+            "while mounting /d: mount source /d doesn't exist\n",
+            255,
+            "/d is not there on the node",
+            2,
+        ),
+        (
+            "FATAL:   While checking container encryption: could not open image /x.sif: image "
+            "format not recognized\n",
+            255,
+            "the image is damaged",
+            2,
+        ),
+        (
+            "FATAL:   While checking image: could not open image /x.sif: the image's architecture "
+            "(arm64) could not run on the host's (amd64)\n",
+            255,
+            "the image is for arm64, but this machine is amd64",
+            2,
+        ),
+        (
+            "FATAL:   while extracting /x.sif: write /tmp/r: No space left on device\n",
+            255,
+            "a full disk",
+            3,
+        ),
+        (
+            "FATAL:   something new\n",
+            255,
+            "the container did not start: something new",
+            1,
+        ),
+    ],
+)
+def test_each_known_cause_has_its_sentence(
+    said: str, returncode: int, words: str, exit_code: int
+) -> None:
+    why = why_no_container(NOISE + said, returncode)
+    assert why is not None
+    assert words in str(why)
+    assert "\n" not in str(why)
+    assert why.exit_code == exit_code
+
+
+@pytest.mark.parametrize(
+    ("said", "returncode"),
+    [
+        ("Traceback …\nZeroDivisionError: division by zero\n", 1),
+        ("FATAL: my library gave up\n", 1),
+        ("error: --frames 0:99 does not lie inside\n", 2),
+        ("FATAL:   container creation failed\n", 3),
+        ("", 255),
+    ],
+)
+def test_what_a_stage_says_is_not_taken_for_the_container_program(
+    said: str, returncode: int
+) -> None:
+    assert why_no_container(NOISE + said, returncode) is None
+
+
+def test_a_signal_inside_shows_in_the_exit_code() -> None:
+    assert killed_by(137) == signal.SIGKILL
+    assert [killed_by(code) for code in (0, 1, 3, 127, 255)] == [None] * 5
+
+
+def test_an_unpacked_image_is_noticed() -> None:
+    assert unpacked_its_image(NOISE + "INFO:    Converting SIF file to temporary sandbox...\n")
+    assert not unpacked_its_image(NOISE)

@@ -1,0 +1,70 @@
+"""A folder of scripts is written whole, or nothing of it stays."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.sbatch.folder import refuse_unusable, write_scripts
+
+TEXTS = {"a/one.sbatch": "1\n", "a/logs/.keep": "", "submit.sh": "#!/bin/sh\n"}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(
+    tmp_path: Path, there: bool
+) -> None:
+    folder = tmp_path / "below" / "scripts"
+    if there:
+        folder.mkdir(parents=True)
+    write_scripts(folder, TEXTS)
+    assert {name: (folder / name).read_text() for name in TEXTS} == TEXTS
+    assert os.access(folder / "submit.sh", os.X_OK)
+    assert not (folder / "a" / "one.sbatch").stat().st_mode & 0o111
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(UserError, match="the folder is not empty, and nothing is overwritten"):
+        write_scripts(tmp_path, TEXTS)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    with pytest.raises(UserError, match="that is no folder"):
+        refuse_unusable(tmp_path / "mine")
+    with pytest.raises(UserError, match="mine is no folder that this user may write"):
+        refuse_unusable(tmp_path / "mine" / "below")
+
+
+def test_a_folder_that_may_not_be_written_is_refused() -> None:
+    """`/proc` refuses everybody, root too."""
+    with pytest.raises(UserError, match="the folder cannot be used|may write") as refusal:
+        write_scripts(Path("/proc/scripts"), TEXTS)
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_full_disk_leaves_nothing_behind(
+    tmp_path: Path, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "scripts"
+    if there:
+        folder.mkdir()
+    write = Path.write_text
+
+    def full(path: Path, text: str, **options: str) -> int:
+        if path.name == "submit.sh":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return write(path, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_scripts(folder, TEXTS)
+    assert folder.exists() == there
+    assert [str(path) for path in tmp_path.rglob("*") if path != folder] == []

@@ -1,0 +1,99 @@
+"""What a task asks of Slurm: in the dialect of the site, and enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.sbatch.options import allocation, slurm_options
+from pyscale.sites import Site, load_site
+from pyscale_stages.contract import Device
+from pyscale_stages.registry import load_stage
+
+SEGMENT = load_stage("segment")
+
+
+def options(
+    site: Site, device: Device = "cpu", threads: int = 1, stage: str = "segment"
+) -> dict[str, str | None]:
+    return slurm_options(site, allocation(site, load_stage(stage), device, threads))
+
+
+def site(**fields: Any) -> Site:
+    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
+
+
+def test_a_plain_site_asks_for_what_the_stage_says_of_itself() -> None:
+    assert options(load_site("plain"), threads=2) == {
+        "nodes": "1",
+        "ntasks": "1",
+        "cpus-per-task": "2",
+        "mem": f"{SEGMENT.resources.memory_gib * 1024:.0f}M",
+        "time": "01:00:00",
+    }
+
+
+def test_a_task_gets_at_least_as_many_cores_as_threads() -> None:
+    cluster = site(request={"cpus": 4})
+    assert options(cluster, threads=2)["cpus-per-task"] == "4"
+    assert options(cluster, threads=6)["cpus-per-task"] == "6"
+
+
+def test_memory_by_the_core_adds_up_to_the_memory_of_the_task() -> None:
+    cluster = site(memory_option="mem-per-cpu", request={"memory_gib": 10})
+    asked = options(cluster, threads=3)
+    assert "mem" not in asked
+    assert asked["mem-per-cpu"] == "3414M"
+    assert 3 * 3414 >= 10 * 1024 > 3 * 3413
+
+
+def test_a_site_that_refuses_memory_options_is_given_none() -> None:
+    assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none")))
+
+
+def test_the_last_override_that_fits_decides() -> None:
+    cluster = site(
+        request={"partition": "cpu", "exclusive": True, "time_min": 30},
+        override=[
+            {"device": "cuda", "partition": "gpu", "time_min": 90},
+            {"stage": "segment", "device": "cuda", "partition": "big", "exclusive": False},
+            {"stage": "contact", "partition": "never"},
+        ],
+    )
+    on_cpu, on_gpu = options(cluster), options(cluster, "cuda")
+    assert (on_cpu["partition"], on_cpu["time"]) == ("cpu", "00:30:00")
+    assert (on_gpu["partition"], on_gpu["time"]) == ("big", "01:30:00")
+    assert "exclusive" in on_cpu
+    assert "exclusive" not in on_gpu
+
+
+@pytest.mark.parametrize(
+    ("gpu_option", "option", "value"),
+    [
+        ("--gres=gpu:{type}:{count}", "gres", "gpu:a100:2"),
+        ("--gpus-per-task={count}", "gpus-per-task", "2"),
+    ],
+)
+def test_gpus_are_asked_for_as_the_site_wants_and_never_for_the_cpu(
+    gpu_option: str, option: str, value: str
+) -> None:
+    cluster = site(gpu_option=gpu_option, request={"gpus": 2, "gpu_type": "a100"})
+    assert options(cluster, "cuda")[option] == value
+    assert option not in options(cluster, "cpu")
+
+
+def test_a_gpu_of_no_type_cannot_be_asked_for_by_type() -> None:
+    cluster = site(gpu_option="--gres=gpu:{type}:{count}")
+    with pytest.raises(UserError, match="the site mine asks for GPUs by .* but names no type"):
+        options(cluster, "cuda")
+
+
+def test_options_of_the_site_come_last_and_replace_others() -> None:
+    asked = options(site(options=["--time=7", "--requeue"]))
+    assert (asked["time"], asked["requeue"]) == ("7", None)
+
+
+def test_a_time_beyond_a_day_is_written_with_days() -> None:
+    assert options(site(request={"time_min": 3 * 1440 + 61}))["time"] == "3-01:01:00"

@@ -1,0 +1,184 @@
+"""The rendered scripts: sound shell, and what a task would be given otherwise."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.planning import Dataset, make_plan
+from pyscale.sbatch.folder import write_scripts
+from pyscale.sbatch.scripts import render
+from pyscale.settings import Settings
+from pyscale.sites import Site, load_site, site_names
+from pyscale.store.provenance import ImageFile
+from pyscale.suite import load_suite
+
+SHA256 = "ab" * 32
+Texts = dict[str, str]
+
+
+def texts_for(
+    site: Site,
+    suite: str = "pipeline",
+    movie: Path = Path("/data/my movie, [1].tif"),
+    **changes: Any,
+) -> Texts:
+    settings = Settings(**({"repeats": 2} | changes))
+    plan = make_plan(
+        load_suite(suite),
+        Dataset(movie, frames=8, axes="TYX"),
+        run_id="one",
+        settings=settings.model_dump(mode="json"),
+        workers=(1, 2),
+    )
+    images = [
+        ImageFile(
+            name=name,
+            path=Path(f"/images/of us/{name}.sif"),
+            size_bytes=1,
+            modified_ns=1,
+            sha256=SHA256,
+            locked=True,
+            git_commit="c0ffee",
+            labels={},
+        )
+        for name in sorted({trial.image for trial in plan.trials if trial.image})
+    ]
+    return render(plan, site, images)
+
+
+def directives(text: str) -> list[str]:
+    return [line.removeprefix("#SBATCH ") for line in text.splitlines() if "#SBATCH" in line]
+
+
+@pytest.mark.parametrize("runtime", ["native", "apptainer"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("name", site_names())
+def test_every_script_passes_shellcheck(
+    name: str, device: str, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    folder = tmp_path / "scripts"
+    write_scripts(folder, texts_for(load_site(name), runtime=runtime, device=device))
+    scripts = [*folder.rglob("*.sbatch"), *folder.rglob("*.sh")]
+    assert len(scripts) == 4 + 4 + 4 + 1
+    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+    assert check.stdout == ""
+    assert check.returncode == 0
+
+
+def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
+    for name in site_names():
+        for runtime in ("native", "apptainer"):
+            for text in texts_for(load_site(name), runtime=runtime).values():
+                assert "\n\n\n" not in text
+                assert not [line for line in text.splitlines() if line != line.rstrip()]
+                assert text == "" or (text.endswith("\n") and not text.endswith("\n\n"))
+
+
+def test_each_configuration_runs_once_however_often_it_would_be_measured() -> None:
+    texts = texts_for(load_site("plain"), repeats=6)
+    windows = [name for name in texts if name.endswith("windows.sbatch")]
+    merges = [name for name in texts if name.endswith("merge.sbatch")]
+    assert len(windows) == 8
+    assert len(merges) == 4
+    assert "--array=0" in directives(texts["segment-n1/windows.sbatch"])
+    assert "--array=0-1" in directives(texts["segment-n2/windows.sbatch"])
+    assert "frames=(0:4 4:8)\n" in texts["segment-n2/windows.sbatch"]
+
+
+def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
+    submit = texts_for(load_site("plain"), suite="pipeline_two_channels")["submit.sh"]
+    calls = [line.split()[1:] for line in submit.splitlines() if line.startswith("submit ")]
+    assert calls[:4] == [
+        ["register_denoise-n1", "windows.sbatch"],
+        ["register_denoise-n2", "windows.sbatch"],
+        ["register_denoise-n2", "merge.sbatch", "register_denoise-n2"],
+        ["segment_ch0-n1", "windows.sbatch", "register_denoise-n1"],
+    ]
+    assert ["contact-n2", "windows.sbatch", "segment_ch0-n1", "segment_ch1-n1"] in calls
+    first = {call[0]: position for position, call in reversed(list(enumerate(calls)))}
+    assert all(
+        first[needed] < first[call[0]] or needed == call[0] for call in calls for needed in call[2:]
+    )
+
+
+def test_the_parameters_lie_beside_the_scripts() -> None:
+    texts = texts_for(load_site("plain"), stages={"segment": {"min_size_px": 7}})
+    assert json.loads(texts["segment-n2/params.json"])["min_size_px"] == 7
+
+
+def test_the_movies_axes_go_to_those_that_read_it_alone() -> None:
+    texts = texts_for(load_site("plain"))
+    assert "--axes TYX" in texts["register_denoise-n1/windows.sbatch"]
+    assert "--axes" not in texts["segment-n1/windows.sbatch"]
+
+
+def test_paths_with_blanks_and_brackets_are_one_word() -> None:
+    text = texts_for(load_site("plain"))["register_denoise-n1/windows.sbatch"]
+    (line,) = [line for line in text.splitlines() if line.startswith("input_frames=")]
+    assert shlex.split(line) == ["input_frames=/data/my movie, [1].tif"]
+
+
+def test_an_image_sees_its_task_and_its_input_and_no_more() -> None:
+    text = texts_for(load_site("plain"), runtime="apptainer")["segment-n2/windows.sbatch"]
+    for option in ("--containall", "--cleanenv", "--no-home"):
+        assert option in text
+    mounts = [line.strip(" \\") for line in text.splitlines() if "--mount" in line]
+    assert mounts == [
+        '--mount "$(mount_of "$task")"',
+        '--mount "$(mount_of "$params" ,ro)"',
+        '--mount "$(mount_of "$input_frames" ,ro)"',
+    ]
+    assert f"export APPTAINERENV_PYSCALE_IMAGE_SHA256={SHA256}\n" in text
+    assert "-m pyscale_stages" not in text
+
+
+def test_the_images_are_pinned_for_the_day_of_submission() -> None:
+    texts = texts_for(load_site("plain"), runtime="apptainer")
+    assert f"{SHA256}  /images/of us/contact.sif\n" in texts["images.sha256"]
+    assert "sha256sum --check --quiet images.sha256" in texts["submit.sh"]
+    native = texts_for(load_site("plain"))
+    assert "images.sha256" not in native
+    assert "sha256sum" not in native["submit.sh"]
+
+
+def test_gpus_are_asked_for_where_they_compute_and_not_to_merge() -> None:
+    texts = texts_for(load_site("amd"), runtime="apptainer", device="cuda")
+    windows, merge = texts["segment-n2/windows.sbatch"], texts["segment-n2/merge.sbatch"]
+    assert "--gpus-per-node=1" in directives(windows)
+    assert " --rocm " in windows
+    assert not [line for line in directives(merge) if "gpu" in line]
+    assert "--rocm" not in merge
+    assert "singularity run" in merge
+    nvidia = texts_for(load_site("modules"), runtime="apptainer", device="cuda")
+    assert " --nv " in nvidia["segment-n2/windows.sbatch"]
+    assert '"${!CUDA_VISIBLE_@}"' in nvidia["segment-n2/windows.sbatch"]
+
+
+def test_modules_are_loaded_before_unset_variables_end_a_script() -> None:
+    lines = texts_for(load_site("modules"))["segment-n1/windows.sbatch"].splitlines()
+    assert lines.index("set -eo pipefail") < lines.index("module load apptainer")
+    assert lines.index("module load apptainer") < lines.index("set -u")
+
+
+def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path: Path) -> None:
+    real = tmp_path / "elsewhere" / "frame.tif"
+    real.parent.mkdir()
+    real.touch()
+    movie = tmp_path / "movie"
+    movie.mkdir()
+    (movie / "frame.tif").symlink_to(real)
+    text = texts_for(load_site("plain"), movie=movie, runtime="apptainer")
+    mount = f"--mount type=bind,source={real},destination={real},ro"
+    assert mount in text["register_denoise-n1/windows.sbatch"]
+    staged = texts_for(load_site("modules"), movie=movie, runtime="apptainer")
+    assert str(real) not in staged["register_denoise-n1/windows.sbatch"]

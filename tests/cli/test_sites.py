@@ -1,0 +1,80 @@
+"""Sites: the shipped ones are sound, and a wrong one is refused with a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.sites import load_site, site_names
+
+HEAD = 'name = "mine"\nsummary = "a cluster"\n'
+
+
+def own_site(folder: Path, text: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(HEAD + text)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", site_names())
+def test_each_shipped_site_loads_and_goes_by_its_file_name(name: str) -> None:
+    assert load_site(name).name == name
+
+
+def test_the_default_site_is_shipped() -> None:
+    assert "plain" in site_names()
+
+
+def test_a_site_of_ones_own_is_named_by_its_path(tmp_path: Path) -> None:
+    site = load_site(own_site(tmp_path, 'scratch = "$TMPDIR"\n[request]\npartition = "short"\n'))
+    assert (site.scratch, site.request.partition) == ("$TMPDIR", "short")
+
+
+def test_a_misspelt_name_suggests_the_nearest() -> None:
+    with pytest.raises(UserError, match=r"no site 'modulse': did you mean 'modules'\?"):
+        load_site("modulse")
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(UserError, match=r"no site file nowhere\.toml: give its path, or one of"):
+        load_site("nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('scrach = "/tmp"\n', "unknown key 'scrach'; did you mean 'scratch'?"),
+        ('[request]\npartiton = "a"\n', "unknown key 'request.partiton'; did you mean 'partition'"),
+        ("[[override]]\ngpu = 1\n", "unknown key 'override.0.gpu'; did you mean 'gpus'?"),
+        ('[[override]]\nstage = "segmnt"\n', "no such stage; did you mean 'segment'?"),
+        ('[request]\ntime_min = "1 h"\n', "'request.time_min': input should be a valid integer"),
+        ("[request]\nmemory_gib = 0\n", "'request.memory_gib': input should be greater than 0"),
+        (
+            'memory_option = "mem-per-gpu"\n',
+            "'memory_option': input should be 'mem', 'mem-per-cpu'",
+        ),
+        ('gpu_option = "--gres=gpu:2"\n', "gpu_option '--gres=gpu:2' must hold {count}"),
+        ('gpu_option = "--gres=gpu:{n}"\n', "gpu_option '--gres=gpu:{n}' must hold {count}"),
+        ('gpu_option = "--gres=gpu:{count"\n', "gpu_option '--gres=gpu:{count' is wrong"),
+        ('gpu_option = "gres=gpu:{count}"\n', "'gpu_option': string should match pattern"),
+        ('options = ["mail-type=FAIL"]\n', "'options.0': string should match pattern"),
+        ('modules = ["apptainer; rm"]\n', "'modules.0': string should match pattern"),
+        ('[request]\npartition = "a\\n#SBATCH -w b"\n', "'request.partition': string should match"),
+        ('scratch = "/tmp\\" ; true"\n', "'scratch': string should match pattern"),
+        ("name", "cannot be read"),
+    ],
+)
+def test_a_wrong_site_is_refused_in_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        load_site(own_site(tmp_path, text))
+    assert sentence in str(refusal.value)
+    assert str(tmp_path) in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_folder_is_no_site(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").mkdir()
+    with pytest.raises(UserError, match="cannot be read"):
+        load_site(str(tmp_path / "mine.toml"))

@@ -1,0 +1,129 @@
+"""Images for tests: the real ones, built or reused, and toys that take less than a second."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pyscale.images.build as build_module
+from pyscale.images.build import BuildOptions, BuiltImage, build
+from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildprogress import BuildProgress
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.selection import buildable
+from pyscale.settings import load_settings
+from pyscale_stages.errors import MissingPart
+
+CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
+
+
+@pytest.fixture(scope="session")
+def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFolder:
+    """Folder with every image that can be built here: what is current is reused."""
+    del engine
+    folder = ImageFolder(load_settings().images_folder)
+    with BuildProgress() as progress:
+        try:
+            chosen = buildable(folder, BuildOptions(), progress.hear).chosen
+            build(chosen, folder, BuildOptions(), progress.hear)
+        except MissingPart as error:
+            missing("what builds images", str(error))
+    return folder
+
+
+LIBRARIES = "Bootstrap: localimage\nFrom: {{ base }}\n\n%post\n    echo libraries > /libraries\n"
+STAGE = """Bootstrap: localimage
+From: {{ libraries }}
+
+%files
+    {{ code }} /code
+
+%labels
+    org.pyscale.image {{ image }}
+    org.pyscale.content_sha256 {{ content_sha256 }}
+
+%post
+    echo stage > /stage
+"""
+
+
+def small_system() -> str:
+    """Definition of a system of a shell and a few programs, with the libraries that they need."""
+    files: dict[str, str] = {}
+    for name in ("sh", "sleep", "cat", "touch", "chmod", "ln", "rm"):
+        program = shutil.which(name)
+        assert program is not None
+        files[f"/bin/{name}"] = program
+        said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        files |= {library: library for library in re.findall(r"(/\S+) \(0x", said)}
+    lines = "".join(
+        f"    {Path(source).resolve()} {inside}\n" for inside, source in sorted(files.items())
+    )
+    return f"Bootstrap: scratch\n\n%files\n{lines}"
+
+
+@pytest.fixture
+def containers(tmp_path: Path) -> Path:
+    """Definitions of one toy image."""
+    folder = tmp_path / "checkout" / "containers"
+    (folder / "locks").mkdir(parents=True)
+    (folder / "locks" / "contact.txt").write_text("# nothing\n")
+    (folder / "images.toml").write_text('[contact]\nstage = "contact"\ndefinition = "contact"\n')
+    (folder / "base.def").write_text(small_system())
+    (folder / "contact.def").write_text(LIBRARIES)
+    (folder / "stage.def").write_text(STAGE)
+    return folder
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> ImageFolder:
+    """An empty folder of images."""
+    return ImageFolder(tmp_path / "images")
+
+
+class ToyBuild:
+    """Builds the toy image into a folder when called, and remembers what was told."""
+
+    def __init__(self, images: ImageFolder) -> None:
+        self.images = images
+        self.events: list[BuildEvent] = []
+        self.on_event: Callable[[BuildEvent], None] = lambda event: None
+
+    def __call__(self, **options: object) -> BuiltImage:
+        self.events.clear()
+        [built] = build([CONTACT], self.images, BuildOptions(**options), self._hear)
+        return built
+
+    def _hear(self, event: BuildEvent) -> None:
+        self.events.append(event)
+        self.on_event(event)
+
+    def into(self, images: ImageFolder) -> ToyBuild:
+        """The same for another folder."""
+        return ToyBuild(images)
+
+    @property
+    def made(self) -> list[str]:
+        """Layers that the last call made, in order."""
+        return [event.layer for event in self.events if event.kind == "finished"]
+
+
+@pytest.fixture
+def build_toy(
+    engine: Engine, containers: Path, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
+) -> ToyBuild:
+    """Call it to build the toy image in this process, with the real container program."""
+    del engine
+    for module in ("content", "catalog", "build"):
+        monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
+    monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
+    # Without a base of Debian there is nothing for debootstrap and a mirror to do.
+    monkeypatch.setattr("pyscale.images.bases.machine_mirror", lambda: "file:///nowhere")
+    return ToyBuild(images)

@@ -1,0 +1,351 @@
+"""Builds by the real container program: layers, reuse, and every way in which one can fail.
+
+The images are toys of a shell and two programs, so that a layer takes less than a second; the
+code that builds them is the real one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import pyscale.images.build as build_module
+from pyscale.errors import UserError
+from pyscale.images.build import BuiltImage, is_current
+from pyscale.images.buildevents import BuildEvent
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.verify import verify_image
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
+PATIENCE_S = 60.0
+MORE = "    echo more > /more\n"
+
+
+def add_step(containers: Path, definition: str, step: str) -> None:
+    with (containers / f"{definition}.def").open("a", encoding="utf-8") as file:
+        file.write(step)
+
+
+def left_over(images: ImageFolder) -> list[str]:
+    """All that a build may not leave: half-made files and folders."""
+    building = [str(p) for p in (images.path / "building").glob("**/*")]
+    return building + [str(p) for p in images.path.rglob("*.partial*")]
+
+
+def contents(engine: Engine, sif: Path, *command: str) -> str:
+    return subprocess.run(
+        engine.command("exec", str(sif), *command), capture_output=True, text=True, check=True
+    ).stdout
+
+
+def test_an_image_is_built_in_three_layers_and_locked(
+    build_toy: Any, images: ImageFolder, engine: Engine
+) -> None:
+    built = build_toy()
+    assert build_toy.made == ["base", "libraries", "image"]
+    assert contents(engine, built.sif, "cat", "/libraries", "/stage") == "libraries\nstage\n"
+    code = contents(engine, built.sif, "cat", "/code/pyscale_stages/contact/stage.py")
+    assert code == (CHECKOUT / "stages/pyscale_stages/contact/stage.py").read_text()
+    locked = verify_image(images, "contact")
+    assert (built.sha256, built.size_bytes) == (locked.sha256, locked.size_bytes)
+    assert locked.engine == f"{engine.name} {engine.version}"
+    assert left_over(images) == []
+
+
+def test_what_is_current_is_not_built(build_toy: Any) -> None:
+    first = build_toy()
+    again = build_toy()
+    assert build_toy.made == []
+    assert [event.kind for event in build_toy.events] == ["current"]
+    assert again == first.model_copy(update={"wall_s": None})
+
+
+def test_only_what_changed_is_built(build_toy: Any, containers: Path) -> None:
+    build_toy()
+    add_step(containers, "stage", MORE)
+    build_toy()
+    assert build_toy.made == ["image"]
+    add_step(containers, "contact", MORE)
+    build_toy()
+    assert build_toy.made == ["libraries", "image"]
+
+
+def test_layers_that_nothing_stands_on_are_removed(
+    build_toy: Any, containers: Path, images: ImageFolder
+) -> None:
+    build_toy()
+    before = set((images.path / "layers").glob("*.sif"))
+    add_step(containers, "contact", MORE)
+    build_toy()
+    after = set((images.path / "layers").glob("*.sif"))
+    assert {path.name.split("-")[0] for path in before & after} == {"base"}
+    assert len(after) == len(before) == 2
+
+
+def test_a_forced_build_makes_all_layers_anew(build_toy: Any) -> None:
+    build_toy()
+    build_toy(force=True)
+    assert build_toy.made == ["base", "libraries", "image"]
+
+
+def test_a_damaged_or_absent_image_is_built_again(build_toy: Any, images: ImageFolder) -> None:
+    sif = build_toy().sif
+    with sif.open("ab") as file:
+        file.write(b"x")
+    assert not is_current(images, CONTACT)
+    build_toy()
+    assert build_toy.made == ["image"]
+    sif.unlink()
+    build_toy()
+    assert build_toy.made == ["image"]
+    verify_image(images, "contact")
+
+
+def test_a_base_that_is_given_is_built_on(
+    build_toy: Any, images: ImageFolder, engine: Engine, tmp_path: Path
+) -> None:
+    build_toy()
+    [base] = (images.path / "layers").glob("base-*.sif")
+    given = tmp_path / "given.sif"
+    shutil.copy(base, given)
+    elsewhere = build_toy.into(ImageFolder(tmp_path / "elsewhere"))
+    built = elsewhere(base=str(given))
+    assert elsewhere.made == ["libraries", "image"]
+    assert contents(engine, built.sif, "cat", "/stage") == "stage\n"
+
+
+def test_the_machines_own_temporary_files_are_out_of_reach(
+    build_toy: Any, containers: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # A definition that clears /tmp clears its own.
+    folder = Path("/tmp") / f"pyscale-test-{os.getpid()}"
+    folder.mkdir()
+    try:
+        add_step(
+            containers, "contact", f"    [ ! -e {folder} ]\n    touch /tmp/mine /var/tmp/mine\n"
+        )
+        build_toy()
+    finally:
+        folder.rmdir()
+    assert not Path("/tmp/mine").exists()
+    assert not Path("/var/tmp/mine").exists()
+
+
+def test_what_the_user_exports_into_containers_stays_out(
+    build_toy: Any, containers: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine
+) -> None:
+    monkeypatch.setenv(f"{engine.environment_prefix}SECRET", "of the user")
+    monkeypatch.setenv(f"{engine.option_prefix}BIND", "/usr/share:/mnt")
+    add_step(containers, "contact", '    [ -z "$SECRET" ]\n    [ ! -e /mnt/doc ]\n')
+    build_toy()
+
+
+def test_a_broken_definition_is_one_sentence_with_its_log(
+    build_toy: Any, containers: Path, images: ImageFolder
+) -> None:
+    add_step(containers, "contact", "    echo no such wheel: numpy >&2\n    exit 7\n")
+    with pytest.raises(UserError) as raised:
+        build_toy()
+    said = str(raised.value)
+    assert "building contact.def failed: no such wheel: numpy" in said
+    log = Path(said.rpartition(" ")[2])
+    assert "no such wheel" in log.read_text()
+    assert not images.sif("contact").exists()
+    assert left_over(images) == []
+
+
+def test_a_failed_build_keeps_the_image_that_was_there(
+    build_toy: Any, containers: Path, images: ImageFolder
+) -> None:
+    before = build_toy()
+    add_step(containers, "stage", "    exit 7\n")
+    with pytest.raises(UserError):
+        build_toy()
+    assert verify_image(images, "contact").sha256 == before.sha256
+
+
+def test_a_definition_that_cannot_be_read_is_one_sentence(build_toy: Any, containers: Path) -> None:
+    (containers / "contact.def").write_text("Bootstrap: nonsense\nFrom: nowhere\n")
+    with pytest.raises(UserError, match=r"building contact\.def failed: .*nonsense.*\.log$"):
+        build_toy()
+
+
+@pytest.fixture
+def small_disk(images: ImageFolder, missing: Callable[[str, str], None]) -> Iterator[Path]:
+    """A disk of its own for the images."""
+    images.path.mkdir()
+    if os.geteuid() != 0:
+        missing("root", "run the tests as root, who alone may mount a small disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(images.path)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        missing("a small disk", "allow this machine to mount a tmpfs")
+    yield images.path
+    subprocess.run(["umount", "--lazy", str(images.path)], check=True)
+
+
+@pytest.mark.parametrize("layer", ["base", "libraries", "image"])
+@pytest.mark.parametrize("left_kib", [16, 1024, 3072])
+def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
+    build_toy: Any, images: ImageFolder, small_disk: Path, layer: str, left_kib: int
+) -> None:
+    filler = small_disk / "filler"
+
+    def fill(event: BuildEvent) -> None:
+        if (event.layer, event.kind) == (layer, "started"):
+            disk = os.statvfs(small_disk)
+            filler.write_bytes(b"x" * (disk.f_bavail * disk.f_frsize - left_kib * 1024))
+
+    build_toy.on_event = fill
+    with pytest.raises(ResourceExhausted, match=r"the disk of .* (filled up|is full).*free space"):
+        build_toy()
+    assert not images.sif("contact").exists()
+    assert images.read_lock().images == {}
+    assert left_over(images) == []
+    filler.unlink()
+    build_toy.on_event = lambda event: None
+    build_toy()
+    verify_image(images, "contact")
+
+
+def test_too_small_a_disk_is_told_before_anything_is_started(
+    build_toy: Any, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**60, "cuda": 2**60})
+    with pytest.raises(MissingPart, match=r"GiB left, and building takes up to .*free space"):
+        build_toy()
+    assert not images.path.exists()
+
+
+def test_a_folder_that_may_not_be_written_is_one_sentence(
+    build_toy: Any, images: ImageFolder
+) -> None:
+    images.path.parent.mkdir(exist_ok=True)
+    images.path.write_text("a file")
+    with pytest.raises(UserError, match="images is in the way"):
+        build_toy()
+
+
+def test_two_builds_of_one_image_make_each_layer_once(build_toy: Any, images: ImageFolder) -> None:
+    other = build_toy.into(images)
+    waiting = threading.Event()
+    second: list[BuiltImage] = []
+    thread = threading.Thread(target=lambda: second.append(other()))
+
+    def start_another(event: BuildEvent) -> None:
+        if (event.layer, event.kind) == ("libraries", "started"):
+            thread.start()
+            assert waiting.wait(PATIENCE_S)
+
+    def note(event: BuildEvent) -> None:
+        if event.kind == "waiting":
+            waiting.set()
+
+    build_toy.on_event, other.on_event = start_another, note
+    first = build_toy()
+    thread.join(PATIENCE_S)
+    assert build_toy.made == ["base", "libraries", "image"]
+    assert other.made == []
+    assert second[0].sha256 == first.sha256
+    assert left_over(images) == []
+
+
+DRIVER = """
+import json, sys
+from pathlib import Path
+from pyscale.images import build as module
+from pyscale.images.catalog import definitions
+from pyscale.images.lockfile import ImageFolder
+
+def hear(event):
+    print(json.dumps([event.layer, event.kind, event.detail]), flush=True)
+
+options = module.BuildOptions(mirror="file:///nowhere")
+module.build(definitions([]), ImageFolder(Path(sys.argv[1])), options, hear)
+"""
+
+
+@pytest.fixture
+def start_build(
+    engine: Engine, containers: Path, images: ImageFolder
+) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+    """Start the build of the toy image in a process of its own, from a copy of this checkout."""
+    del engine
+    checkout = containers.parent
+    for source in ("cli/pyscale", "stages/pyscale_stages", "config"):
+        shutil.copytree(
+            CHECKOUT / source, checkout / source, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    environment = os.environ | {"PYTHONPATH": f"{checkout / 'cli'}:{checkout / 'stages'}"}
+    started: list[subprocess.Popen[str]] = []
+
+    def start() -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(images.path)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    """Read what a build tells until a line holds `text`."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if text in json.loads(line)[2]:
+            return
+    pytest.fail(f"the build ended early: {process.communicate()[1]}")
+
+
+@pytest.mark.parametrize("layer", ["contact", "stage"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_build_leaves_no_process_and_nothing_half_made(
+    start_build: Callable[[], subprocess.Popen[str]],
+    containers: Path,
+    images: ImageFolder,
+    layer: str,
+    how: signal.Signals,
+) -> None:
+    good = (containers / f"{layer}.def").read_text()
+    add_step(containers, layer, "    echo about to sleep\n    sleep 3600 & sleep 3600\n")
+    process = start_build()
+    read_until(process, "about to sleep")
+    below = psutil.Process(process.pid).children(recursive=True)
+    assert len(below) > 2
+    process.send_signal(how)
+    assert process.wait(PATIENCE_S) != 0
+    _, alive = psutil.wait_procs(below, PATIENCE_S)
+    assert alive == []
+    assert not images.sif("contact").exists()
+    assert images.read_lock().images == {}
+    if how == signal.SIGINT:
+        assert left_over(images) == []
+    (containers / f"{layer}.def").write_text(good)
+    again = start_build()
+    said, complaints = again.communicate(timeout=PATIENCE_S)
+    assert again.returncode == 0, complaints
+    assert ["image", "finished", ""] in [json.loads(line) for line in said.splitlines()]
+    verify_image(images, "contact")
+    assert left_over(images) == []

@@ -1,0 +1,117 @@
+"""Two builds of one definition give the same packages and files, and a comparison that sees."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.images.build import BuildOptions, build
+from pyscale.images.catalog import definitions
+from pyscale.images.compare import compare
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.sif import read_sif
+from pyscale.images.squashlisting import list_files
+
+CODE = "code/pyscale_stages/contact/stage.py"
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> ImageFolder:
+    return ImageFolder(tmp_path / "other")
+
+
+def append(containers: Path, step: str) -> None:
+    with (containers / "stage.def").open("a", encoding="utf-8") as file:
+        file.write(step)
+
+
+def test_two_builds_differ_in_the_date_of_the_build_alone(
+    build_toy: Any, other: ImageFolder
+) -> None:
+    files, others = compare(build_toy().sif, build_toy.into(other)().sif)
+    assert files == []
+    assert "Python packages: the same 0" in others
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("    echo other > /stage\n", "stage: size_bytes 6 / 6, sha256"),
+        ("    echo another > /stage\n", "stage: size_bytes 6 / 8, sha256"),
+        ("    echo more > /more\n", "more: only in the second"),
+        ("    chmod 600 /stage\n", "stage: mode 644 / 600"),
+        ("    ln -s /stage /link\n", "link: only in the second"),
+        ("    rm /libraries\n", "libraries: only in the first"),
+    ],
+)
+def test_every_difference_is_told(
+    build_toy: Any, other: ImageFolder, containers: Path, step: str, line: str
+) -> None:
+    first = build_toy().sif
+    append(containers, step)
+    files, _ = compare(first, build_toy.into(other)().sif)
+    # The definition is in its image, so the labels and it differ too.
+    told = [text for text in files if not text.startswith(".singularity.d/")]
+    assert len(told) == 1
+    assert told[0].startswith(line.replace("size_bytes 6 / 6, ", ""))
+
+
+def test_files_are_listed_with_what_they_hold(build_toy: Any) -> None:
+    listing = list_files(build_toy().sif, keep=(CODE,))
+    source = Path(__file__).resolve().parents[2] / "stages/pyscale_stages/contact/stage.py"
+    assert listing.kept == {CODE: source.read_bytes()}
+    assert listing.files[CODE].size_bytes == source.stat().st_size
+    assert (listing.files[CODE].mode, listing.files[CODE].owner) == ("644", "0:0")
+    assert listing.files["code"].kind == "D"
+
+
+def test_a_file_that_is_no_image_is_one_sentence(build_toy: Any, tmp_path: Path) -> None:
+    good = build_toy().sif
+    text = tmp_path / "text.sif"
+    text.write_text("no image")
+    with pytest.raises(UserError, match=r"text\.sif is no SIF image"):
+        compare(good, text)
+    damaged = tmp_path / "damaged.sif"
+    content = bytearray(good.read_bytes())
+    offset = read_sif(good).system_offset
+    content[offset + 100_000 : offset + 400_000] = b"\0" * 300_000
+    damaged.write_bytes(content)
+    with pytest.raises(UserError, match=r"damaged\.sif (cannot be read|holds what)"):
+        compare(good, damaged)
+
+
+def test_the_command_prints_the_differences_and_tells_by_its_exit_code(
+    build_toy: Any, other: ImageFolder, containers: Path
+) -> None:
+    first = build_toy().sif
+    again = build_toy.into(other)().sif
+
+    def told(*names: object) -> tuple[int, str]:
+        command = [sys.executable, "-m", "pyscale.images.compare", *map(str, names)]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        return answer.returncode, answer.stdout + answer.stderr
+
+    assert told(first, again)[0] == 0
+    append(containers, "    echo more > /more\n")
+    code, said = told(first, build_toy.into(other)().sif)
+    assert code == 1
+    assert "more: only in the second" in said
+    assert told(first)[0] == 2
+    assert told(first, "nowhere.sif")[1].startswith("error: nowhere.sif is not there")
+
+
+@pytest.mark.slow
+def test_a_real_image_built_again_from_the_same_parts_has_the_same_files(
+    built_images: ImageFolder, other: ImageFolder
+) -> None:
+    [base] = (built_images.path / "layers").glob("base-*.sif")
+    options = BuildOptions(base=str(base), wheels=built_images.path / "parts")
+    [built] = build(definitions(["contact"]), other, options, lambda event: None)
+    files, others = compare(built_images.sif("contact"), built.sif)
+    assert files == []
+    assert not [line for line in others if "in one alone" in line]

@@ -1,0 +1,389 @@
+"""The runtime `apptainer`, for real: same results as natively, the same machine, nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale.images.lockfile import ImageFolder
+from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import read_provenance
+from pyscale.store.records import read_task
+from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.moviewriter import write_movie
+
+STAGES = ("register_denoise", "segment", "contact", "track")
+OPTIONS = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
+NO_NETWORK = (
+    ["unshare", "--net"]
+    if os.geteuid() == 0
+    else ["unshare", "--user", "--map-current-user", "--net"]
+)
+# Of the moment, of the image's own system, or of the way in which a path is seen.
+OF_THE_MOMENT = {"load_1min", "git_commit", "image_sha256", "gpu_reason"}
+OF_THE_SYSTEM = {"operating_system", "libc", "python"}
+OF_A_BIND = {"ro", "rw", "nosuid", "nodev"}
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+Results = dict[str, TaskResult]
+
+
+def pyscale(
+    folder: Path, images: ImageFolder, *arguments: object, before: list[str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of pyscale in a working folder."""
+    own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_IMAGES_FOLDER": images.path}
+    return subprocess.run(
+        [*(before or []), sys.executable, "-m", "pyscale", *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | {name: str(value) for name, value in own.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def results(run: RunFolder) -> Results:
+    found = {}
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            record = read_task(run.task(trial, task))
+            assert record.result is not None, f"{trial.id}/{task}: {record.error}"
+            found[f"{trial.id}/{task}"] = record.result
+    return found
+
+
+def files_below(folder: Path) -> dict[Path, tuple[int, int, int]]:
+    """Size, time of change and mode of all that lies below a folder, runs left out."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name != "runs"]
+        for name in (*folders, *files):
+            stat = Path(place, name).lstat()
+            found[Path(place, name)] = (stat.st_size, stat.st_mtime_ns, stat.st_mode)
+    return found
+
+
+@pytest.fixture(scope="module")
+def laboratory(tmp_path_factory: pytest.TempPathFactory, built_images: ImageFolder) -> Path:
+    """A working folder with a synthetic movie, under a name that is hard on shells."""
+    folder = tmp_path_factory.mktemp("lab") / "my lab, [new]: é"
+    folder.mkdir()
+    synth = ("data", "synth", "cells", "--frames", "6", "--size", "128", "--cells", "12")
+    assert pyscale(folder, built_images, *synth).returncode == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def runs(laboratory: Path, built_images: ImageFolder) -> dict[str, RunFolder]:
+    """The pipeline natively, and in images with the network off."""
+    probe = (
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('192.0.2.1', 9))"
+    )
+    offline = subprocess.run(
+        [*NO_NETWORK, sys.executable, "-c", probe], capture_output=True, text=True, check=False
+    )
+    assert "Network is unreachable" in offline.stderr
+    found = {}
+    for runtime, before in (("native", None), ("apptainer", NO_NETWORK)):
+        known = set(laboratory.glob("runs/*"))
+        tree = files_below(laboratory) | files_below(built_images.path)
+        said = pyscale(
+            laboratory,
+            built_images,
+            *("run", "pipeline", "--data", "cells", "--runtime", runtime, *OPTIONS),
+            before=before,
+        )
+        assert said.returncode == 0, said
+        assert files_below(laboratory) | files_below(built_images.path) == tree
+        (path,) = set(laboratory.glob("runs/*")) - known
+        found[runtime] = RunFolder(path)
+    return found
+
+
+@pytest.fixture(scope="module")
+def native(runs: dict[str, RunFolder]) -> Results:
+    return results(runs["native"])
+
+
+@pytest.fixture(scope="module")
+def contained(runs: dict[str, RunFolder]) -> Results:
+    return results(runs["apptainer"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_image_computes_the_bytes_that_this_environment_does(
+    native: Results, contained: Results, stage: str
+) -> None:
+    compared = [name for name in native if name.startswith(f"{stage}-") and native[name].outputs]
+    assert {name.rpartition("/")[2] for name in compared} == {"w0", "w1", "merge"}
+    for name in compared:
+        assert contained[name].outputs == native[name].outputs, name
+
+
+@pytest.mark.slow
+def test_every_result_names_the_image_that_made_it(
+    runs: dict[str, RunFolder], contained: Results, built_images: ImageFolder
+) -> None:
+    locked = built_images.read_lock().images
+    run = runs["apptainer"]
+    frozen = read_provenance(run.path).containers
+    assert frozen is not None
+    assert {image.name: image.sha256 for image in frozen.images} == {
+        trial.image: locked[trial.image or ""].sha256 for trial in run.plan.trials
+    }
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            stamp = contained[f"{trial.id}/{task}"].stamp
+            assert stamp["image_sha256"] == locked[trial.image or ""].sha256
+    manifest = json.loads((run.path / "provenance_manifest.json").read_text())
+    for image in manifest["containers"]["images"]:
+        assert image["sha256"] == locked[image["name"]].sha256
+        assert image["labels"]["org.pyscale.image"] == image["name"]
+    tasks = pl.read_parquet(run.path / TASKS_FILE)
+    assert set(tasks["image_sha256"]) == {image.sha256 for image in frozen.images}
+
+
+def described(stamp: dict[str, Any]) -> dict[str, Any]:
+    """What a stamp says of the machine, and not of the moment or the image's system."""
+    found = {k: v for k, v in stamp.items() if k not in OF_THE_MOMENT | OF_THE_SYSTEM}
+    cpu = {k: v for k, v in stamp["cpu"].items() if k != "current_mhz"}
+    memory = {k: v for k, v in stamp["memory"].items() if k not in {"available_bytes"}}
+    filesystems = [
+        {k: v for k, v in system.items() if k not in {"path", "free_bytes", "options"}}
+        | {"options": set(system["options"]) - OF_A_BIND}
+        for system in stamp["filesystems"]
+    ]
+    return found | {"cpu": cpu, "memory": memory, "filesystems": filesystems}
+
+
+@pytest.mark.slow
+def test_the_machine_looks_the_same_from_inside(native: Results, contained: Results) -> None:
+    for name, result in native.items():
+        assert described(contained[name].stamp) == described(result.stamp), name
+
+
+@pytest.mark.slow
+def test_the_page_cache_looks_the_same_from_inside(native: Results, contained: Results) -> None:
+    def seen(result: TaskResult) -> list[tuple[str, int, int | None, int | None]]:
+        return [
+            (c.before.method, c.before.size_bytes, c.before.resident_bytes, c.after.resident_bytes)
+            for c in result.page_cache
+        ]
+
+    cold = "register_denoise-n1-b1/w0"
+    assert seen(contained[cold])
+    for name in (cold, "segment-n1-b1/w0"):
+        assert seen(contained[name]) == seen(native[name])
+
+
+@pytest.mark.slow
+def test_inputs_keep_their_true_paths(laboratory: Path, contained: Results) -> None:
+    result = contained["register_denoise-n2-b1/w1"]
+    (_, movie) = result.spec.inputs[0]
+    assert movie.is_relative_to(laboratory / "data")
+    assert result.page_cache[0].before.path == movie
+
+
+@pytest.mark.slow
+def test_the_start_of_the_container_is_a_phase_of_its_own(
+    runs: dict[str, RunFolder], native: Results, contained: Results
+) -> None:
+    for name, result in contained.items():
+        phases = [span.phase for span in result.spans]
+        assert phases[:2] == ["container_start", "python_start"], name
+        container, python = result.spans[:2]
+        assert container.wall_s > 0.02
+        assert python.wall_s > 0
+        assert container.end_monotonic_s == python.start_monotonic_s
+        if result.spec.verb == "run":
+            attributed = sum(span.wall_s for span in result.spans)
+            assert attributed == pytest.approx(result.wall_s, rel=0.01)
+    assert not any(s.phase == "container_start" for r in native.values() for s in r.spans)
+    spans = pl.read_parquet(runs["apptainer"].path / SPANS_FILE)
+    assert spans.filter(phase="container_start").height == len(contained)
+    report = (runs["apptainer"].report / "scaling_analysis.md").read_text()
+    assert "| container start |" in report
+
+
+@pytest.fixture
+def command(tmp_path: Path, built_images: ImageFolder) -> Command:
+    """Run pyscale in a folder of the test's own; `images` may replace the built ones."""
+
+    def run(
+        *arguments: object, images: ImageFolder = built_images, before: list[str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return pyscale(tmp_path, images, *arguments, before=before)
+
+    return run
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    """Six frames of two labelled squares that touch and move."""
+    frames = np.zeros((6, 48, 48), np.uint16)
+    for t in range(6):
+        frames[t, 4 + t : 12 + t, 4:12] = 1
+        frames[t, 4 + t : 12 + t, 12:20] = 2
+    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
+    return tmp_path / "labels.ome.tif"
+
+
+@pytest.fixture
+def own_images(tmp_path: Path, built_images: ImageFolder) -> ImageFolder:
+    """A copy of the smallest image with its lock, to be spoilt."""
+    folder = ImageFolder(tmp_path / "images")
+    folder.make()
+    shutil.copyfile(built_images.sif("contact"), folder.sif("contact"))
+    folder.record("contact", built_images.read_lock().images["contact"])
+    return folder
+
+
+CONTACT = (
+    *("run", "labels", "--only", "contact", "--workers", "1", "--repeats", "1"),
+    *("--runtime", "apptainer", "--retries", "0", "--data"),
+)
+
+
+def refused(said: subprocess.CompletedProcess[str], *fragments: str) -> None:
+    assert said.returncode == 2, said
+    sentence = said.stderr.strip().splitlines()[-1]
+    assert sentence.startswith("error: ")
+    assert "Traceback" not in said.stderr
+    for fragment in fragments:
+        assert fragment in sentence
+
+
+def flip_a_byte(sif: Path) -> None:
+    with sif.open("r+b") as file:
+        file.seek(sif.stat().st_size // 2)
+        byte = file.read(1)
+        file.seek(-1, os.SEEK_CUR)
+        file.write(bytes([byte[0] ^ 0xFF]))
+
+
+def test_an_image_that_is_not_there_is_named_with_the_way_to_get_it(
+    command: Command, labels: Path, tmp_path: Path
+) -> None:
+    said = command(*CONTACT, labels, images=ImageFolder(tmp_path / "none"))
+    refused(said, "the image contact is not at", "pyscale image build contact")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_image_with_one_changed_byte_does_not_run(
+    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
+) -> None:
+    flip_a_byte(own_images.sif("contact"))
+    said = command(*CONTACT, labels, images=own_images)
+    refused(said, "contact.sif has sha256", "--unlocked-images")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_image_without_a_lock_runs_only_when_told(
+    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
+) -> None:
+    own_images.lock_file.unlink()
+    refused(command(*CONTACT, labels, images=own_images), "images.lock says nothing of contact")
+    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
+    assert said.returncode == 0, said
+    (path,) = (tmp_path / "runs").iterdir()
+    containers = read_provenance(path).containers
+    assert containers is not None
+    assert [image.locked for image in containers.images] == [False]
+
+
+def test_an_image_for_another_machine_does_not_run_even_when_unlocked(
+    command: Command, labels: Path, own_images: ImageFolder
+) -> None:
+    with own_images.sif("contact").open("r+b") as file:
+        # Launch script, magic and version come before the architecture.
+        file.seek(32 + 10 + 3)
+        file.write(b"04\0")
+    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
+    refused(said, "is for aarch64, but this machine is")
+
+
+def test_a_run_goes_on_with_its_image_or_not_at_all(
+    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
+) -> None:
+    assert command(*CONTACT, labels, images=own_images).returncode == 0
+    (path,) = (tmp_path / "runs").iterdir()
+    sif = own_images.sif("contact")
+    # The same bytes with another time are the same image.
+    os.utime(sif, (1, 1))
+    assert command("run", "--resume", path.name, images=own_images).returncode == 0
+    flip_a_byte(sif)
+    said = command("run", "--resume", path.name, images=own_images)
+    refused(said, "contact.sif has sha256", f"the run {path.name} began with")
+    sif.unlink()
+    refused(command("run", "--resume", path.name, images=own_images), "is gone")
+
+
+def test_a_movie_of_links_is_read_through_them(
+    command: Command, tmp_path: Path, labels: Path
+) -> None:
+    """As data managers lay folders out: names here, bytes in a store elsewhere."""
+    store, movie = tmp_path / "store", tmp_path / "disk" / "movie"
+    store.mkdir()
+    movie.mkdir(parents=True)
+    for number, frame in enumerate(tifffile.imread(labels)):
+        tifffile.imwrite(store / f"{number}.tif", frame)
+        (movie / f"frame{number}.tif").symlink_to(f"../../store/{number}.tif")
+    (tmp_path / "elsewhere" / "deep").mkdir(parents=True)
+    named = tmp_path / "elsewhere" / "deep" / "named"
+    named.symlink_to(movie)
+    said = command(*CONTACT, named, "--axes", "TYX")
+    assert said.returncode == 0, said
+    (path,) = (tmp_path / "runs").iterdir()
+    result = results(RunFolder(path))["contact-n1-b1/w0"]
+    assert result.counters.frames == 6
+    assert result.counters.input_bytes == sum(f.stat().st_size for f in store.iterdir())
+
+
+def test_no_namespaces_are_one_sentence_before_anything_starts(
+    command: Command, labels: Path, tmp_path: Path
+) -> None:
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+    before = ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh"]
+    said = command(*CONTACT, labels, before=before)
+    refused(said, "no user namespace", "--runtime native")
+
+
+def test_broken_fuse_is_one_sentence_before_anything_starts(
+    command: Command, labels: Path, missing: Callable[[str, str], None]
+) -> None:
+    if os.geteuid() != 0:
+        missing("root", "run the tests as root, who alone may hide /dev/fuse")
+    hide = 'mount --bind /dev/null /dev/fuse && exec "$@"'
+    said = command(*CONTACT, labels, before=["unshare", "--mount", "sh", "-c", hide, "sh"])
+    refused(said, "FUSE does not work here")
+
+
+def test_without_a_container_program_the_way_to_get_one_is_said(
+    command: Command, labels: Path, tmp_path: Path
+) -> None:
+    said = command(*CONTACT, labels, before=["env", f"PATH={tmp_path}"])
+    refused(said, "Apptainer, which is not on PATH", "--runtime native")
+
+
+def test_a_stage_that_fails_inside_says_why_in_its_own_words(
+    command: Command, tmp_path: Path
+) -> None:
+    write_movie(tmp_path / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
+    said = command(*CONTACT, tmp_path / "blank.ome.tif")
+    assert said.returncode == 1
+    assert "contact-n1-b1 failed: " in said.stderr
+    assert "empty" in said.stderr

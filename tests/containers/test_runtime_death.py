@@ -1,0 +1,292 @@
+"""Whatever dies first, nothing of a container survives: no process, no mount, no scratch."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from watchfiles import watch
+
+from pyscale.executors.containernode import left_scratch, scratch_prefix
+from pyscale.executors.local import CONTAINER_HELPERS, LocalExecutor
+from pyscale.executors.protocol import Job
+from pyscale.executors.waiting import wait_for
+from pyscale.images.engine import Engine, find_engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.runtimes.apptainer import OPTIONS
+from pyscale.runtimes.binds import task_binds
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.records import ORDER_FILE, ContainerOrder, TaskOrder, read_task
+from pyscale_stages.moviewriter import write_movie
+
+PATIENCE_S = 30
+WAITS_FOREVER = "echo ready; exec sleep 1000"
+SUBMISSION = "submitit.core._submit"
+
+
+class Waiting:
+    """A container that waits forever, and the processes that it is made of."""
+
+    def __init__(self, folder: Path, job: Job) -> None:
+        self.folder = folder
+        self.job = job
+        controller = psutil.Process(int(job.id))
+        self.family = [controller, *controller.children(recursive=True)]
+
+    def one(self, wanted: str) -> psutil.Process:
+        """The process that is meant: the launcher, the container program, or its helper."""
+        if wanted == "helper":
+            return next(p for p in self.family if p.name() in CONTAINER_HELPERS)
+        launcher = next(p for p in self.family if SUBMISSION in p.cmdline())
+        chain = {"controller": self.family[0], "launcher": launcher}
+        return chain[wanted] if wanted in chain else launcher.children()[0]
+
+    def ends(self) -> None:
+        """Wait for the end of every process; fail where one goes on."""
+        _, alive = psutil.wait_procs(self.family, timeout=PATIENCE_S)
+        left = [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+        assert [p.cmdline() for p in left] == []
+
+
+@pytest.fixture(scope="module")
+def engine(built_images: ImageFolder) -> Engine:
+    return find_engine()
+
+
+@pytest.fixture
+def run_folder(tmp_path: Path) -> Path:
+    """The folder of a run with a name that no other run has."""
+    folder = tmp_path / f"death-{os.getpid()}-{tmp_path.name}"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def executor(run_folder: Path) -> Iterator[LocalExecutor]:
+    made = LocalExecutor(run_folder / "submitit")
+    yield made
+    made.end_leftovers()
+
+
+@pytest.fixture
+def start(
+    executor: LocalExecutor, engine: Engine, built_images: ImageFolder, run_folder: Path
+) -> Callable[..., tuple[Path, Job]]:
+    """Start a shell command in a container as a task of the run."""
+
+    def begin(program: str, name: str = "task") -> tuple[Path, Job]:
+        folder = run_folder / name
+        folder.mkdir()
+        options = [*OPTIONS, "--pwd", str(folder)]
+        for bind in task_binds(folder, []):
+            options += bind.option()
+        sif = str(built_images.sif("contact"))
+        order = TaskOrder(
+            token=name,
+            submit_utc=datetime.now(UTC),
+            argv=tuple(engine.command("exec", *options, sif, "sh", "-c", program)),
+            container=ContainerOrder(
+                variable_prefix=engine.environment_prefix,
+                option_prefix=engine.option_prefix,
+                passed=(),
+                gpu=False,
+                scratch_prefix=scratch_prefix(run_folder),
+            ),
+        )
+        (folder / ORDER_FILE).write_text(order.model_dump_json())
+        (job,) = executor.submit([folder])
+        return folder, job
+
+    return begin
+
+
+@pytest.fixture
+def waiting(start: Callable[..., tuple[Path, Job]]) -> Waiting:
+    folder, job = start(WAITS_FOREVER)
+    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        said = folder / "stdout"
+        if said.exists() and said.read_text():
+            break
+    return Waiting(folder, job)
+
+
+def test_a_container_has_scratch_of_its_own_while_it_runs(
+    waiting: Waiting, run_folder: Path, executor: LocalExecutor
+) -> None:
+    assert len(left_scratch(run_folder)) == 1
+    executor.end_leftovers()
+    waiting.ends()
+    assert left_scratch(run_folder) == {}
+
+
+@pytest.mark.parametrize("victim", ["program", "helper"])
+def test_a_container_that_is_killed_leaves_nothing(
+    waiting: Waiting, run_folder: Path, victim: str
+) -> None:
+    """The program's death orphans the helper that mounts the image: the launcher ends it."""
+    assert waiting.one("helper").is_running()
+    waiting.one(victim).kill()
+    wait_for({waiting.folder: waiting.job})
+    waiting.ends()
+    assert left_scratch(run_folder) == {}
+    assert read_task(waiting.folder).state == "failed"
+
+
+@pytest.mark.parametrize("victim", ["launcher", "controller"])
+def test_what_a_killed_launcher_leaves_is_found_and_ended(
+    waiting: Waiting, executor: LocalExecutor, run_folder: Path, victim: str
+) -> None:
+    waiting.one(victim).kill()
+    wait_for({waiting.folder: waiting.job})
+    record = read_task(waiting.folder)
+    assert record.error is not None
+    assert record.error.kind == "Lost"
+    executor.end_leftovers()
+    waiting.ends()
+    assert left_scratch(run_folder) == {}
+
+
+def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Path) -> None:
+    waiting.one("launcher").terminate()
+    wait_for({waiting.folder: waiting.job})
+    waiting.ends()
+    assert left_scratch(run_folder) == {}
+    record = read_task(waiting.folder)
+    assert record.error is not None
+    assert record.error.kind == "Killed"
+
+
+def test_a_process_that_is_killed_inside_tells_its_signal(
+    start: Callable[..., tuple[Path, Job]],
+) -> None:
+    folder, job = start("kill -9 $$")
+    wait_for({folder: job})
+    record = read_task(folder)
+    assert record.error is not None
+    assert "SIGKILL" in record.error.message
+    assert record.error.exit_code == 3
+
+
+def test_an_image_that_vanishes_during_a_run_is_said(
+    start: Callable[..., tuple[Path, Job]], built_images: ImageFolder, tmp_path: Path
+) -> None:
+    folder, job = start(f"cat {tmp_path}/none")
+    wait_for({folder: job})
+    order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
+    gone = [str(tmp_path / "x.sif") if part.endswith(".sif") else part for part in order.argv]
+    newer = order.model_copy(update={"token": "newer", "argv": tuple(gone)})
+    (folder / ORDER_FILE).write_text(newer.model_dump_json())
+    executor = LocalExecutor(tmp_path / "again" / "submitit")
+    (job,) = executor.submit([folder])
+    wait_for({folder: job})
+    record = read_task(folder)
+    assert record.error is not None
+    assert record.error.message.startswith(f"the image {tmp_path}/x.sif is not there")
+    assert record.error.exit_code == 2
+
+
+# Whole runs: pyscale itself is the one that dies.
+
+RUN = ("run", "labels", "--only", "track", "--workers", "1,2", "--repeats", "1")
+
+
+@pytest.fixture
+def pyscale(
+    tmp_path: Path, built_images: ImageFolder, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., subprocess.Popen[str]]:
+    """Start a command of pyscale as a process of its own."""
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
+    monkeypatch.setenv("PYSCALE_RUNTIME", "apptainer")
+
+    def begin(*arguments: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pyscale", *map(str, arguments)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    return begin
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    """Six frames of two labelled squares that touch and move."""
+    frames = np.zeros((6, 48, 48), np.uint16)
+    for t in range(6):
+        frames[t, 4 + t : 12 + t, 4:12] = 1
+        frames[t, 4 + t : 12 + t, 12:20] = 2
+    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
+    return tmp_path / "labels.ome.tif"
+
+
+def of_the_run(run: RunFolder) -> list[psutil.Process]:
+    """Processes that work for a run, and helpers that have lost their container."""
+    sessions = set(left_scratch(run.path).values())
+    found = []
+    for process in psutil.process_iter(["cmdline", "name"]):
+        named = any(str(run.path) in part for part in process.info["cmdline"] or [])
+        helper = process.info["name"] in CONTAINER_HELPERS
+        if named or (helper and os.getsid(process.pid) in sessions):
+            found.append(process)
+    return found
+
+
+def begun(tmp_path: Path, process: subprocess.Popen[str]) -> RunFolder:
+    """Return when the first container of the only run is there."""
+    (tmp_path / "runs").mkdir(exist_ok=True)
+    for _ in watch(
+        tmp_path / "runs", rust_timeout=50, yield_on_timeout=True, step=5, watch_filter=None
+    ):
+        assert process.poll() is None, process.communicate()
+        plans = list((tmp_path / "runs").glob("*/plan.json"))
+        if plans and (run := RunFolder(plans[0].parent)).journal_file.exists():
+            started = any(event.kind == "submitted" for event in Journal(run.journal_file).read())
+            if started and any(p.name() in CONTAINER_HELPERS for p in of_the_run(run)):
+                return run
+    raise AssertionError("the watch ended")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["ctrl-c", "cancel", "killed"])
+def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
+    pyscale: Callable[..., subprocess.Popen[str]], tmp_path: Path, labels: Path, how: str
+) -> None:
+    process = pyscale(*RUN, "--data", labels)
+    run = begun(tmp_path, process)
+    if how == "ctrl-c":
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate()
+        assert process.returncode == 130, said
+    elif how == "cancel":
+        cancelling = pyscale("cancel", run.path.name)
+        _, said = cancelling.communicate()
+        assert cancelling.returncode == 0, said
+        process.communicate()
+    else:
+        # Its launcher goes too: nobody is left who could tidy up before the resume.
+        launcher = next(p for p in of_the_run(run) if SUBMISSION in p.cmdline())
+        os.kill(process.pid, signal.SIGKILL)
+        launcher.kill()
+        process.communicate()
+    if how != "killed":
+        assert of_the_run(run) == []
+        assert left_scratch(run.path) == {}
+    resumed = pyscale("run", "--resume", run.path.name)
+    _, said = resumed.communicate()
+    assert resumed.returncode == 0, said
+    assert of_the_run(run) == []
+    assert left_scratch(run.path) == {}
+    for trial in run.plan.trials:
+        assert {read_task(run.task(trial, task)).state for task in trial.tasks} == {"done"}

@@ -1,0 +1,458 @@
+"""Push and pull through a real registry on loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pyscale.data.progress import SilentReport
+from pyscale.errors import UserError
+from pyscale.images.engine import Engine
+from pyscale.images.labels import image_labels
+from pyscale.images.lockfile import ImageFolder, LockedImage
+from pyscale.images.reference import Reference, parse_reference
+from pyscale.images.sif import read_sif
+from pyscale.images.transfer import PullOptions, pull, push
+from pyscale.images.verify import sha256_of, verify_image
+from pyscale_stages.errors import ResourceExhausted
+
+SifMaker = Callable[..., Path]
+ARCHITECTURE_AT = 45
+PATIENCE_S = 30.0
+# Of the user `reader` with the password `secret`, made by htpasswd.
+PASSWORDS = "reader:$2y$05$ahNhXi..SQQNfXX39pzyPegJUcu/5aUsJTfkFDiyyDdBGBNHOojCS\n"
+PLAIN = PullOptions(no_https=True)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A registry that answers."""
+
+    address: str
+    storage: Path
+
+    def place(self, path: str) -> Reference:
+        return parse_reference(f"oras://{self.address}/{path}")
+
+
+def free_port(host: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_answer(process: subprocess.Popen[bytes], host: str, port: int, log: Path) -> None:
+    """Return once the registry takes connections; its own end is what is waited for between."""
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until:
+        with socket.socket() as probe:
+            if probe.connect_ex((host, port)) == 0:
+                return
+        try:
+            process.wait(0.02)
+        except subprocess.TimeoutExpired:
+            continue
+        pytest.fail(f"docker-registry ended: {log.read_text()}")
+    pytest.fail(f"docker-registry does not answer: {log.read_text()}")
+
+
+@pytest.fixture
+def start(missing: Callable[[str, str], None], tmp_path: Path) -> Iterator[Callable[..., Registry]]:
+    """Start registries with storage of their own, and end them with the test."""
+    program = shutil.which("docker-registry")
+    if program is None:
+        missing("docker-registry", "run scripts/provide_registry.sh as root")
+    running: list[subprocess.Popen[bytes]] = []
+
+    def begin(more: str = "", *, host: str = "127.0.0.1", http: str = "") -> Registry:
+        port = free_port(host)
+        home = tmp_path / f"registry{len(running)}"
+        home.mkdir()
+        config, log = home / "config.yml", home / "log"
+        config.write_text(
+            f"version: 0.1\nlog: {{level: warn}}\n"
+            f"storage: {{filesystem: {{rootdirectory: '{home}'}}}}\n"
+            f"http: {{addr: '{host}:{port}'{http}}}\n{more}"
+        )
+        with log.open("wb") as said:
+            process = subprocess.Popen([str(program), "serve", str(config)], stderr=said)
+        running.append(process)
+        wait_for_answer(process, host, port, log)
+        return Registry(f"{host}:{port}", home)
+
+    yield begin
+    for process in running:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def registry(start: Callable[..., Registry]) -> Registry:
+    """A registry that speaks plain http and asks nobody who he is."""
+    return start()
+
+
+@pytest.fixture
+def ours(make_sif: SifMaker, tmp_path: Path) -> ImageFolder:
+    """A folder with one locked image."""
+    folder = ImageFolder(tmp_path / "ours")
+    locked(folder, make_sif(folder.sif("contact")))
+    return folder
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> ImageFolder:
+    """The folder of another machine."""
+    return ImageFolder(tmp_path / "theirs")
+
+
+def locked(folder: ImageFolder, sif: Path) -> None:
+    """Lock an image as its build does."""
+    header = read_sif(sif)
+    labels = image_labels(sif, header)
+    image = LockedImage(
+        sha256=sha256_of(sif),
+        size_bytes=header.size_bytes,
+        content_sha256=labels.content_sha256,
+        pyscale_version=labels.version,
+        git_commit=labels.git_commit,
+        lock_sha256=labels.lock_sha256,
+        built_utc=header.created_utc,
+        engine=labels.engine,
+        architecture=header.architecture,
+    )
+    folder.record(sif.stem, image)
+
+
+def sent(engine: Engine, sif: Path, place: Reference) -> Reference:
+    """Push any SIF as it is, by the container program alone."""
+    command = [engine.program, "push", "--no-https", str(sif), str(place)]
+    subprocess.run(command, check=True, capture_output=True)
+    return place
+
+
+def fetched(
+    folder: ImageFolder, source: Reference, engine: Engine, options: PullOptions = PLAIN
+) -> tuple[str, LockedImage]:
+    return pull(folder, source, engine, SilentReport(), options)
+
+
+def left_in(folder: ImageFolder) -> set[str]:
+    """Files of a folder but for the locks that programs hold while they work."""
+    if not folder.path.exists():
+        return set()
+    return {path.name for path in folder.path.iterdir() if not path.name.endswith(".busy")}
+
+
+def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    place = registry.place("lab/contact:1")
+    pushed = push(ours, "contact", place, engine, SilentReport(), no_https=True)
+    name, arrived = fetched(theirs, place, engine)
+    assert name == "contact"
+    assert theirs.sif("contact").read_bytes() == ours.sif("contact").read_bytes()
+    assert arrived == pushed.model_copy(update={"origin": str(place)})
+    assert verify_image(theirs, "contact") == arrived
+    assert left_in(theirs) == {"contact.sif", "images.lock"}
+
+
+def test_an_image_is_pulled_by_digest_and_under_another_name(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    push(ours, "contact", registry.place("lab/contact:1"), engine, SilentReport(), no_https=True)
+    (manifest,) = registry.storage.glob("**/_manifests/revisions/sha256/*")
+    place = registry.place(f"lab/contact@sha256:{manifest.name}")
+    name, _ = fetched(theirs, place, engine, PullOptions(as_name="mine", no_https=True))
+    assert name == "mine"
+    verify_image(theirs, "mine")
+
+
+def test_an_image_that_is_not_as_locked_is_not_pushed(
+    registry: Registry, ours: ImageFolder, engine: Engine
+) -> None:
+    with ours.sif("contact").open("r+b") as file:
+        file.seek(30000)
+        file.write(b"changed")
+    place = registry.place("lab/contact:1")
+    with pytest.raises(UserError, match="has sha256"):
+        push(ours, "contact", place, engine, SilentReport(), no_https=True)
+    assert not list(registry.storage.glob("docker/**/*"))
+
+
+def test_a_digest_is_no_place_to_push_to(
+    registry: Registry, ours: ImageFolder, engine: Engine
+) -> None:
+    place = registry.place(f"lab@sha256:{'a' * 64}")
+    with pytest.raises(UserError, match="name a tag"):
+        push(ours, "contact", place, engine, SilentReport(), no_https=True)
+
+
+def test_another_file_than_the_locked_one_is_installed_only_when_told_to(
+    registry: Registry, ours: ImageFolder, engine: Engine, make_sif: SifMaker, tmp_path: Path
+) -> None:
+    before = ours.sif("contact").read_bytes()
+    other = make_sif(tmp_path / "contact.sif", version="0.2.0")
+    place = sent(engine, other, registry.place("lab/contact:1"))
+    with pytest.raises(UserError, match="nothing was installed; add --replace"):
+        fetched(ours, place, engine)
+    assert ours.sif("contact").read_bytes() == before
+    verify_image(ours, "contact")
+    fetched(ours, place, engine, PullOptions(replace=True, no_https=True))
+    assert ours.sif("contact").read_bytes() == other.read_bytes()
+    assert verify_image(ours, "contact").pyscale_version == "0.2.0"
+
+
+def test_the_same_file_mends_a_damaged_image(
+    registry: Registry, ours: ImageFolder, engine: Engine
+) -> None:
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    ours.sif("contact").write_bytes(b"damaged")
+    fetched(ours, place, engine)
+    assert verify_image(ours, "contact").origin == str(place)
+
+
+def test_a_file_that_nothing_locks_is_not_written_over(
+    registry: Registry,
+    ours: ImageFolder,
+    theirs: ImageFolder,
+    engine: Engine,
+    make_sif: SifMaker,
+) -> None:
+    own = make_sif(theirs.sif("contact"), version="0.2.0").read_bytes()
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    with pytest.raises(UserError, match="which nothing locks.*--replace"):
+        fetched(theirs, place, engine)
+    assert theirs.sif("contact").read_bytes() == own
+
+
+def test_another_sha256_than_asked_for_is_not_installed(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    with pytest.raises(UserError, match="not a{64} as asked: nothing was installed"):
+        fetched(theirs, place, engine, PullOptions(sha256="a" * 64, no_https=True))
+    assert left_in(theirs) == set()
+    right = PullOptions(sha256=sha256_of(ours.sif("contact")), no_https=True)
+    assert fetched(theirs, place, engine, right)[0] == "contact"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (PullOptions(sha256="abc"), "--sha256 'abc' is no sha256"),
+        (PullOptions(as_name="../contact"), "--as '../contact' is no name"),
+        (PullOptions(as_name=""), "--as '' is no name"),
+    ],
+)
+def test_a_wrong_option_is_refused_before_anything_is_asked(
+    theirs: ImageFolder, engine: Engine, options: PullOptions, said: str
+) -> None:
+    with pytest.raises(UserError, match=re.escape(said)):
+        fetched(theirs, parse_reference("oras://127.0.0.1:1/lab"), engine, options)
+    assert not theirs.path.exists()
+
+
+def test_an_image_of_another_stage_does_not_take_a_name_of_the_catalog(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    with pytest.raises(UserError, match="runs the stage contact, but track is an image of track"):
+        fetched(theirs, place, engine, PullOptions(as_name="track", no_https=True))
+    assert left_in(theirs) == set()
+
+
+def test_an_image_that_is_none_of_pyscale_is_not_installed(
+    registry: Registry, theirs: ImageFolder, engine: Engine, make_sif: SifMaker, tmp_path: Path
+) -> None:
+    other = make_sif(tmp_path / "other.sif", image="", stage="")
+    place = sent(engine, other, registry.place("lab/other:1"))
+    with pytest.raises(
+        UserError, match="lab/other:1 is no image of pyscale.*nothing was installed"
+    ):
+        fetched(theirs, place, engine)
+    assert left_in(theirs) == set()
+
+
+def test_an_image_for_another_machine_is_not_installed(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    with ours.sif("contact").open("r+b") as file:
+        file.seek(ARCHITECTURE_AT)
+        file.write(b"04\0")
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    with pytest.raises(UserError, match="lab/contact:1 is for aarch64.*nothing was installed"):
+        fetched(theirs, place, engine)
+    assert left_in(theirs) == set()
+
+
+def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    for path in ("lab/contact:2", "lab/absent:1", f"lab/contact@sha256:{'a' * 64}"):
+        with pytest.raises(UserError, match=f"has no {re.escape(str(registry.place(path)))}"):
+            fetched(theirs, registry.place(path), engine)
+    assert left_in(theirs) == set()
+
+
+def test_a_registry_out_of_reach_is_one_sentence(
+    ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    place = parse_reference(f"oras://127.0.0.1:{free_port('127.0.0.1')}/lab/contact:1")
+    with pytest.raises(UserError, match="cannot be reached .connection refused."):
+        fetched(theirs, place, engine)
+    with pytest.raises(UserError, match="cannot be reached .connection refused."):
+        push(ours, "contact", place, engine, SilentReport())
+    # No name ends so.
+    nowhere = parse_reference("oras://registry.invalid/lab/contact:1")
+    with pytest.raises(UserError, match="registry.invalid cannot be reached"):
+        fetched(theirs, nowhere, engine)
+
+
+def test_refused_credentials_are_one_sentence_and_the_right_ones_are_taken(
+    start: Callable[..., Registry],
+    ours: ImageFolder,
+    theirs: ImageFolder,
+    engine: Engine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passwords = tmp_path / "passwords"
+    passwords.write_text(PASSWORDS)
+    guarded = start(f"auth: {{htpasswd: {{realm: lab, path: '{passwords}'}}}}\n")
+    place = guarded.place("lab/contact:1")
+    said = "refuses to let you {} .*registry login --username NAME oras://127.0.0.1"
+    with pytest.raises(UserError, match=said.format("push")):
+        push(ours, "contact", place, engine, SilentReport(), no_https=True)
+    with pytest.raises(UserError, match=said.format("pull")):
+        fetched(theirs, place, engine)
+    monkeypatch.setenv(f"{engine.option_prefix}DOCKER_USERNAME", "reader")
+    monkeypatch.setenv(f"{engine.option_prefix}DOCKER_PASSWORD", "wrong")
+    with pytest.raises(UserError, match=said.format("push")):
+        push(ours, "contact", place, engine, SilentReport(), no_https=True)
+    monkeypatch.setenv(f"{engine.option_prefix}DOCKER_PASSWORD", "secret")
+    push(ours, "contact", place, engine, SilentReport(), no_https=True)
+    assert fetched(theirs, place, engine)[0] == "contact"
+
+
+def test_a_registry_that_speaks_plain_http_names_the_option(
+    start: Callable[..., Registry], ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    # Of 127.0.0.1 the container program tries both by itself.
+    place = sent(engine, ours.sif("contact"), start(host="127.0.0.2").place("lab/contact:1"))
+    with pytest.raises(UserError, match="speaks plain http: add --no-https"):
+        fetched(theirs, place, engine, PullOptions())
+    with pytest.raises(UserError, match="speaks plain http: add --no-https"):
+        push(ours, "contact", place, engine, SilentReport())
+    assert fetched(theirs, place, engine)[0] == "contact"
+
+
+def test_a_certificate_that_nobody_signed_is_one_sentence(
+    start: Callable[..., Registry],
+    theirs: ImageFolder,
+    engine: Engine,
+    tmp_path: Path,
+    missing: Callable[[str, str], None],
+) -> None:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        missing("openssl", "install the package 'openssl'")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    request = f"req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=lab -keyout {key}"
+    subprocess.run(
+        [str(openssl), *request.split(), "-addext", "subjectAltName=IP:127.0.0.1", "-out",
+         str(certificate)],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    secured = start(http=f", tls: {{certificate: '{certificate}', key: '{key}'}}")
+    with pytest.raises(UserError, match="is not trusted here .x509: certificate signed by"):
+        fetched(theirs, secured.place("lab/contact:1"), engine, PullOptions())
+
+
+def test_a_full_disk_is_one_sentence_and_nothing_stays(
+    registry: Registry,
+    ours: ImageFolder,
+    theirs: ImageFolder,
+    engine: Engine,
+    missing: Callable[[str, str], None],
+) -> None:
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    theirs.make()
+    if os.geteuid() != 0:
+        missing("root", "run the tests as root, who alone may mount a small disk")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(theirs.path)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        missing("a small disk", "allow this machine to mount a tmpfs")
+    try:
+        with pytest.raises(ResourceExhausted, match=f"disk of {theirs.path} is full: nothing was"):
+            fetched(theirs, place, engine)
+        assert left_in(theirs) == set()
+    finally:
+        subprocess.run(["umount", str(theirs.path)], check=True)
+
+
+@pytest.fixture
+def silent_registry() -> Iterator[str]:
+    """An address that takes connections and never answers."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def is_pull(process: psutil.Process, engine: Engine) -> bool:
+    try:
+        return process.cmdline()[:2] == [engine.program, "pull"]
+    except psutil.Error:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
+)
+def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
+    silent_registry: str, theirs: ImageFolder, engine: Engine, number: signal.Signals, code: int
+) -> None:
+    command = [sys.executable, "-m", "pyscale", "image", "pull", "--no-https"]
+    process = subprocess.Popen(
+        [*command, f"oras://{silent_registry}/lab/contact:1", "--images-folder", str(theirs.path)],
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + PATIENCE_S
+    children: list[psutil.Process] = []
+    # The program is asked for its version before.
+    while not any(is_pull(child, engine) for child in children):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        children = psutil.Process(process.pid).children()
+    process.send_signal(number)
+    assert process.wait(PATIENCE_S) == code
+    _, alive = psutil.wait_procs(children, PATIENCE_S)
+    assert alive == []
+    assert not theirs.sif("contact").exists()
+    assert theirs.read_lock().images == {}
+
+
+def test_what_a_killed_pull_left_goes_with_the_next_one(
+    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
+) -> None:
+    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
+    left = theirs.path / ".arriving" / "killed"
+    left.mkdir(parents=True)
+    (left / "image.sif").write_bytes(b"half")
+    fetched(theirs, place, engine)
+    assert left_in(theirs) == {"contact.sif", "images.lock"}

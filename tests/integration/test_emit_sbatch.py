@@ -1,0 +1,92 @@
+"""`pyscale run --emit-sbatch`: what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CommandLine = Callable[..., Any]
+
+
+def test_scripts_are_written_and_nothing_runs(
+    pyscale: CommandLine, labels: Path, home: Path
+) -> None:
+    answer = pyscale(
+        "run", "labels", "--data", labels, "--workers", "1,2", "--emit-sbatch", "scripts"
+    )
+    assert (answer.code, answer.out) == (0, "scripts/submit.sh\n")
+    assert "plain" in answer.err
+    assert sorted(path.name for path in (home / "scripts").iterdir()) == [
+        "README.md",
+        "contact-n1",
+        "contact-n2",
+        "submit.sh",
+        "track-n1",
+        "track-n2",
+    ]
+    assert not (home / "runs").exists()
+
+
+def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
+    pyscale: CommandLine, labels: Path, home: Path
+) -> None:
+    flags = ("--workers", "2", "--cpus-per-worker", "4096", "--device", "cuda")
+    answer = pyscale("run", "labels", "--data", labels, *flags, "--emit-sbatch", "scripts")
+    assert answer.code == 0
+    text = (home / "scripts" / "contact-n2" / "windows.sbatch").read_text()
+    assert "--cpus-per-task=4096" in text
+    assert "--gres=gpu:1" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--site", "plan"), "there is no site 'plan': did you mean 'plain'?"),
+        (("--site", "nowhere.toml"), "there is no site file nowhere.toml"),
+        (("--repeats", "6", "--cache", "cold"), "so it takes no --repeats or --cache"),
+        (("--device", "mps"), "--device mps: no Slurm cluster has it"),
+        (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
+        (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),
+        (("--dry-run",), "--emit-sbatch runs nothing"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
+    pyscale: CommandLine,
+    labels: Path,
+    home: Path,
+    flags: tuple[str, ...],
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(home / "images"))
+    workers = ("--workers", "1,2")
+    answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit-sbatch", "new")
+    assert answer.code == 2
+    assert sentence in " ".join(answer.err.replace("│", " ").split())
+    assert not (home / "new").exists()
+
+
+def test_the_number_of_workers_must_be_told(pyscale: CommandLine, labels: Path) -> None:
+    answer = pyscale("run", "labels", "--data", labels, "--emit-sbatch", "scripts")
+    assert answer.code == 2
+    assert "--emit-sbatch needs --workers" in answer.err
+
+
+def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(
+    pyscale: CommandLine, labels: Path, home: Path
+) -> None:
+    (home / "mine").mkdir()
+    (home / "mine" / "notes").touch()
+    answer = pyscale("run", "labels", "--data", "no-such-data", "--emit-sbatch", "mine")
+    assert answer.code == 2
+    assert "the folder is not empty, and nothing is overwritten" in answer.err
+    assert [path.name for path in (home / "mine").iterdir()] == ["notes"]
+
+
+def test_a_site_says_nothing_to_a_run_on_this_machine(pyscale: CommandLine, labels: Path) -> None:
+    answer = pyscale("run", "labels", "--data", labels, "--site", "plain")
+    assert answer.code == 2
+    assert "add --emit-sbatch DIR" in answer.err

@@ -1,0 +1,73 @@
+"""Spans add up to the time that passed, however they are nested."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+
+from pyscale_stages.measure.spans import SpanRecorder
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The monotonic clock, which stands still until its one value is changed."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def lengths(recorder: SpanRecorder) -> list[tuple[str, int]]:
+    """Phases and their seconds; the clock of these tests goes on by whole seconds."""
+    return [
+        (span.phase, round(span.wall_s))
+        for span in recorder.spans
+        if span.phase != "python_start"
+    ]
+
+
+def test_a_span_lasts_as_long_as_its_block(clock: list[float]) -> None:
+    recorder = SpanRecorder(clock[0])
+    with recorder.span("read"):
+        clock[0] += 3
+    clock[0] += 5
+    with recorder.span("write"):
+        clock[0] += 1
+    assert lengths(recorder) == [("read", 3), ("write", 1)]
+
+
+def test_an_inner_span_suspends_the_outer_one(clock: list[float]) -> None:
+    recorder = SpanRecorder(clock[0])
+    with recorder.span("write"):
+        clock[0] += 1
+        with recorder.span("compute"):
+            clock[0] += 10
+            with recorder.span("read"):
+                clock[0] += 100
+        clock[0] += 2
+    assert lengths(recorder) == [
+        ("write", 1),
+        ("compute", 10),
+        ("read", 100),
+        ("compute", 0),
+        ("write", 2),
+    ]
+
+
+def test_a_block_that_fails_is_recorded_and_ends_its_span(clock: list[float]) -> None:
+    recorder = SpanRecorder(clock[0])
+    with pytest.raises(ZeroDivisionError), recorder.span("write"), recorder.span("compute"):
+        clock[0] += 4
+        raise ZeroDivisionError
+    with recorder.span("read"):
+        clock[0] += 1
+    assert lengths(recorder) == [("write", 0), ("compute", 4), ("write", 0), ("read", 1)]
+
+
+def test_nested_spans_never_overlap() -> None:
+    recorder = SpanRecorder(time.monotonic())
+    with recorder.span("write"), recorder.span("compute"), recorder.span("read"):
+        pass
+    for before, after in pairwise(recorder.spans):
+        assert before.end_monotonic_s <= after.start_monotonic_s
