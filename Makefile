@@ -23,6 +23,10 @@ $(SETUP_DONE): pyproject.toml constraints.txt
 parts:
 	scripts/provide_parts.sh
 
+# Every image that can be built on this machine; what is current is left as it is.
+images: setup parts
+	$(BIN)/pyscale image build
+
 demo: setup parts
 	scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
 
@@ -33,7 +37,9 @@ $(CELLPOSE4)/.complete: | setup
 		fill_voids==2.1.2
 	touch $@
 
+# The first build of the images takes minutes, so its progress is shown before the tests.
 test: check parts $(CELLPOSE4)/.complete
+	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
 	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) $(BIN)/pytest --durations=15
 
 check: setup

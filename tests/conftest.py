@@ -9,7 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.images.build import BuildOptions, build
+from pyscale.images.buildprogress import BuildProgress
 from pyscale.images.engine import Engine, find_engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.selection import buildable
+from pyscale.settings import load_settings
 from pyscale_stages.errors import MissingPart
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -57,6 +62,20 @@ def engine() -> Engine:
     except MissingPart as error:
         missing("Apptainer", f"run scripts/provide_apptainer.sh as root ({error})")
         raise
+
+
+@pytest.fixture(scope="session")
+def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFolder:
+    """Folder with every image that can be built here: what is current is reused."""
+    del engine
+    folder = ImageFolder(load_settings().images_folder)
+    with BuildProgress() as progress:
+        try:
+            chosen = buildable(folder, BuildOptions(), progress.hear).chosen
+            build(chosen, folder, BuildOptions(), progress.hear)
+        except MissingPart as error:
+            missing("what builds images", str(error))
+    return folder
 
 
 @pytest.fixture

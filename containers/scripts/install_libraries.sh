@@ -5,6 +5,9 @@ set -eu
 
 parts=/opt/pyscale/parts
 if [ -d "$parts/debian" ]; then
+    # Java's package links pages of a manual. Fonts would be given to a group, but a build by root
+    # without privileges knows no other than its own: folders that are there stay as they are.
+    mkdir -p /usr/share/man/man1 /usr/local/share/fonts
     DEBIAN_FRONTEND=noninteractive dpkg --install --force-unsafe-io "$parts"/debian/*.deb
 fi
 if [ -d "$parts/jars" ]; then

@@ -102,9 +102,9 @@ def _with_sentence(command: Callable[[], int]) -> int:
 
 
 def _list_stages() -> int:
-    from pyscale_stages.registry import STAGE_NAMES, load_stage
+    from pyscale_stages.registry import load_stage, present_stages
 
-    for name in STAGE_NAMES:
+    for name in present_stages():
         _answer(f"{name:<18}{load_stage(name).summary}")
     return 0
 

@@ -156,12 +156,16 @@ class Window(Record):
     movie_frames: int = Field(description="Frames in the whole movie")
     params: dict[str, JsonValue]
     seed: int
+    inputs: dict[str, str] = Field(
+        description="Fingerprint of each input movie by its slot: sizes and sampled bytes of files"
+    )
 
 
 class Agreement(Record):
     """How far two outputs of one stage are the same."""
 
     same: bool = Field(description="True within the stage's stated tolerance")
+    identical: bool = Field(description="True where the output files have the same bytes")
     score: float = Field(ge=0, le=1, description="1 is full agreement by the stage's own measure")
     measure: str = Field(description="What the score is, in words")
     tolerance: float = Field(description="Smallest score that counts as the same")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 CHUNK_BYTES = 1 << 20
+SAMPLE_BYTES = 64 << 10
+"""Read at each sampled place of a file: the noise of a few pixels tells two movies apart."""
 
 
 def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str:
@@ -35,4 +37,31 @@ def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str
             digest.update(chunk)
             if advance is not None:
                 advance(len(chunk))
+    return digest.hexdigest()
+
+
+def fingerprint_of(files: Sequence[Path]) -> str:
+    """Tell one set of files from another without reading it all.
+
+    Sizes of all files count, and the beginning, the middle and the end of the first, the middle
+    and the last one. Names and places do not: a copy is the same.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        At least one, in an order that belongs to them.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
+    sizes = [file.stat().st_size for file in files]
+    digest = hashlib.sha256(repr(sizes).encode())
+    for place in sorted({0, len(files) // 2, len(files) - 1}):
+        size = sizes[place]
+        with files[place].open("rb", buffering=0) as file:
+            for offset in sorted({0, size // 2, max(0, size - SAMPLE_BYTES)}):
+                file.seek(offset)
+                digest.update(file.read(SAMPLE_BYTES))
     return digest.hexdigest()

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
 from pyscale_stages.contract import Stage
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.wording import did_you_mean
 
 STAGE_NAMES = ("register_denoise", "segment", "contact", "track")
+
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def present_stages(package: Path = _PACKAGE) -> tuple[str, ...]:
+    """Stages whose code is here: all in an installation, one in an image."""
+    return tuple(name for name in STAGE_NAMES if (package / name / "stage.py").is_file())
 
 
 def load_stage(name: str) -> Stage:
@@ -18,8 +27,16 @@ def load_stage(name: str) -> Stage:
     ------
     BadInput
         If no stage has this name.
+    MissingPart
+        If this is the image of another stage.
     """
     if name not in STAGE_NAMES:
         raise BadInput(f"there is no stage {name!r}: {did_you_mean(name, STAGE_NAMES)}")
+    present = present_stages()
+    if name not in present:
+        raise MissingPart(
+            f"the stage {name} is not in this image, which runs {', '.join(present)}: "
+            "use the image of that stage"
+        )
     stage: Stage = import_module(f"pyscale_stages.{name}.stage").STAGE
     return stage

@@ -12,6 +12,7 @@ from typing import TypeVar
 from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.contract import Phase, Stage, StageParams, TaskSpec, Window
 from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
 
@@ -51,6 +52,7 @@ class Task:
         self.written: list[Path] = []
         self.versions: dict[str, str] = {}
         self._recorder = recorder
+        self._fingerprints: dict[str, str] = {}
 
     def span(self, phase: Phase) -> AbstractContextManager[None]:
         """Record the block as time spent in `phase`."""
@@ -71,7 +73,9 @@ class Task:
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
-        return Movie.open(path, axes=self.spec.axes)
+        movie = Movie.open(path, axes=self.spec.axes)
+        self._fingerprints[slot] = fingerprint_of(movie.files)
+        return movie
 
     def window(self, movie: Movie) -> tuple[int, int]:
         """First frame and end (excluded) that this task must process."""
@@ -119,14 +123,23 @@ class Task:
         self.written.append(final)
 
     def write_window(self, frames: tuple[int, int], movie_frames: int) -> None:
-        """Say beside the output which frames of the movie it holds."""
-        window = Window(
-            stage=self.stage.name,
-            frames=frames,
-            movie_frames=movie_frames,
-            params=self.params.model_dump(mode="json"),
-            seed=self.spec.seed,
+        """Say beside the output which frames it holds, and of which movies."""
+        self._write_window(
+            Window(
+                stage=self.stage.name,
+                frames=frames,
+                movie_frames=movie_frames,
+                params=self.params.model_dump(mode="json"),
+                seed=self.spec.seed,
+                inputs=self._fingerprints,
+            )
         )
+
+    def write_whole(self, part: Window) -> None:
+        """Say beside a merged output that it holds all frames of which `part` holds some."""
+        self._write_window(part.model_copy(update={"frames": (0, part.movie_frames)}))
+
+    def _write_window(self, window: Window) -> None:
         write_atomically(self.output / WINDOW_FILE, window.model_dump_json(indent=2) + "\n")
         self.written.append(self.output / WINDOW_FILE)
 

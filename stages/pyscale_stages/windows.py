@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from filecmp import cmp
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -60,6 +62,11 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
                 f"{path} belongs to a movie of {window.movie_frames} frames, "
                 f"{found[0][0]} to one of {first.movie_frames}"
             )
+        if window.inputs != first.inputs:
+            raise BadInput(
+                f"{path} was computed from another movie than {found[0][0]}, though both have "
+                f"{first.movie_frames} frames: give the windows of one movie"
+            )
         if window.frames[0] != expected_start:
             problem = "are missing" if window.frames[0] > expected_start else "were given twice"
             low, high = sorted((expected_start, window.frames[0]))
@@ -71,6 +78,11 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
             "give the windows of the whole movie"
         )
     return found
+
+
+def same_bytes(reference: Path, other: Path, names: Iterable[str]) -> bool:
+    """Whether the named files of two output folders are equal byte for byte."""
+    return all(cmp(reference / name, other / name, shallow=False) for name in names)
 
 
 def folders_to_check(task: Task) -> tuple[Path, Path]:

@@ -13,29 +13,11 @@ import pytest
 import pyscale.images.build as build_module
 from pyscale.images.build import BuildOptions, BuiltImage, build
 from pyscale.images.buildevents import BuildEvent
-from pyscale.images.buildprogress import BuildProgress
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.selection import buildable
-from pyscale.settings import load_settings
-from pyscale_stages.errors import MissingPart
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
-
-
-@pytest.fixture(scope="session")
-def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFolder:
-    """Folder with every image that can be built here: what is current is reused."""
-    del engine
-    folder = ImageFolder(load_settings().images_folder)
-    with BuildProgress() as progress:
-        try:
-            chosen = buildable(folder, BuildOptions(), progress.hear).chosen
-            build(chosen, folder, BuildOptions(), progress.hear)
-        except MissingPart as error:
-            missing("what builds images", str(error))
-    return folder
 
 
 LIBRARIES = "Bootstrap: localimage\nFrom: {{ base }}\n\n%post\n    echo libraries > /libraries\n"
@@ -121,7 +103,7 @@ def build_toy(
 ) -> ToyBuild:
     """Call it to build the toy image in this process, with the real container program."""
     del engine
-    for module in ("content", "catalog", "build"):
+    for module in ("content", "catalog"):
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
     monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.

@@ -146,6 +146,22 @@ def test_the_machines_own_temporary_files_are_out_of_reach(
     assert not Path("/var/tmp/mine").exists()
 
 
+def test_a_user_may_name_another_disk_to_unpack_on(
+    build_toy: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local = tmp_path / "local"
+    monkeypatch.setenv(f"{engine.option_prefix}TMPDIR", str(local))
+    seen: list[str] = []
+    build_toy.on_event = lambda event: seen.extend(
+        path.name for path in local.glob("pyscale-*/*.scratch/*")
+    )
+    built = build_toy()
+    assert {name.partition("-")[0] for name in seen} >= {"build", "inside"}
+    assert [path for path in local.rglob("*") if not path.is_dir()] == []
+    assert not list(local.glob("pyscale-*/*"))
+    assert contents(engine, built.sif, "cat", "/stage") == "stage\n"
+
+
 def test_what_the_user_exports_into_containers_stays_out(
     build_toy: Any, containers: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine
 ) -> None:

@@ -44,7 +44,7 @@ def test_two_builds_differ_in_the_date_of_the_build_alone(
         ("    echo other > /stage\n", "stage: size_bytes 6 / 6, sha256"),
         ("    echo another > /stage\n", "stage: size_bytes 6 / 8, sha256"),
         ("    echo more > /more\n", "more: only in the second"),
-        ("    chmod 600 /stage\n", "stage: mode 644 / 600"),
+        ("    chmod 600 /stage\n", "stage: mode 664 / 600"),
         ("    ln -s /stage /link\n", "link: only in the second"),
         ("    rm /libraries\n", "libraries: only in the first"),
     ],

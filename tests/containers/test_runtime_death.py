@@ -16,10 +16,10 @@ import pytest
 from watchfiles import watch
 
 from pyscale.executors.containernode import left_scratch, scratch_prefix
-from pyscale.executors.local import CONTAINER_HELPERS, LocalExecutor
+from pyscale.executors.local import CONTAINER_HELPERS, CONTAINER_PROGRAMS, LocalExecutor
 from pyscale.executors.protocol import Job
 from pyscale.executors.waiting import wait_for
-from pyscale.images.engine import Engine, find_engine
+from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import OPTIONS
 from pyscale.runtimes.binds import task_binds
@@ -46,20 +46,20 @@ class Waiting:
         """The process that is meant: the launcher, the container program, or its helper."""
         if wanted == "helper":
             return next(p for p in self.family if p.name() in CONTAINER_HELPERS)
-        launcher = next(p for p in self.family if SUBMISSION in p.cmdline())
-        chain = {"controller": self.family[0], "launcher": launcher}
-        return chain[wanted] if wanted in chain else launcher.children()[0]
+        if wanted == "program":
+            return next(p for p in self.family if p.name() in CONTAINER_PROGRAMS)
+        if wanted == "init":
+            children = self.one("program").children()
+            return next(p for p in children if p.name() not in CONTAINER_HELPERS)
+        if wanted == "launcher":
+            return next(p for p in self.family if SUBMISSION in p.cmdline())
+        return self.family[0]
 
     def ends(self) -> None:
         """Wait for the end of every process; fail where one goes on."""
         _, alive = psutil.wait_procs(self.family, timeout=PATIENCE_S)
         left = [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
         assert [p.cmdline() for p in left] == []
-
-
-@pytest.fixture(scope="module")
-def engine(built_images: ImageFolder) -> Engine:
-    return find_engine()
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_container_has_scratch_of_its_own_while_it_runs(
     assert left_scratch(run_folder) == {}
 
 
-@pytest.mark.parametrize("victim", ["program", "helper"])
+@pytest.mark.parametrize("victim", ["program", "init"])
 def test_a_container_that_is_killed_leaves_nothing(
     waiting: Waiting, run_folder: Path, victim: str
 ) -> None:
@@ -142,7 +142,7 @@ def test_a_container_that_is_killed_leaves_nothing(
 
 
 @pytest.mark.parametrize("victim", ["launcher", "controller"])
-def test_what_a_killed_launcher_leaves_is_found_and_ended(
+def test_a_container_ends_with_its_launcher(
     waiting: Waiting, executor: LocalExecutor, run_folder: Path, victim: str
 ) -> None:
     waiting.one(victim).kill()
@@ -150,9 +150,31 @@ def test_what_a_killed_launcher_leaves_is_found_and_ended(
     record = read_task(waiting.folder)
     assert record.error is not None
     assert record.error.kind == "Lost"
+    waiting.ends()
     executor.end_leftovers()
+    assert left_scratch(run_folder) == {}
+
+
+def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(
+    waiting: Waiting, executor: LocalExecutor, run_folder: Path
+) -> None:
+    program, helper = waiting.one("program"), waiting.one("helper")
+    wrappers = [process for process in waiting.family if "submitit" in str(process.cmdline())]
+    assert len(wrappers) == 3
+    for process in wrappers:
+        process.kill()
+    wait_for({waiting.folder: waiting.job})
+    assert program.is_running()
+    assert helper.is_running()
+    assert executor.end_leftovers() > 0
     waiting.ends()
     assert left_scratch(run_folder) == {}
+
+
+def test_containers_of_other_runs_go_on(waiting: Waiting, tmp_path: Path) -> None:
+    other = LocalExecutor(tmp_path / "other" / "submitit")
+    assert other.end_leftovers() == 0
+    assert waiting.one("program").is_running()
 
 
 def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Path) -> None:

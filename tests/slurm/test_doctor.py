@@ -50,6 +50,7 @@ def doctor(command: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> Doc
         process = command("--json", *arguments)
         out, err = process.communicate(timeout=LIMIT_S)
         assert process.returncode in {0, 1}, err
+        assert "Traceback" not in err
         assert list((tmp_path / "runs").iterdir()) == []
         found = Diagnosis.model_validate_json(out)
         assert process.returncode == int(found.has_problem)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.hashing import CHUNK_BYTES, sha256_of
+from pyscale_stages.hashing import CHUNK_BYTES, SAMPLE_BYTES, fingerprint_of, sha256_of
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 7])
@@ -28,3 +28,37 @@ def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sha256_of(tmp_path / "absent")
+
+
+def test_a_copy_has_the_same_fingerprint_wherever_it_lies(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.tif", tmp_path / "other" / "b.tif"
+    second.parent.mkdir()
+    for file in (first, second):
+        file.write_bytes(b"pixels" * 100_000)
+    assert fingerprint_of([first]) == fingerprint_of([second])
+
+
+@pytest.mark.parametrize("offset", [0, 10 * SAMPLE_BYTES // 2 + 5, 10 * SAMPLE_BYTES - 1])
+def test_files_of_one_size_differ_by_what_lies_at_their_ends_and_in_the_middle(
+    tmp_path: Path, offset: int
+) -> None:
+    data = bytearray(10 * SAMPLE_BYTES)
+    (tmp_path / "a").write_bytes(data)
+    data[offset] = 1
+    (tmp_path / "b").write_bytes(data)
+    assert fingerprint_of([tmp_path / "a"]) != fingerprint_of([tmp_path / "b"])
+
+
+def test_a_folder_differs_by_the_size_of_any_file(tmp_path: Path) -> None:
+    files = [tmp_path / str(place) for place in range(9)]
+    for file in files:
+        file.write_bytes(b"frame")
+    before = fingerprint_of(files)
+    files[3].write_bytes(b"frame!")
+    assert fingerprint_of(files) != before
+    assert fingerprint_of(files[:8]) != fingerprint_of(files)
+
+
+def test_an_empty_file_has_a_fingerprint(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert len(fingerprint_of([tmp_path / "empty"])) == 64

@@ -35,7 +35,8 @@ def disks(subject: Subject) -> Iterator[Finding]:
         yield folder("images", subject.images_folder, "set images_folder to another disk")
     yield scratch(Path(tempfile.gettempdir()))
     yield enough_files(subject.runs_folder, subject.tasks)
-    yield page_cache(subject.runs_folder, subject.cache)
+    yield page_cache("runs", subject.runs_folder, subject.cache)
+    yield page_cache("data", subject.data_folder, subject.cache)
 
 
 def folder(name: str, path: Path, otherwise: str) -> Finding:
@@ -112,9 +113,18 @@ def enough_files(path: Path, tasks: int) -> Finding:
     return ok(check, sentence)
 
 
-def page_cache(path: Path, asked: str) -> Finding:
-    """Find out by a file of its own which states of the page cache can be had on a disk."""
-    check, there = "disk.page_cache", _nearest(path)
+def page_cache(name: str, path: Path, asked: str) -> Finding:
+    """Find out by a file of its own which states of the page cache can be had on a disk.
+
+    Parameters
+    ----------
+    name : str
+        What the folder is for; part of the check's name.
+    path : Path
+    asked : {"cold", "warm", "asis"}
+        The state that a run's inputs are to be brought to.
+    """
+    check, there = f"disk.page_cache.{name}", _nearest(path)
     if refusal(there):
         return beside_the_point(check, f"nothing can be written into {path} to try its page cache")
     with tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:

@@ -30,7 +30,7 @@ class Finding(Record):
     """What one check found."""
 
     check: str = Field(
-        pattern=r"^[a-z]+(\.\S+)+$", description="Stable name of the check, like cpu.cores"
+        pattern=r"^[a-z]+\.", description="Stable name of the check, like cpu.usable"
     )
     status: Status
     sentence: str = Field(description="What is")

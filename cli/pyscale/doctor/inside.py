@@ -8,9 +8,12 @@ there.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
+import tempfile
+import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -49,21 +52,30 @@ class Teller:
         """Tell that something is well."""
         self._found(check, "ok", sentence, value=value)
 
-    def warning(self, check: str, sentence: str, remedy: str, value: str = "") -> None:
+    def warning(
+        self, check: str, sentence: str, remedy: str, value: str = "", source: str = ""
+    ) -> None:
         """Tell of something that is not as one would think."""
-        self._found(check, "warning", sentence, remedy, value)
+        self._found(check, "warning", sentence, remedy, value, source=source)
 
     def problem(self, check: str, sentence: str, remedy: str) -> None:
         """Tell of something that would end a task."""
         self._found(check, "problem", sentence, remedy)
 
-    def refused(self, check: str, error: Exception) -> None:
+    def refused(self, check: str, message: str) -> None:
         """Tell what a stage refuses, in its own sentence: what is wrong, then what to do."""
-        sentence, _, remedy = str(error).rpartition(": ")
+        sentence, _, remedy = message.rpartition(": ")
         self._found(check, "problem", sentence or remedy, remedy if sentence else "")
 
     def _found(
-        self, check: str, status: str, sentence: str, remedy: str = "", value: str = ""
+        self,
+        check: str,
+        status: str,
+        sentence: str,
+        remedy: str = "",
+        value: str = "",
+        *,
+        source: str = "",
     ) -> None:
         self._line(
             check=f"stage.{self._entry}.{check}",
@@ -71,6 +83,7 @@ class Teller:
             sentence=f"{self._entry}: {sentence}",
             remedy=remedy,
             value=value,
+            source=source,
         )
 
     def _line(self, **fields: str) -> None:
@@ -102,7 +115,7 @@ def ask(request: dict[str, Any], out: TextIO) -> None:
     try:
         _CHECKS[stage.name](tell, params, request)
     except StageError as error:
-        tell.refused("works", error)
+        tell.refused("works", str(error))
 
 
 def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
@@ -182,31 +195,24 @@ def _register_denoise(tell: Teller, params: Any, request: dict[str, Any]) -> Non
 
 
 def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
-    from pyscale_stages.segment import device, models
+    from pyscale_stages.segment import models
 
-    cellpose = models.installed_cellpose()
-    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
-    models.refuse_other_version(params.model, needed, cellpose)
-    weights = models.find_weights(params.model)
-    _weights(tell, weights, cellpose)
-    tell.step(f"import Cellpose {cellpose}")
-    models.import_cellpose(cellpose)
-    wanted = request["device"]
-    tell.step(f"run a kernel of torch on {wanted}")
-    where = device.prepare(wanted, threads=request["threads"], seed=0)
-    if wanted == "cuda":
+    tell.step("find the weights")
+    _weights(tell, models.find_weights(params.model))
+    tell.step(f"segment two small frames on {request['device']}")
+    result = _task(tell, request)
+    if result is None:
+        return
+    if request["device"] == "cuda":
         _cuda_architecture(tell)
-    tell.step(f"load the weights {weights.name}")
-    models.load_segmenter(weights, cellpose, where)
-    tell.ok("works", f"torch has run a kernel on {wanted}, and Cellpose {cellpose} its weights")
+    cellpose = result["versions"]["cellpose"]
+    tell.ok("works", f"Cellpose {cellpose} has segmented two small frames on {request['device']}")
 
 
-def _weights(tell: Teller, path: Path, cellpose: int) -> None:
+def _weights(tell: Teller, path: Path) -> None:
     """Hash the weights and hold them to what was recorded when they were trained."""
-    from pyscale_stages.hashing import sha256_of
-
-    tell.step(f"hash {path}")
-    sha256 = sha256_of(path)
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     said = f"{path.name} ({path.stat().st_size / 2**20:.1f} MiB), sha256 {sha256[:12]}…"
     record = path.with_suffix(".json")
     expected = (
@@ -223,7 +229,7 @@ def _weights(tell: Teller, path: Path, cellpose: int) -> None:
         )
         return
     held = ", as recorded" if expected else ""
-    tell.ok("weights", f"{said}{held}; nothing is fetched (Cellpose {cellpose})", value=sha256)
+    tell.ok("weights", f"{said}{held}; nothing is fetched", sha256)
 
 
 def _cuda_architecture(tell: Teller) -> None:
@@ -255,51 +261,68 @@ def _cuda_architecture(tell: Teller) -> None:
 
 
 def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
-    from pyscale_stages.contact.device import (
-        import_pyclesperanto,
-        keep_no_kernels,
-        select_device,
-    )
-
-    keep_no_kernels()
-    tell.step("import pyclesperanto")
-    try:
-        import_pyclesperanto()
-    except ModuleNotFoundError as error:
-        tell.problem(
-            "libraries",
-            f"the library {error.name} is not installed here",
-            "pip install 'pyscale[contact]'",
-        )
-        return
-    tell.step("ask for the OpenCL devices")
-    chosen = select_device(request["device"])
-    from pyscale_stages.contact.pixels import SMALLEST_CAPACITY, build_kernels
-
-    tell.step(f"run the kernels on {chosen['opencl_device']}")
-    build_kernels(1, (32, 32), SMALLEST_CAPACITY)
-    said = f"{chosen['opencl_device']} (driver {chosen['opencl_driver']})"
-    tell.ok("works", f"the kernels have run on the OpenCL device {said}", value=said)
+    tell.step("find the contacts of two cells")
+    result = _task(tell, request, objects=2)
+    if result is not None:
+        device = f"{result['versions']['opencl_device']} ({result['versions']['opencl_driver']})"
+        tell.ok("works", f"the kernels have run on the OpenCL device {device}", device)
 
 
 def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
-    if params.backend == "laptrack":
-        tell.step("link two cells with laptrack")
-        import numpy as np
-        from laptrack import LapTrack
-
-        frames = [np.array([[0.0, 0.0]]), np.array([[1.0, 0.0]])]
-        links = LapTrack(cutoff=4.0).predict(frames).number_of_edges()
-        if links == 1:
-            tell.ok("works", "laptrack has linked a cell that moves by a pixel")
-        else:
-            tell.problem(
-                "works",
-                f"laptrack makes {links} links of one cell that moves by a pixel",
-                "pip install --force-reinstall 'pyscale[track]'",
-            )
+    if params.backend == "trackmate":
+        _trackmate(tell, params, request)
         return
-    _trackmate(tell, params, request)
+    tell.step("link two cells")
+    if _task(tell, request, objects=2) is not None:
+        tell.ok("works", "laptrack has linked two cells that move by a pixel")
+
+
+def _task(
+    tell: Teller, request: dict[str, Any], objects: int | None = None
+) -> dict[str, Any] | None:
+    """Run the stage itself on two frames of two cells that touch; None where that fails.
+
+    What the contract names is all that is used: an image may hold another version of the stage.
+
+    Parameters
+    ----------
+    tell : Teller
+        Hears why it fails.
+    request : dict
+    objects : int, optional
+        What the stage must find, where that is known.
+    """
+    import numpy as np
+
+    from pyscale_stages.commandline import main
+    from pyscale_stages.moviewriter import write_movie
+
+    cells = np.zeros((2, 32, 32), np.uint16)
+    for frame in range(2):
+        # One pixel on in each frame.
+        cells[frame, 4 + frame : 12 + frame, 4:12] = 1
+        cells[frame, 4 + frame : 12 + frame, 12:20] = 2
+    with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
+        folder = Path(name)
+        write_movie(folder / "cells.ome.tif", cells, "TYX")
+        (folder / "params.json").write_text(json.dumps(request["params"]), encoding="utf-8")
+        line = [request["stage"], "run", "--input", str(folder / "cells.ome.tif")]
+        line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
+        line += ["--result", str(folder / "result.json"), "--device", request["device"]]
+        main([*line, "--threads", str(request["threads"])], time.monotonic())
+        result: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    if result["error"] is not None:
+        tell.refused("works", result["error"]["message"])
+        return None
+    found = result["counters"]["objects"]
+    if objects is not None and found != objects:
+        tell.problem(
+            "works",
+            f"it finds {found} in place of {objects} in two frames of two cells",
+            "install its libraries again",
+        )
+        return None
+    return result
 
 
 def _trackmate(tell: Teller, params: Any, request: dict[str, Any]) -> None:
@@ -333,6 +356,7 @@ def _trackmate(tell: Teller, params: Any, request: dict[str, Any]) -> None:
             "limits this process's memory",
             "set trackmate_heap_mib under [stages.track] in pyscale.toml, or run in a job",
             value=version,
+            source="java: MaxRAMPercentage is 25 where nothing else is said",
         )
     else:
         tell.ok("java", said, value=version)

@@ -165,7 +165,8 @@ def _surroundings(subject: Subject, movie: Path) -> Iterator[Finding]:
     yield from memory(subject)
     yield names(movie)
     if subject.cache == "cold":
-        yield page_cache(subject.runs_folder, subject.cache)
+        yield page_cache("runs", subject.runs_folder, subject.cache)
+        yield page_cache("data", movie.parent, subject.cache)
 
 
 def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:

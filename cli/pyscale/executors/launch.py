@@ -83,7 +83,13 @@ def _run(task: Path, order: dict[str, Any], environment: dict[str, str]) -> int:
         spawn_utc=spawn_utc.isoformat(),
         cpus=sorted(os.sched_getaffinity(0)),
     )
-    return process.wait()
+    if not order["container"]:
+        return process.wait()
+    guard = _guard(process.pid)
+    returncode = process.wait()
+    os.kill(guard, signal.SIGKILL)
+    os.waitpid(guard, 0)
+    return returncode
 
 
 def _environment(order: dict[str, Any]) -> AbstractContextManager[dict[str, str]]:
@@ -113,6 +119,30 @@ def _lead_a_session() -> None:
 def _adopt_orphans() -> None:
     """Become the parent of processes that the task starts and leaves behind."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _guard(pid: int) -> int:
+    """Start a process that kills a container once this process is gone; return its id.
+
+    The kernel forgets the wish of `_end_with_parent` when a process takes other rights, and that
+    is how a container begins.
+    """
+    read_end, write_end = os.pipe()
+    guard = os.fork()
+    if guard:
+        os.close(read_end)
+        return guard
+    os.close(write_end)
+    # Only this process's parent holds the other end, so the read returns when that has gone.
+    os.read(read_end, 1)
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):
+        program = psutil.Process(pid)
+        for process in (*program.children(recursive=True), program):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+    os._exit(0)
 
 
 def _end_orphans() -> None:

@@ -20,6 +20,7 @@ from pyscale.interruption import blocked
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
+CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
 
@@ -78,7 +79,7 @@ class LocalExecutor:
         ]:
             ended += _end_trees(found)
         for folder, session in left_scratch(self._submissions.parent).items():
-            ended += _end_trees(_orphaned_helpers(session))
+            ended += _end_trees(_orphaned_containers(session))
             shutil.rmtree(folder, ignore_errors=True)
         return ended
 
@@ -89,17 +90,17 @@ def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:
     )
 
 
-def _orphaned_helpers(session: int) -> list[int]:
-    """Processes that mounted an image for a task whose launcher was killed.
+def _orphaned_containers(session: int) -> list[int]:
+    """Containers, and what mounted images for them, of a task whose launcher was killed.
 
     They know nothing of the run, but belong to the launcher's session. Numbers of sessions
-    return in time: only what mounts for containers is taken, and only where its parent, the
-    container program, has gone and left it to a process outside.
+    return in time: only what makes containers is taken, and only where its parent has gone and
+    left it to a process outside.
     """
     return [
         process.pid
         for process in psutil.process_iter(["name", "ppid"])
-        if process.info["name"] in CONTAINER_HELPERS
+        if process.info["name"] in (*CONTAINER_PROGRAMS, *CONTAINER_HELPERS)
         and _session(process.pid) == session
         and _session(process.info["ppid"]) != session
     ]

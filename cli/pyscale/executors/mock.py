@@ -134,7 +134,13 @@ def _result(spec: TaskSpec, end: MockEnd, now: datetime, error: str | None = Non
         ),
         counters=Counters(frames=1),
         outputs=outputs,
-        agreement=Agreement(same=end.agrees, score=float(end.agrees), measure="mock", tolerance=1)
+        agreement=Agreement(
+            same=end.agrees,
+            identical=end.agrees,
+            score=float(end.agrees),
+            measure="mock",
+            tolerance=1,
+        )
         if spec.verb == "check"
         else None,
         stamp={"label": "mock"},

@@ -24,13 +24,12 @@ from pyscale.images.content import (
     stage_file,
 )
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.layerbuild import LayerBuilder, Recipe
+from pyscale.images.layerbuild import Ingredients, LayerBuilder, Recipe
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
 from pyscale.images.parts import fetch_parts
-from pyscale.images.stagecode import stage_code_into
+from pyscale.images.stagecode import code_files, lay_out
 from pyscale.images.verify import sha256_of
-from pyscale.images.workshop import Workshop
-from pyscale.shipped import shipped
+from pyscale.images.workshop import Workshop, full_disk_explained
 from pyscale.store.provenance import code_commit
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
@@ -100,7 +99,7 @@ def build(
     workshop = Workshop(folder.path, engine)
     _refuse_what_is_lacking(stale, base, folder, workshop)
     folder.make()
-    with folder_errors_explained(folder.path):
+    with folder_errors_explained(folder.path), full_disk_explained(folder.path):
         layers = LayerBuilder(engine, workshop, listener, anew=options.force)
         tools = _Tools(engine, workshop, layers, options.force)
         built = []
@@ -151,30 +150,23 @@ def _refuse_what_is_lacking(
 def _libraries(definition: ImageDefinition, base: Base, parts: Path, tools: _Tools) -> Path:
     """Layer with an image's libraries, on the base."""
 
-    def variables(hear: Callable[[str], None]) -> dict[str, str]:
+    def ingredients(hear: Callable[[str], None]) -> Ingredients:
         sif = _base(definition, base, tools.layers)
-        return {
-            "base": str(sif),
-            "containers": str(shipped("containers")),
-            "parts": str(fetch_parts(definition, sif, tools.engine, parts, hear)),
-        }
+        fetched = fetch_parts(definition, sif, tools.engine, parts, hear)
+        return Ingredients({"base": sif, "parts": fetched})
 
     recipe = Recipe(
         definition.name, "libraries", _libraries_name(definition), definition.definition_file
     )
-    return tools.layers.cached(recipe, _libraries_key(definition, base), variables)
+    return tools.layers.cached(recipe, _libraries_key(definition, base), ingredients)
 
 
 def _base(definition: ImageDefinition, base: Base, layers: LayerBuilder) -> Path:
     """Layer with the Debian system, unless it is given."""
     if base.origin == "given":
         return base.file
-
-    def variables(_: Callable[[str], None]) -> dict[str, str]:
-        return base.variables() | {"containers": str(shipped("containers"))}
-
     recipe = Recipe(definition.name, "base", "base", base.file)
-    return layers.cached(recipe, base.sha256, variables)
+    return layers.cached(recipe, base.sha256, lambda _: Ingredients({}, base.variables()))
 
 
 def _image(
@@ -187,12 +179,7 @@ def _image(
             # Another process made it while this one waited.
             return folder.read_lock().images[definition.name]
         content, commit = content_sha256(definition), code_commit()
-        code, made = place / "code", place / "image.sif"
-        stage_code_into(code, definition.stage)
-        variables = {
-            "containers": str(shipped("containers")),
-            "libraries": str(libraries),
-            "code": str(code),
+        labels = {
             "image": definition.name,
             "stage": definition.stage,
             "version": version("pyscale"),
@@ -200,14 +187,16 @@ def _image(
             "lock_sha256": lock_sha256(definition),
             "content_sha256": content,
         }
-        tools.layers.build(recipe, variables, made, scratch)
+        lay_out(code_files(definition.stage), place / "code")
+        files = {"libraries": libraries, "code": place / "code"}
+        made = tools.layers.build(recipe, Ingredients(files, labels), place, scratch)
         locked = LockedImage(
             sha256=sha256_of(made),
             size_bytes=made.stat().st_size,
             content_sha256=content,
-            pyscale_version=variables["version"],
+            pyscale_version=labels["version"],
             git_commit=commit,
-            lock_sha256=variables["lock_sha256"],
+            lock_sha256=labels["lock_sha256"],
             built_utc=datetime.now(UTC),
             engine=f"{tools.engine.name} {tools.engine.version}",
             architecture=platform.machine(),

@@ -60,7 +60,7 @@ def fetch_debian(
     if is_complete(packages, heading):
         return
     listener(f"fetching Debian packages: {', '.join(definition.debian)}")
-    packages.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{definition.name}-", dir=folder) as scratch:
         inside = ["--containall", "--cleanenv", "--no-home", "--bind", f"{scratch}:/fetched"]
         shell = ["sh", "-c", _FETCH, "sh", *definition.debian]
@@ -83,6 +83,7 @@ def fetch_debian(
             package.rename(fetched / package.name)
         (fetched / RECORD_NAME).write_text(_record(fetched, heading), encoding="utf-8")
         shutil.rmtree(packages, ignore_errors=True)
+        packages.parent.mkdir(exist_ok=True)
         fetched.rename(packages)
 
 

@@ -48,7 +48,8 @@ def build_sif(
     variables : mapping
         Values for `{{ name }}` in the definition; those that it does not name are not used.
     target : Path
-        File to write. What a failure leaves there is the caller's to remove.
+        File to write, in the folder that relative paths of the definition are beside. What a
+        failure leaves there is the caller's to remove.
     scratch : Path
         Folder for the unpacked image and for caches.
     log : BuildLog
@@ -67,7 +68,7 @@ def build_sif(
     """
     command = _command(engine, definition_file, variables, target, scratch)
     log.write(" ".join(command))
-    returncode = _run(command, _environment(engine, scratch), log, hear)
+    returncode = _run(command, target.parent, _environment(engine, scratch), log, hear)
     if log.full_disk:
         raise ResourceExhausted(
             f"the disk of {scratch} filled up while {definition_file.name} was built: free space "
@@ -138,7 +139,11 @@ def _environment(engine: Engine, scratch: Path) -> dict[str, str]:
 
 
 def _run(
-    command: list[str], environment: dict[str, str], log: BuildLog, hear: Callable[[str], None]
+    command: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    log: BuildLog,
+    hear: Callable[[str], None],
 ) -> int:
     with subprocess.Popen(
         [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid()), *command],
@@ -147,6 +152,7 @@ def _run(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        cwd=folder,
         env=environment,
         umask=0o022,
         # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.

@@ -38,12 +38,13 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
             "remove the folder, so that the jars are fetched"
         )
     listener(f"asking Maven for {', '.join(definition.maven)}")
-    jars.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{definition.name}-", dir=folder) as scratch:
         fetched = Path(scratch) / "jars"
         _resolve(definition, jars, Path(scratch), fetched)
         write_atomically(fetched / RECORD_NAME, "".join(f"{c}\n" for c in definition.maven))
         shutil.rmtree(jars, ignore_errors=True)
+        jars.parent.mkdir(exist_ok=True)
         fetched.rename(jars)
 
 

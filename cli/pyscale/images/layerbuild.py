@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyscale.images.buildevents import BuildEvent, Layer, Listener
 from pyscale.images.buildlog import BuildLog
+from pyscale.images.content import shared_files
 from pyscale.images.engine import Engine
 from pyscale.images.enginebuild import build_sif
+from pyscale.images.stagecode import lay_out
 from pyscale.images.workshop import Workshop
 
 
@@ -34,6 +36,23 @@ class Recipe:
     layer: Layer
     name: str
     definition_file: Path
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """Values of a definition's variables.
+
+    Parameters
+    ----------
+    files : mapping
+        SIFs and folders. The definition names them by links beside each other, so that no path of
+        this machine gets into the image.
+    words : mapping
+        Everything else.
+    """
+
+    files: Mapping[str, Path]
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 class LayerBuilder:
@@ -64,7 +83,7 @@ class LayerBuilder:
         self,
         recipe: Recipe,
         sha256: str,
-        variables: Callable[[Callable[[str], None]], Mapping[str, str]],
+        ingredients: Callable[[Callable[[str], None]], Ingredients],
     ) -> Path:
         """Return the file of a layer, which is built where it is not cached.
 
@@ -74,9 +93,9 @@ class LayerBuilder:
             How it is made.
         sha256 : str
             Hash of what it is made from.
-        variables : callable
-            Gives the values of the definition's variables, and fetches what they name; called
-            only where there is something to build, with what hears each thing that is done.
+        ingredients : callable
+            Fetches and names what it is made of; called only where there is something to build,
+            with what hears each thing that is done.
         """
         file = self._workshop.layer(recipe.name, sha256)
         if self._is_usable(file):
@@ -84,8 +103,7 @@ class LayerBuilder:
         with self.place(recipe, file.stem) as (place, scratch):
             # Another process may have made it while this one waited.
             if not self._is_usable(file):
-                made = place / "layer.sif"
-                self.build(recipe, variables(self.hear(recipe)), made, scratch)
+                made = self.build(recipe, ingredients(self.hear(recipe)), place, scratch)
                 self._workshop.install(made, file)
                 self.used.add(file)
         return file
@@ -100,17 +118,23 @@ class LayerBuilder:
         ):
             yield folders
 
-    def build(
-        self, recipe: Recipe, variables: Mapping[str, str], made: Path, scratch: Path
-    ) -> None:
-        """Build a recipe into a file, with its log."""
+    def build(self, recipe: Recipe, made_of: Ingredients, place: Path, scratch: Path) -> Path:
+        """Build a recipe in its place, with its log; return the SIF."""
         self._listener(BuildEvent(recipe.image, recipe.layer, "started"))
+        variables, made = dict(made_of.words), place / "made.sif"
+        for name, path in made_of.files.items():
+            variables[name] = f"{name}.sif" if path.suffix == ".sif" else name
+            if path.parent != place:
+                (place / variables[name]).symlink_to(path.absolute())
+        lay_out(shared_files(), place / "containers")
+        variables["containers"] = "containers"
         with BuildLog(self._workshop.logs, recipe.name) as log:
             hear = self.hear(recipe)
             build_sif(
                 self._engine, recipe.definition_file, variables, made, scratch, log=log, hear=hear
             )
         self._listener(BuildEvent(recipe.image, recipe.layer, "finished"))
+        return made
 
     def hear(self, recipe: Recipe) -> Callable[[str], None]:
         """What hears each line of what is done for a recipe."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pyscale_stages
@@ -47,10 +47,18 @@ def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
     return {f"pyscale_stages/{name}": found[name] for name in sorted(found)}
 
 
-def stage_code_into(folder: Path, stage: str) -> None:
-    """Copy a stage's files into a new folder, with the same modes and times on every machine."""
+def lay_out(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy files into a new folder, with the same modes and times on every machine.
+
+    Parameters
+    ----------
+    files : mapping
+        What to copy, by its path in the folder.
+    folder : Path
+        Folder to make.
+    """
     folder.mkdir()
-    for name, source in code_files(stage).items():
+    for name, source in files.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())

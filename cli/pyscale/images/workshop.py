@@ -6,6 +6,7 @@ Whoever makes one holds its claim: others wait, and then find it made.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from filelock import FileLock, Timeout
 from pyscale.errors import UserError
 from pyscale.images.content import hash_of_words
 from pyscale.images.engine import Engine
+from pyscale_stages.errors import ResourceExhausted
 
 HASH_LETTERS = 12
 _GLANCE_S = 0.05
@@ -127,3 +129,16 @@ class Workshop:
                 f"{path} holds what a killed build left, and belongs to users of the image: "
                 f"remove it by `{' '.join(command)}` (util-linux 2.38), or as root"
             ) from error
+
+
+@contextmanager
+def full_disk_explained(folder: Path) -> Iterator[None]:
+    """Name the folder whose disk filled up, which the error of a write does not tell."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise ResourceExhausted(
+            f"the disk of {folder} filled up during the build: free space there and build again"
+        ) from error

@@ -9,7 +9,7 @@ from pyscale_stages.contact.quality import contact_quality
 from pyscale_stages.contact.tables import Tables, read_tables
 from pyscale_stages.contract import Agreement
 from pyscale_stages.task import Task
-from pyscale_stages.windows import folders_to_check, read_window
+from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +24,12 @@ COUNTS = {
     "neighbours": ["frame", "cell_type_a", "label_a", "cell_type_b", "label_b"],
 }
 """Columns of each table that must be equal exactly."""
+SHARES_OF = {
+    "matched_cells": "the truth has no cell",
+    "contact_precision": "no contact was measured",
+    "contact_recall": "the truth has no contact",
+}
+"""Why a measure of quality can be undefined: it would be a share of nothing."""
 
 
 def check(task: Task) -> Agreement:
@@ -36,13 +42,14 @@ def check(task: Task) -> Agreement:
     """
     folders = folders_to_check(task)
     reference, other = (read_tables(folder) for folder in folders)
-    agreement = agreement_of(reference, other)
+    identical = same_bytes(*folders, (f"{name}.parquet" for name in COUNTS))
+    agreement = agreement_of(reference, other, identical=identical)
     if task.spec.truth is not None:
         _set_quality(task, folders[1], other, task.spec.truth)
     return agreement
 
 
-def agreement_of(reference: Tables, other: Tables) -> Agreement:
+def agreement_of(reference: Tables, other: Tables, *, identical: bool) -> Agreement:
     """Compare the three tables row by row."""
     shares = {f"same_{name}": _share(reference[name], other[name], COUNTS[name]) for name in COUNTS}
     shift_px = _largest_shift(reference["cells"], other["cells"])
@@ -51,6 +58,7 @@ def agreement_of(reference: Tables, other: Tables) -> Agreement:
     common = len(pairs[0].join(pairs[1], on=PAIR))
     return Agreement(
         same=score == 1.0 and shift_px <= SAME_CENTROID_PX,
+        identical=identical,
         score=score,
         measure=(
             "share of rows found in both outputs with the same counts, of all rows in either; "
@@ -87,4 +95,8 @@ def _largest_shift(one: pl.DataFrame, two: pl.DataFrame) -> float:
 
 
 def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
-    task.set_quality(**contact_quality(folder, tables, truth, read_window(folder).frames))
+    quality = contact_quality(folder, tables, truth, read_window(folder))
+    task.set_quality(**quality)
+    for measure, nothing in SHARES_OF.items():
+        if measure not in quality:
+            task.warn(f"{measure} is left out, because {nothing} in these frames")

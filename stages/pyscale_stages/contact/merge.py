@@ -20,7 +20,6 @@ def merge(task: Task) -> None:
         If windows are missing, given twice or damaged, or none holds a cell.
     """
     windows = ordered_windows(task)
-    n_frames = windows[-1][1].movie_frames
     tables = joined(read_tables(folder) for folder, _ in windows)
     if tables["cells"].is_empty():
         raise BadInput(
@@ -28,5 +27,5 @@ def merge(task: Task) -> None:
             "look at the labels that they were measured on"
         )
     write_tables(task, tables)
-    task.write_window((0, n_frames), n_frames)
-    task.count(frames=n_frames, objects=len(tables["contacts"]))
+    task.write_whole(windows[0][1])
+    task.count(frames=windows[0][1].movie_frames, objects=len(tables["contacts"]))

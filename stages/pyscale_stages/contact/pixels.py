@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels
+from pyscale_stages.contact.strips import Layout, Pairs, pairs_across_cuts, strips_of, summed
 from pyscale_stages.errors import ResourceExhausted
 
-SMALLEST_CAPACITY = 256
 SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
 """(dy, dx) from a pixel to itself and to its four neighbours."""
 SUM_LIMIT = 2**31
@@ -25,43 +26,38 @@ class PixelMeasures:
 
     Attributes
     ----------
-    contact_px : ndarray of uint32, shape (n_a, n_b)
-        Pairs of touching pixels. With one type n_a and n_b are both n, and it is symmetric.
-    overlap_px : ndarray of uint32, shape (n_a, n_b)
-        Pixels in both cells; all zero with one type.
+    pairs : Pairs
+        The cells that touch, and along how many pixels; nothing overlaps with one type.
     y_px, x_px : ndarray of float64, shape (n,)
         Centroids, as accurate as the device's float32.
     """
 
-    contact_px: npt.NDArray[np.uint32]
-    overlap_px: npt.NDArray[np.uint32]
+    pairs: Pairs
     y_px: npt.NDArray[np.float64]
     x_px: npt.NDArray[np.float64]
 
 
-def capacity_for(n_cells: int) -> int:
-    """Number of labels that the kernels are built for, with background and the marker.
-
-    clesperanto writes the size of every array into the kernel's source. Matrices of exactly
-    n cells would be compiled again in each frame with another n (about a second, against
-    milliseconds of work), so the size goes up in powers of two.
-    """
-    return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
-
-
-def build_kernels(n_types: int, shape_yx: tuple[int, int], capacity: int) -> None:
-    """Run every kernel once on an empty image of the frames' own shape.
+def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> None:
+    """Run every kernel once on empty images of the shapes that the layout gives.
 
     The first call compiles, later ones take milliseconds: this belongs to `model_load`, or
     `compute` would depend on how many windows the movie was cut into. A small image would
     not do, for kernels are built for one size.
     """
-    nothing = DenseLabels(
-        labels=np.empty(0, np.uint32),
-        area_px=np.empty(0, np.int64),
-        image=np.zeros(shape_yx, np.uint32),
+    strip, frame = (
+        [
+            DenseLabels(
+                labels=np.empty(0, np.uint32),
+                area_px=np.empty(0, np.int64),
+                image=np.zeros((height, shape_yx[1]), np.uint32),
+            )
+        ]
+        * n_types
+        for height in (layout.height, shape_yx[0])
     )
-    measure([nothing] * n_types, capacity)
+    with _exhaustion_explained(layout):
+        _pairs_inside(strip, layout.strip_capacity)
+        _centroids(_stack(frame, (0, 0), layout.frame_capacity), layout.frame_capacity)
 
 
 def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
@@ -70,50 +66,74 @@ def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
     return fits
 
 
-def measure(types: Sequence[DenseLabels], capacity: int) -> PixelMeasures:
+def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
     """Measure one frame.
 
     Two pixels touch where they are 4-neighbours. Of two types, a pixel also touches the pixel
     at its own place, so `contact_px` counts pairs (p in a, q in b) at city-block distance 0
     or 1. Counts are exact: the kernel adds integers atomically. It compares neighbours along
     y, x and z; two types are stacked along z with the second shifted by each step in turn, so
-    that what it counts along z are the wanted pairs.
+    that what it counts along z are the wanted pairs. Pairs that a cut between strips parts are
+    counted on the host.
 
     Parameters
     ----------
     types : sequence of DenseLabels
         One or two images of the same shape.
-    capacity : int
-        From `capacity_for` the number of cells of all types.
+    layout : Layout
+        From `layout_of` these types.
 
     Raises
     ------
     ResourceExhausted
         If the device cannot hold the matrices.
     """
-    n_a, n_all = len(types[0].labels), sum(len(cells.labels) for cells in types)
-    try:
-        if len(types) == 1:
-            stack = _stack(types, (0, 0), capacity)
-            contact = _touching(stack)[1 : n_all + 1, 1 : n_all + 1]
-            overlap = np.zeros_like(contact)
-        else:
-            counts = [
-                _touching(_stack(types, shift, capacity))[1 : n_a + 1, n_a + 1 : n_all + 1]
-                for shift in SHIFTS
-            ]
-            stack = _stack(types, (0, 0), capacity)
-            contact, overlap = np.sum(counts, axis=0, dtype=np.uint32), counts[0]
-        points = _centroids(stack, capacity)
-    except RuntimeError as error:
-        if any(sign in str(error) for sign in NO_ROOM):
-            raise ResourceExhausted(
-                f"the OpenCL device has no room for matrices of {capacity} x {capacity} labels, "
-                f"which {n_all} cells in one frame need: use a device with more memory, or crop"
-            ) from error
-        raise
+    n_all = sum(len(cells.labels) for cells in types)
+    with _exhaustion_explained(layout):
+        inside = [
+            _pairs_inside(strip, layout.strip_capacity) for strip in strips_of(types, layout.height)
+        ]
+        stack = _stack(types, (0, 0), layout.frame_capacity)
+        points = _centroids(stack, layout.frame_capacity)
+    across = pairs_across_cuts(types, layout.height)
     x_px, y_px = points[:, 1 : n_all + 1].astype(np.float64) - 1
-    return PixelMeasures(contact, overlap, y_px, x_px)
+    return PixelMeasures(summed((*inside, *across), len(types[-1].labels)), y_px, x_px)
+
+
+@contextmanager
+def _exhaustion_explained(layout: Layout) -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        if not any(sign in str(error) for sign in NO_ROOM):
+            raise
+        raise ResourceExhausted(
+            f"the OpenCL device has no room for matrices of {layout.strip_capacity} x "
+            f"{layout.strip_capacity} labels, which the cells in {layout.height} row(s) of a frame "
+            "need: use a device with more memory, or crop"
+        ) from error
+
+
+def _pairs_inside(strip: Sequence[DenseLabels], capacity: int) -> Pairs:
+    """Count the contacts inside one strip; pairs are of the cells' numbers in the frame."""
+    n_a, n_all = len(strip[0].labels), sum(len(cells.labels) for cells in strip)
+    if len(strip) == 1:
+        contact = np.triu(_touching(_stack(strip, (0, 0), capacity))[1 : n_all + 1, 1 : n_all + 1])
+        overlap = np.zeros_like(contact)
+    else:
+        counts = [
+            _touching(_stack(strip, shift, capacity))[1 : n_a + 1, n_a + 1 : n_all + 1]
+            for shift in SHIFTS
+        ]
+        contact, overlap = np.sum(counts, axis=0, dtype=np.uint32), counts[0]
+    a, b = np.nonzero(contact)
+    return Pairs(
+        # Numbers in the frame begin at 1.
+        a=strip[0].labels[a].astype(np.int64) - 1,
+        b=strip[-1].labels[b].astype(np.int64) - 1,
+        contact_px=contact[a, b].astype(np.int64),
+        overlap_px=overlap[a, b].astype(np.int64),
+    )
 
 
 def _stack(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.tables import Tables, read_table
+from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ TRACK_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 PAIR = ["frame", "track_a", "track_b"]
 
 
-def contact_quality(
-    folder: Path, tables: Tables, truth: Path, frames: tuple[int, int]
-) -> dict[str, float]:
+def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -> dict[str, float]:
     """Precision and recall of touching pairs against the truth.
 
     Measured labels are not the truth's track ids, so each measured cell is first matched to
@@ -35,8 +34,8 @@ def contact_quality(
         The measured contacts and cells.
     truth : Path
         Folder with `tracks.parquet` and `contacts.parquet`.
-    frames : tuple of int
-        First frame and end (excluded) that the tables cover.
+    window : Window
+        Which frames the tables cover, and of which inputs.
 
     Returns
     -------
@@ -52,12 +51,20 @@ def contact_quality(
     """
     import polars as pl
 
+    frames, n_types = window.frames, len(window.inputs)
     covered = pl.col("frame").is_between(frames[0], frames[1], closed="left")
-    tracks = read_table(truth / "tracks.parquet", TRACK_COLUMNS).filter(covered)
+    tracks = read_table(truth / "tracks.parquet", TRACK_COLUMNS)
+    # Of the whole movie: in a window, or in what was measured, a type may have no cell.
+    if tracks["channel"].n_unique() != n_types:
+        raise BadInput(
+            f"{folder} was measured on {n_types} type(s) of cells and the truth in {truth} has "
+            f"{tracks['channel'].n_unique()}: compare with the truth of the movie that was "
+            "measured, with every cell type as an input"
+        )
+    tracks = tracks.filter(covered)
     touching = read_table(truth / "contacts.parquet", ("frame", "label_a", "label_b")).filter(
         covered
     )
-    n_types = _number_of_types(folder, tables, truth, tracks)
     matched = _matched(tables["cells"], tracks)
     measured = tables["contacts"].select("frame", "label_a", "label_b")
     for side, cell_type in (("a", 0), ("b", n_types - 1)):
@@ -77,17 +84,6 @@ def contact_quality(
         "contact_recall": (right, len(true)),
     }
     return {name: part / whole for name, (part, whole) in shares.items() if whole}
-
-
-def _number_of_types(folder: Path, tables: Tables, truth: Path, tracks: pl.DataFrame) -> int:
-    measured = tables["cells"]["cell_type"].n_unique()
-    true = tracks["channel"].n_unique()
-    if tables["cells"].is_empty() or measured == true:
-        return max(true, 1)
-    raise BadInput(
-        f"{folder} has cells of {measured} type(s) and the truth in {truth} of {true}: "
-        "compare with the truth of the movie that was measured, with every cell type as an input"
-    )
 
 
 def _matched(cells: pl.DataFrame, tracks: pl.DataFrame) -> pl.DataFrame:

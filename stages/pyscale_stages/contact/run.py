@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from pyscale_stages.contact.device import (
     import_pyclesperanto,
     keep_no_kernels,
@@ -9,7 +11,8 @@ from pyscale_stages.contact.device import (
 )
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.params import ContactParams
-from pyscale_stages.contact.pixels import build_kernels, capacity_for, fits_sums, measure
+from pyscale_stages.contact.pixels import build_kernels, fits_sums, measure
+from pyscale_stages.contact.strips import Layout, layout_of
 from pyscale_stages.contact.tables import Rows, Tables, frame_rows, tables_of, write_tables
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
@@ -50,14 +53,14 @@ def _import(task: Task, params: ContactParams) -> None:
         if params.kernel_cache == "none":
             keep_no_kernels()
         import polars  # noqa: F401 - the import is what is timed
-        import scipy.spatial.distance  # noqa: F401
+        import scipy.spatial  # noqa: F401
 
         import_pyclesperanto()
 
 
 def _measured(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) -> Tables:
     """Tables of the window, read and measured piece by piece."""
-    built: set[int] = set()
+    built: set[Layout] = set()
     rows: list[Rows] = []
     ranges = list(pieces(movies, window))
     for start, stop in task.progress(ranges, len(ranges), "finding contacts"):
@@ -68,16 +71,19 @@ def _measured(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) ->
             n_cells = [sum(len(of_type.labels) for of_type in types) for types in cells]
             for frame, types in enumerate(cells, start):
                 _refuse_masks(movies, frame, types)
-        needed = {capacity_for(n) for n in n_cells if n} - built
+            layouts = [layout_of(types) for types in cells]
+        needed = {layout for layout, n in zip(layouts, n_cells, strict=True) if n} - built
         if needed:
             with task.span("model_load"):
-                for capacity in sorted(needed):
-                    build_kernels(len(movies), movies[0].shape_yx, capacity)
+                for layout in sorted(needed, key=astuple):
+                    build_kernels(len(movies), movies[0].shape_yx, layout)
             built |= needed
         with task.span("compute"):
             rows += [
-                frame_rows(frame, types, measure(types, capacity_for(n)))
-                for frame, (types, n) in enumerate(zip(cells, n_cells, strict=True), start)
+                frame_rows(frame, types, measure(types, layout))
+                for frame, (types, layout, n) in enumerate(
+                    zip(cells, layouts, n_cells, strict=True), start
+                )
                 if n
             ]
     with task.span("compute"):

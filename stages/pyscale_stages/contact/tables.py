@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 from pyscale_stages.contact.pixels import PixelMeasures
+from pyscale_stages.contact.strips import Pairs
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import write_table
 
@@ -77,7 +78,7 @@ def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) 
     points = np.stack([pixels.y_px, pixels.x_px], axis=1)
     a, b = delaunay_edges(points).T
     rows: Rows = {
-        "contacts": _contacts(types, pixels),
+        "contacts": _contacts(types, pixels.pairs),
         "cells": _cells(types, points, pixels) | {"cell_type": cell_type, "label": labels},
         "neighbours": {
             "cell_type_a": cell_type[a],
@@ -167,23 +168,22 @@ def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
     return table
 
 
-def _contacts(types: Sequence[DenseLabels], pixels: PixelMeasures) -> dict[str, npt.NDArray[Any]]:
-    contact = pixels.contact_px if len(types) == 2 else np.triu(pixels.contact_px)
-    a, b = np.nonzero(contact)
+def _contacts(types: Sequence[DenseLabels], pairs: Pairs) -> dict[str, npt.NDArray[Any]]:
     return {
-        "label_a": types[0].labels[a],
-        "label_b": types[-1].labels[b],
-        "contact_px": contact[a, b],
-        "overlap_px": pixels.overlap_px[a, b],
+        "label_a": types[0].labels[pairs.a],
+        "label_b": types[-1].labels[pairs.b],
+        "contact_px": pairs.contact_px,
+        "overlap_px": pairs.overlap_px,
     }
 
 
 def _cells(
     types: Sequence[DenseLabels], points: npt.NDArray[np.float64], pixels: PixelMeasures
 ) -> dict[str, npt.NDArray[Any]]:
-    touching = pixels.contact_px > 0
-    n_touching = [touching.sum(axis=axis) for axis in (1, 0)[: len(types)]]
-    split = np.split(points, [len(types[0].labels)])[: len(types)]
+    n_a, n_all = len(types[0].labels), len(points)
+    # Cells of the second type are counted on after those of the first.
+    ends = np.concatenate([pixels.pairs.a, pixels.pairs.b + n_a * (len(types) - 1)])
+    split = np.split(points, [n_a])[: len(types)]
     found = [
         (others.labels, *nearest(own, candidates, same=len(types) == 1))
         # The nearest is sought in the other type, or in the same where there is one.
@@ -197,5 +197,5 @@ def _cells(
             [np.append(labels, 0)[index] for labels, index, _ in found]
         ),
         "nearest_distance_px": np.concatenate([distance for _, _, distance in found]),
-        "n_touching": np.concatenate(n_touching),
+        "n_touching": np.bincount(ends, minlength=n_all),
     }

@@ -14,12 +14,13 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
+    TRANSFORMS_FILE,
     centre_and_corners,
     mapped,
     read_transforms,
 )
 from pyscale_stages.task import Task
-from pyscale_stages.windows import folders_to_check, read_window
+from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -57,6 +58,7 @@ def check(task: Task) -> Agreement:
     score = float(agreeing.mean())
     return Agreement(
         same=score >= 1,
+        identical=same_bytes(reference, other, (FRAMES_FILE, TRANSFORMS_FILE)),
         score=score,
         measure=(
             f"share of frames whose corners are mapped within {CORNER_TOLERANCE_PX} px and "

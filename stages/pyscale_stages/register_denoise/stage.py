@@ -104,7 +104,7 @@ def merge(task: Task) -> None:
         write_pages(path, images, output_shape(first, movie_frames), first.dtype)
     with task.writing(TRANSFORMS_FILE) as path:
         write_table(path, transforms)
-    task.write_window((0, movie_frames), movie_frames)
+    task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
 
 

@@ -68,7 +68,7 @@ def _refuse_unusable(device: torch.device) -> None:
         image = torch.ones((1, 1, 8, 8), device=device)
         float(torch.nn.functional.conv2d(image, image[:, :, :3, :3]).sum())
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
+        reason = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
         raise MissingPart(
             f"the device {device.type} was asked for and does not work here ({reason}): "
             f"{WAY_OUT[device.type]}, or ask for --device cpu"

@@ -61,8 +61,7 @@ def merge(task: Task) -> None:
             stack.add(frame)
             task.count(frames=1, objects=int(frame.max(initial=0)))
     _write(task, stack)
-    movie_frames = windows[0][1].movie_frames
-    task.write_window((0, movie_frames), movie_frames)
+    task.write_whole(windows[0][1])
 
 
 def _load(task: Task, params: SegmentParams) -> models.Segmenter:

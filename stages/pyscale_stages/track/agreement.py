@@ -9,9 +9,9 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Ints
 from pyscale_stages.track.lineage import Tracks, links_of
-from pyscale_stages.track.tables import read_tracks
+from pyscale_stages.track.tables import SPLITS_FILE, TRACKS_FILE, read_tracks
 from pyscale_stages.track.truth import link_quality
-from pyscale_stages.windows import folders_to_check, read_window
+from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 TOLERANCE = 0.999
 
@@ -30,10 +30,11 @@ def check(task: Task) -> Agreement:
     expected, found = (read_tracks(folder).within(*frames) for folder in (reference, other))
     if task.spec.truth is not None:
         task.set_quality(**link_quality(found, task.spec.truth, frames))
-    return agreement(expected, found)
+    identical = same_bytes(reference, other, (TRACKS_FILE, SPLITS_FILE))
+    return agreement(expected, found, identical=identical)
 
 
-def agreement(expected: Tracks, found: Tracks) -> Agreement:
+def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
     """How far two outputs link the same detections.
 
     A link is a pair of (frame, label); splits are links too. F1 is the harmonic mean of
@@ -45,6 +46,7 @@ def agreement(expected: Tracks, found: Tracks) -> Agreement:
     score = min(links.f1, cells.f1)
     return Agreement(
         same=score >= TOLERANCE,
+        identical=identical,
         score=score,
         measure="the smaller of the F1 of links between (frame, label) and the F1 of cells",
         tolerance=TOLERANCE,

@@ -78,9 +78,8 @@ def merge(task: Task) -> None:
             )
         links = single
     write_tracks(task, tracks_of(detections, links))
-    movie_frames = windows[0][1].movie_frames
-    task.write_window((0, movie_frames), movie_frames)
-    task.count(frames=movie_frames, objects=len(detections))
+    task.write_whole(windows[0][1])
+    task.count(frames=windows[0][1].movie_frames, objects=len(detections))
 
 
 def _detect(task: Task, labels: Movie, first: int, end: int) -> Detections:

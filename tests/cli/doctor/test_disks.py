@@ -74,14 +74,14 @@ def test_a_network_filesystem_is_named(tmp_path: Path) -> None:
 
 def test_what_lies_in_memory_cannot_be_made_cold(small_disk: Mount) -> None:
     disk = small_disk("size=4m")
-    cold, warm = page_cache(disk, "cold"), page_cache(disk, "warm")
+    cold, warm = page_cache("runs", disk, "cold"), page_cache("runs", disk, "warm")
     assert (cold.status, cold.value) == ("warning", "unsupported")
     assert cold.remedy == "--cache warm or --cache asis"
     assert warm.status == "ok"
 
 
 def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path: Path) -> None:
-    found = page_cache(tmp_path, "cold")
+    found = page_cache("runs", tmp_path, "cold")
     assert found.value in {"verified-cold", "evicted-unverified", "unsupported"}
     assert (found.status == "ok") == (found.value == "verified-cold")
     assert list(tmp_path.iterdir()) == []
@@ -89,4 +89,4 @@ def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path: Path) 
 
 @pytest.mark.parametrize("asked", ["cold", "asis"])
 def test_a_page_cache_that_cannot_be_tried_is_no_finding_of_its_own(asked: str) -> None:
-    assert page_cache(UNWRITABLE, asked).status == "not applicable"
+    assert page_cache("data", UNWRITABLE, asked).status == "not applicable"

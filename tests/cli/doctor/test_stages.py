@@ -46,7 +46,7 @@ def library(folder: Path, name: str, body: str) -> Path:
 def test_a_stage_that_works_has_done_some_work() -> None:
     found = ask("track")
     assert {one.status for one in found.values()} == {"ok"}
-    assert found["works"].sentence == "track: laptrack has linked a cell that moves by a pixel"
+    assert found["works"].sentence == "track: laptrack has linked two cells that move by a pixel"
     assert "laptrack 0." in found["libraries"].sentence
 
 
@@ -191,6 +191,35 @@ def test_a_heap_beyond_the_job_is_a_problem(jars: Path) -> None:
     params = {"backend": "trackmate", "trackmate_jars": str(jars), "trackmate_heap_mib": 4000}
     found = ask("track", params, SLURM_MEM_PER_NODE=1000)["works"]
     assert "more than the 1000 MiB of this job" in found.sentence
+
+
+def test_a_heap_that_nothing_limits_is_javas_own_choice(jars: Path) -> None:
+    from pyscale_stages.measure.cgroups import limits
+
+    if limits().memory_bytes is not None:
+        pytest.skip("a control group limits the memory here")
+    found = ask("track", {"backend": "trackmate", "trackmate_jars": str(jars)})["java"]
+    assert found.status == "warning"
+    assert "MaxRAMPercentage" in found.source
+
+
+def test_an_image_that_cannot_run_a_stage_is_a_problem(
+    subject: SubjectMaker, make_sif: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A real image, in which there is nothing."""
+    make_sif(tmp_path / "images_folder" / "contact.sif")
+    (found,) = stages(subject("labels", runtime="apptainer"))
+    assert (found.check, found.status) == ("stage.contact.works", "problem")
+    assert "did not start" in found.sentence
+
+
+def test_an_image_that_is_damaged_is_a_problem(
+    subject: SubjectMaker, make_sif: Callable[..., Path], tmp_path: Path
+) -> None:
+    sif = make_sif(tmp_path / "images_folder" / "contact.sif")
+    sif.write_bytes(sif.read_bytes()[:5000])
+    (found,) = stages(subject("labels", runtime="apptainer"))
+    assert found.status == "problem"
 
 
 def test_entries_that_need_the_same_parts_are_asked_once(subject: SubjectMaker) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import pyscale_stages
-from pyscale.images.stagecode import code_files, stage_code_into
+from pyscale.images.stagecode import code_files, lay_out
 
 PACKAGE = Path(pyscale_stages.__file__).parent
 
@@ -57,9 +57,9 @@ def test_caches_stay_behind(tmp_path: Path) -> None:
 def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
-        stage_code_into(tmp_path / "a", "track")
+        lay_out(code_files("track"), tmp_path / "a")
         os.umask(0o002)
-        stage_code_into(tmp_path / "b", "track")
+        lay_out(code_files("track"), tmp_path / "b")
     finally:
         os.umask(before)
     assert described(tmp_path / "a") == described(tmp_path / "b")

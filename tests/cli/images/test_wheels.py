@@ -65,7 +65,7 @@ def no_pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def refuse(*arguments: object, **options: object) -> None:
             raise AssertionError("pip was called")
 
-        monkeypatch.setattr(wheels.subprocess, "Popen", refuse)
+        monkeypatch.setattr(subprocess, "Popen", refuse)
 
     return forbid
 

@@ -14,8 +14,9 @@ import pytest
 
 from pyscale_stages.contact.device import import_pyclesperanto, select_device
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import capacity_for, measure
+from pyscale_stages.contact.pixels import measure
 from pyscale_stages.contact.stage import STAGE
+from pyscale_stages.contact.strips import layout_of
 from pyscale_stages.contact.tables import frame_rows, tables_of
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.errors import MissingPart
@@ -90,10 +91,9 @@ def measured(opencl: None) -> Measure:
 
     def tables(*images: Any, frame: int = 0) -> dict[str, pl.DataFrame]:
         types = [densify(np.asarray(image)) for image in images]
-        n_cells = sum(len(cells.labels) for cells in types)
-        if not n_cells:
+        if not any(len(cells.labels) for cells in types):
             return tables_of([])
-        return tables_of([frame_rows(frame, types, measure(types, capacity_for(n_cells)))])
+        return tables_of([frame_rows(frame, types, measure(types, layout_of(types)))])
 
     return tables
 

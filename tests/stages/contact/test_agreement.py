@@ -28,7 +28,7 @@ def three_cells() -> Any:
 
 def test_an_output_agrees_with_itself(measured: Measure) -> None:
     tables = measured(three_cells())
-    agreement = agreement_of(tables, tables)
+    agreement = agreement_of(tables, tables, identical=True)
     assert agreement.same
     assert agreement.score == agreement.tolerance == 1
     assert agreement.details["largest_centroid_shift_px"] == 0
@@ -36,20 +36,20 @@ def test_an_output_agrees_with_itself(measured: Measure) -> None:
 
 def test_two_outputs_without_cells_agree(measured: Measure) -> None:
     tables = measured(np.zeros((9, 11), np.uint16))
-    assert agreement_of(tables, tables).same
+    assert agreement_of(tables, tables, identical=True).same
 
 
 def test_an_offset_of_frames_between_windows_is_found(measured: Measure) -> None:
     reference = joined(measured(three_cells(), frame=frame) for frame in range(4))
     offset = joined(measured(three_cells(), frame=frame) for frame in (0, 1, 0, 1))
-    agreement = agreement_of(reference, offset)
+    agreement = agreement_of(reference, offset, identical=False)
     assert not agreement.same
     assert agreement.score < 1
 
 
 def test_an_offset_of_labels_is_found(measured: Measure) -> None:
     image = three_cells()
-    agreement = agreement_of(measured(image), measured(image + 1 * (image > 0)))
+    agreement = agreement_of(measured(image), measured(image + 1 * (image > 0)), identical=False)
     assert not agreement.same
     assert agreement.details["pair_recall"] == 0
 
@@ -57,7 +57,7 @@ def test_an_offset_of_labels_is_found(measured: Measure) -> None:
 def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
     less = three_cells()
     less[4, 4] = 0
-    agreement = agreement_of(measured(three_cells()), measured(less))
+    agreement = agreement_of(measured(three_cells()), measured(less), identical=False)
     assert not agreement.same
     assert agreement.details["pair_precision"] == agreement.details["pair_recall"] == 1
     assert agreement.details["same_contacts"] == 0
@@ -67,7 +67,7 @@ def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
 def test_a_centroid_elsewhere_is_found(measured: Measure) -> None:
     tables = measured(three_cells())
     moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.01)}
-    agreement = agreement_of(tables, moved)
+    agreement = agreement_of(tables, moved, identical=False)
     assert agreement.score == 1
     assert not agreement.same
     assert agreement.details["largest_centroid_shift_px"] == pytest.approx(0.01)
@@ -158,4 +158,61 @@ def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(
     error = run_contact("check", done, done, truth=truth).error
     assert error is not None
     assert error.exit_code == 2
-    assert "has cells of 1 type(s) and the truth" in error.message
+    assert "was measured on 1 type(s) of cells and the truth" in error.message
+
+
+@pytest.fixture
+def truth_of_two_types(truth: Path) -> Path:
+    """The same truth, but 30 is of the second type, and touches 20 in both frames."""
+    tracks = pl.read_parquet(truth / "tracks.parquet")
+    second = (pl.col("track_id") == 30).cast(pl.Int32)
+    tracks.with_columns(channel=second).write_parquet(truth / "tracks.parquet")
+    pl.DataFrame(
+        {"frame": [0, 1], "label_a": [20, 20], "label_b": [30, 30], "contact_px": 3},
+        schema_overrides=dict.fromkeys(("frame", "label_a", "label_b"), pl.Int32),
+    ).write_parquet(truth / "contacts.parquet")
+    return truth
+
+
+def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left_out(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth_of_two_types: Path
+) -> None:
+    first = three_cells() * (three_cells() != 9)
+    done = tmp_path / "done"
+    movies = label_movie([first] * 2), label_movie([first * 0] * 2, "other.ome.tif")
+    assert run_contact("run", *movies, output=done).error is None
+    result = run_contact("check", done, done, truth=truth_of_two_types)
+    assert result.error is None
+    assert result.quality == {"matched_cells": pytest.approx(4 / 6), "contact_recall": 0}
+    (warning,) = result.warnings
+    assert warning.startswith("contact_precision is left out, because no contact was measured")
+
+
+def test_without_true_contacts_recall_is_left_out(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth_of_two_types: Path
+) -> None:
+    contacts = pl.read_parquet(truth_of_two_types / "contacts.parquet")
+    contacts.clear().write_parquet(truth_of_two_types / "contacts.parquet")
+    near = np.zeros_like(three_cells())
+    near[5:7, 2:5] = 4
+    done = tmp_path / "done"
+    run_contact(
+        "run", label_movie([three_cells()] * 2), label_movie([near] * 2, "o.ome.tif"), output=done
+    )
+    result = run_contact("check", done, done, truth=truth_of_two_types)
+    assert result.quality["contact_precision"] == 0
+    assert "contact_recall" not in result.quality
+    (warning,) = result.warnings
+    assert warning.startswith("contact_recall is left out, because the truth has no contact")
+
+
+def test_a_whole_output_is_compared_to_the_byte(
+    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path
+) -> None:
+    moved = np.roll(three_cells(), 1, axis=1)
+    for name, image in (("a", three_cells()), ("b", three_cells()), ("c", moved)):
+        run_contact("run", label_movie([image], f"{name}.ome.tif"), output=tmp_path / name)
+    for other, identical in (("b", True), ("c", False)):
+        agreement = run_contact("check", tmp_path / "a", tmp_path / other).agreement
+        assert agreement is not None
+        assert agreement.identical == identical

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.spatial.distance import cdist
 
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 
@@ -68,6 +69,27 @@ def test_the_first_of_equally_near_cells_is_the_nearest() -> None:
     index, distance = nearest(points, points, same=True)
     assert index.tolist() == [1, 0, 0]
     assert distance.tolist() == [2, 2, 2]
+
+
+@given(
+    arrays(
+        np.float64, st.tuples(st.integers(2, 30), st.just(2)), elements=st.integers(0, 9).map(float)
+    ),
+    arrays(
+        np.float64, st.tuples(st.integers(1, 30), st.just(2)), elements=st.integers(0, 9).map(float)
+    ),
+)
+def test_the_nearest_is_the_first_smallest_of_all_distances(
+    points: npt.NDArray[np.float64], others: npt.NDArray[np.float64]
+) -> None:
+    # Thirds are rounded, so that equal distances come from unequal sums.
+    for own, candidates, same in ((points / 3, points / 3, True), (points / 3, others / 3, False)):
+        all_distances = cdist(own, candidates)
+        if same:
+            np.fill_diagonal(all_distances, np.inf)
+        index, distance = nearest(own, candidates, same=same)
+        assert index.tolist() == all_distances.argmin(axis=1).tolist()
+        assert distance.tolist() == all_distances.min(axis=1).tolist()
 
 
 def test_without_candidates_nothing_is_near() -> None:

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import capacity_for, fits_sums, measure
+from pyscale_stages.contact.pixels import fits_sums, measure
+from pyscale_stages.contact.strips import Layout
 from pyscale_stages.errors import ResourceExhausted
 
 Measure = Callable[..., dict[str, pl.DataFrame]]
@@ -65,6 +66,22 @@ def test_contacts_of_two_types_are_the_pairs_at_or_beside_each_pixel(
     assert lengths(contacts) == counted(image, other, ((0, 0), *STEPS))
     overlaps = {pair: n for pair, n in lengths(contacts, "overlap_px").items() if n}
     assert overlaps == counted(image, other, ((0, 0),))
+
+
+@many
+@given(images=st.lists(IMAGES, min_size=1, max_size=2), height=st.sampled_from([1, 2, 4, 8]))
+def test_strips_of_a_frame_count_what_the_whole_frame_counts(
+    opencl: None, images: list[Any], height: int
+) -> None:
+    types = [densify(image) for image in images]
+    whole, cut = (
+        measure(types, Layout(rows, strip_capacity=256, frame_capacity=256))
+        for rows in (SHAPE[0], height)
+    )
+    for name in ("a", "b", "contact_px", "overlap_px"):
+        assert getattr(cut.pairs, name).tolist() == getattr(whole.pairs, name).tolist()
+    assert cut.y_px.tolist() == whole.y_px.tolist()
+    assert cut.x_px.tolist() == whole.x_px.tolist()
 
 
 @many
@@ -145,11 +162,6 @@ def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(measured:
         assert table.schema == full[name].schema
 
 
-@pytest.mark.parametrize("n_cells", [0, 1, 254, 255, 5000])
-def test_the_capacity_leaves_room_for_background_and_marker(n_cells: int) -> None:
-    assert capacity_for(n_cells) >= n_cells + 2
-
-
 def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(
     measured: Measure,
 ) -> None:
@@ -169,5 +181,6 @@ def test_masks_too_large_for_the_devices_sums_are_told_from_cells() -> None:
 
 def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl: None) -> None:
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
+    too_many = Layout(height=SHAPE[0], strip_capacity=1 << 20, frame_capacity=256)
     with pytest.raises(ResourceExhausted, match="no room for matrices of 1048576"):
-        measure(types, 1 << 20)
+        measure(types, too_many)

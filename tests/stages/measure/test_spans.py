@@ -21,9 +21,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def lengths(recorder: SpanRecorder) -> list[tuple[str, int]]:
     """Phases and their seconds; the clock of these tests goes on by whole seconds."""
     return [
-        (span.phase, round(span.wall_s))
-        for span in recorder.spans
-        if span.phase != "python_start"
+        (span.phase, round(span.wall_s)) for span in recorder.spans if span.phase != "python_start"
     ]
 
 

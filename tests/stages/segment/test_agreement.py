@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import fastremap
 import numpy as np
 import numpy.typing as npt
 import pytest
+from cellpose.metrics import average_precision
 
 from pyscale_stages.contract import TaskResult, Window
 from pyscale_stages.segment.agreement import Matches, match_cells
@@ -29,8 +31,8 @@ def test_the_same_cells_under_other_labels_all_match() -> None:
     first = squares((0, 0), (20, 20), (40, 5))
     second = squares((0, 0), (20, 20), (40, 5), values=[700, 3, 41])
     found = match_cells(first, second)
-    assert (found.matched, found.only_reference, found.only_other) == (3, 0, 0)
-    assert found.average_precision == 1
+    assert (found.matched, found.cells_reference, found.cells_other) == (3, 3, 3)
+    assert found.average_precision == found.close_precision == 1
 
 
 def test_a_cell_matches_where_the_intersection_is_half_of_the_union() -> None:
@@ -39,9 +41,38 @@ def test_a_cell_matches_where_the_intersection_is_half_of_the_union() -> None:
     assert match_cells(squares((0, 0)), squares((0, 4))).matched == 0
 
 
+def test_a_cell_matches_closely_where_nine_tenths_of_the_union_are_shared() -> None:
+    cell, less, still_less = (squares((0, 0)) for _ in range(3))
+    less[0, :10] = 0
+    still_less[0, :10], still_less[1, 0] = 0, 0
+    assert match_cells(cell, less).matched_closely == 1
+    assert match_cells(cell, still_less).matched_closely == 0
+    assert match_cells(cell, still_less).matched == 1
+
+
+def test_halves_of_one_cell_are_not_both_matched_to_it() -> None:
+    whole, halves = squares((0, 0)), squares((0, 0))
+    halves[:10, 5:10] = 2
+    for found in (match_cells(whole, halves), match_cells(halves, whole)):
+        assert found.matched == 1
+        assert found.average_precision == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Cells of a few pixels, so that many pairs lie at an IoU of exactly one half.
+    first = np.kron(rng.integers(0, 30, (12, 12)), np.ones((1, 2))).astype(np.uint16)
+    second = np.where(rng.random(first.shape) < 0.5, first, rng.integers(0, 30, first.shape))
+    found = match_cells(first, second.astype(np.uint16))
+    truth, guess = (fastremap.renumber(each.astype(np.uint16))[0] for each in (first, second))
+    _, matched, _, _ = average_precision(truth, guess, threshold=[0.5, 0.9])
+    assert [found.matched, found.matched_closely] == matched.tolist()
+
+
 def test_missed_and_invented_cells_both_cost() -> None:
     found = match_cells(squares((0, 0), (20, 20), (40, 5)), squares((0, 0), (45, 45)))
-    assert (found.matched, found.only_reference, found.only_other) == (1, 2, 1)
+    assert (found.matched, found.cells_reference, found.cells_other) == (1, 3, 2)
     assert found.average_precision == pytest.approx(1 / 4)
 
 
@@ -60,8 +91,8 @@ def test_frames_without_cells_are_compared(
 
 
 def test_a_frame_weighs_as_much_as_its_cells() -> None:
-    full = Matches(matched=9, only_reference=0, only_other=0)
-    failed = Matches(matched=0, only_reference=1, only_other=0)
+    full = Matches(matched=9, cells_reference=9, cells_other=9)
+    failed = Matches(matched=0, cells_reference=1, cells_other=0)
     assert (full + failed).average_precision == pytest.approx(0.9)
 
 
@@ -77,6 +108,7 @@ def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: in
         movie_frames=movie_frames,
         params=SegmentParams().model_dump(mode="json"),
         seed=0,
+        inputs={"frames": "0" * 64},
     )
     (folder / "window.json").write_text(window.model_dump_json(), encoding="utf-8")
     return folder
@@ -105,9 +137,35 @@ def test_one_output_agrees_with_itself(check: Check, tmp_path: Path) -> None:
     assert result.agreement is not None
     assert result.agreement.same
     assert result.agreement.score == 1
+    assert result.agreement.identical
     assert result.agreement.details["identical_pixels"] == 1
     assert result.agreement.details["cells_other"] == 2
     assert result.quality == {}
+
+
+def test_the_same_cells_under_other_labels_agree_but_are_not_identical(
+    check: Check, tmp_path: Path
+) -> None:
+    result = check(
+        written(tmp_path / "a", [squares((0, 0), (20, 20))] * 2),
+        written(tmp_path / "b", [squares((0, 0), (20, 20), values=[2, 1])] * 2),
+    )
+    assert result.agreement is not None
+    assert result.agreement.same
+    assert not result.agreement.identical
+
+
+def test_cells_that_overlap_by_two_thirds_are_right_but_not_the_same(
+    check: Check, tmp_path: Path
+) -> None:
+    result = check(
+        written(tmp_path / "a", [squares((0, 0))] * 2),
+        written(tmp_path / "b", [squares((0, 2))] * 2),
+    )
+    assert result.agreement is not None
+    assert result.agreement.details["ap_iou50"] == 1
+    assert result.agreement.score == result.agreement.details["ap_iou90"] == 0
+    assert not result.agreement.same
 
 
 def test_swapped_frames_do_not_agree(check: Check, tmp_path: Path) -> None:

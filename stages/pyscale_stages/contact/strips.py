@@ -1,0 +1,165 @@
+"""Frames cut into strips of few labels, and the pairs of cells that are counted in them.
+
+A device counts the contacts of n labels in a matrix of n x n. Cells touch only what is near,
+so a crowded frame is cut into strips, each with a small matrix: memory and time then grow with
+the number of cells, not with its square.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contact.labels import DenseLabels, densify
+
+Counts = npt.NDArray[np.int64]
+
+SMALLEST_CAPACITY = 256
+STRIP_CAPACITY = 512
+"""Labels of a strip, where its rows can be fewer: a matrix of this size takes milliseconds."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Sizes that kernels are built for, the same in frames with about as many cells.
+
+    Attributes
+    ----------
+    height : int
+        Rows of a strip.
+    strip_capacity : int
+        Labels that the matrix of a strip has room for, with background and the marker.
+    frame_capacity : int
+        The same of the whole frame, for lists of one entry a label.
+    """
+
+    height: int
+    strip_capacity: int
+    frame_capacity: int
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of touching cells, each once, in the order of a, then b.
+
+    Attributes
+    ----------
+    a, b : ndarray of int64, shape (pairs,)
+        Places in the labels of the first type and of the second, or of the one type with a < b.
+    contact_px : ndarray of int64, shape (pairs,)
+        Pairs of touching pixels.
+    overlap_px : ndarray of int64, shape (pairs,)
+        Pixels in both cells.
+    """
+
+    a: Counts
+    b: Counts
+    contact_px: Counts
+    overlap_px: Counts
+
+
+def capacity_for(n_cells: int) -> int:
+    """Number of labels that the kernels are built for, with background and the marker.
+
+    clesperanto writes the size of every array into the kernel's source. Matrices of exactly
+    n cells would be compiled again in each frame with another n (about a second, against
+    milliseconds of work), so the size goes up in powers of two.
+    """
+    return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
+
+
+def layout_of(types: Sequence[DenseLabels]) -> Layout:
+    """Choose strips for a frame: the whole, or its halves, quarters … until labels are few.
+
+    A single row is never cut, however many labels cross it.
+    """
+    frame_capacity = capacity_for(sum(len(cells.labels) for cells in types))
+    height = len(types[0].image)
+    strip_capacity = frame_capacity
+    extents = [_row_extents(cells) for cells in types] if frame_capacity > STRIP_CAPACITY else []
+    while strip_capacity > STRIP_CAPACITY and height > 1:
+        height = -(-height // 2)
+        tops = np.arange(0, len(types[0].image), height)
+        present = sum(
+            # Both ends are sorted: whatever began before the strip's end and has not ended.
+            np.searchsorted(first, tops + height) - np.searchsorted(last, tops)
+            for first, last in extents
+        )
+        strip_capacity = capacity_for(int(np.max(present)))
+    return Layout(height, strip_capacity, frame_capacity)
+
+
+def strips_of(types: Sequence[DenseLabels], height: int) -> Iterator[list[DenseLabels]]:
+    """Cut the images of a frame into strips of that height, the last filled up with background.
+
+    In each strip the cells are numbered anew; its `labels` are their numbers in the frame.
+    """
+    rows = len(types[0].image)
+    if height >= rows:
+        yield [
+            DenseLabels(
+                np.arange(1, len(cells.labels) + 1, dtype=np.uint32), cells.area_px, cells.image
+            )
+            for cells in types
+        ]
+        return
+    for top in range(0, rows, height):
+        strips = [cells.image[top : top + height] for cells in types]
+        lacking = height - len(strips[0])
+        yield [densify(np.pad(strip, ((0, lacking), (0, 0)))) for strip in strips]
+
+
+def pairs_across_cuts(types: Sequence[DenseLabels], height: int) -> Iterator[Pairs]:
+    """Count the pairs of touching pixels that lie in two strips."""
+    above, below = (
+        [cells.image[rows].astype(np.int64) - 1 for cells in types]
+        for rows in (slice(height - 1, -1, height), slice(height, None, height))
+    )
+    if len(types) == 1:
+        u, v = above[0], below[0]
+        touching = (u >= 0) & (v >= 0) & (u != v)
+        yield _counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
+        return
+    for a, b in ((above[0], below[1]), (below[0], above[1])):
+        touching = (a >= 0) & (b >= 0)
+        yield _counted(a[touching], b[touching])
+
+
+def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
+    """Add up the counts of each pair.
+
+    Parameters
+    ----------
+    parts : iterable of Pairs
+    n_b : int
+        Number of cells that `b` counts.
+    """
+    listed = list(parts)
+    a, b, contact_px, overlap_px = (
+        np.concatenate([getattr(part, name) for part in listed])
+        for name in ("a", "b", "contact_px", "overlap_px")
+    )
+    pair, place = np.unique(a * n_b + b, return_inverse=True)
+    totals = np.zeros((2, len(pair)), dtype=np.int64)
+    for total, counts in zip(totals, (contact_px, overlap_px), strict=True):
+        np.add.at(total, place, counts)
+    return Pairs(*np.divmod(pair, max(n_b, 1)), *totals)
+
+
+def _counted(a: Counts, b: Counts) -> Pairs:
+    return Pairs(a, b, np.ones_like(a), np.zeros_like(a))
+
+
+def _row_extents(cells: DenseLabels) -> tuple[Counts, Counts]:
+    """First and last row of every cell, each sorted by itself."""
+    height, width = cells.image.shape
+    row = np.repeat(np.arange(height), width)
+    label = cells.image.ravel()
+    # Of values assigned to one place the last one stays.
+    first, last = (np.zeros(len(cells.labels) + 1, dtype=np.int64) for _ in range(2))
+    last[label] = row
+    first[label[::-1]] = row[::-1]
+    return np.sort(first[1:]), np.sort(last[1:])

@@ -1,0 +1,189 @@
+"""What Slurm answers is understood, whatever a site's Slurm is like.
+
+The programs are stand-ins that answer as Slurm 22.05 does; `tests/slurm` asks a real one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.jobrequest import JobRequest, job_requests
+from pyscale.doctor.nodes import script
+from pyscale.doctor.slurm import slurm
+from pyscale.doctor.slurmcommands import NodeState, nodes_of, on_login_node
+from pyscale.doctor.subject import Subject
+from pyscale.errors import UserError
+from pyscale.sites import Site, load_site
+
+SubjectMaker = Callable[..., Subject]
+SINFO = """
+case "$*" in
+  *version*) echo "slurm 22.05.8" ;;
+  *%N*) printf 'n10|idle|none\\nn2|down*|no power\\nn2|down*|no power\\n' ;;
+  *%R*) printf 'day\\nnight\\n' ;;
+  *%P*) printf 'day\\nnight*\\n' ;;
+  *%l*) echo 1-00:00:00 ;;
+  *%G*) printf '(null)\\n' ;;
+esac
+"""
+VERSION = 'echo "slurm 22.05.8"'
+REFUSES_MEMORY = """
+for word in "$@"; do
+  case $word in --mem*) echo "sbatch: error: Memory is not to be specified" >&2; exit 1 ;; esac
+done
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put stand-ins on PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+
+    def make(**programs: str) -> None:
+        for name, body in programs.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+    make(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, sacct="exit 0")
+    return make
+
+
+def by_check(requests: list[JobRequest]) -> dict[str, Finding]:
+    return {finding.check: finding for finding in slurm(requests)}
+
+
+@pytest.mark.parametrize(
+    ("state", "able"),
+    [
+        ("idle", True),
+        ("mixed", True),
+        ("allocated", True),
+        ("completing", True),
+        ("allocated+", True),
+        ("idle#", True),
+        ("mixed-", True),
+        ("idle*", False),
+        ("idle~", False),
+        ("idle%", False),
+        ("mixed@", False),
+        ("idle$", False),
+        ("down", False),
+        ("down*", False),
+        ("drained", False),
+        ("draining@", False),
+        ("maint", False),
+        ("reserved", False),
+        ("failing", False),
+        ("unknown", False),
+        ("powering_down", False),
+        ("reboot_requested", False),
+    ],
+)
+def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) -> None:
+    assert NodeState("n1", state, "none").able is able
+
+
+def test_a_machine_without_slurm_needs_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (found,) = slurm([])
+    assert found.status == "not applicable"
+    with pytest.raises(UserError, match="sinfo is not on PATH"):
+        nodes_of("day")
+
+
+def test_nodes_come_once_each_and_in_the_order_of_their_numbers(
+    cluster: Callable[..., None],
+) -> None:
+    assert [node.name for node in nodes_of("day")] == ["n2", "n10"]
+    assert on_login_node() == ("SLURM_JOB_ID" not in os.environ)
+
+
+def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    requests = job_requests(subject(), load_site("plain"), "day")
+    cluster(sinfo=f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; exit 1 ;; esac')
+    assert by_check([])["slurm.controller"].status == "not applicable"
+    found = by_check(requests)
+    assert found["slurm.controller"].status == "problem"
+    assert "refused" in found["slurm.controller"].sentence
+    assert "slurm.partition.day" not in found
+
+
+def test_a_site_that_refuses_memory_is_told_apart_from_other_refusals(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    requests = job_requests(subject(), load_site("plain"), "day")
+    cluster(sbatch=REFUSES_MEMORY)
+    refused = by_check(requests)["slurm.submission.contact"]
+    assert "for its memory (Memory is not to be specified)" in refused.sentence
+    assert "memory_option" in refused.remedy
+    cluster(
+        sbatch=f'case "$*" in --version) {VERSION} ;; *) echo "bad account" >&2; exit 1 ;; esac'
+    )
+    other = by_check(requests)["slurm.submission.contact"]
+    assert other.sentence.endswith("(bad account)")
+
+
+def test_a_partition_without_gpus_is_a_problem_for_jobs_that_need_one(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    requests = job_requests(subject(device="cuda"), load_site("plain"), "day")
+    assert by_check(requests)["slurm.gpus.day"].status == "problem"
+
+
+def test_an_account_is_looked_up_where_slurm_keeps_accounts(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    requests = job_requests(subject(), load_site("per_cpu"), "day")
+    assert "slurm.account" not in by_check(requests)
+    cluster(sacctmgr="printf 'genomics\\nimaging\\n'")
+    found = by_check(requests)["slurm.account"]
+    assert found.status == "problem"
+    assert found.sentence.endswith("genomics, imaging")
+
+
+def test_accounting_that_is_off_is_a_warning(cluster: Callable[..., None]) -> None:
+    cluster(sacct='echo "Slurm accounting storage is disabled" >&2; exit 1')
+    found = by_check([])["slurm.accounting"]
+    assert (found.status, found.value) == ("warning", "no")
+
+
+def test_stages_that_ask_for_the_same_share_a_request(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    cpu, gpu = job_requests(subject("pipeline", device="cuda"), load_site("modules"), None)
+    assert [entry.name for entry in cpu.entries] == ["register_denoise", "track"]
+    assert [entry.name for entry in gpu.entries] == ["segment", "contact"]
+    assert (cpu.partition, gpu.partition) == ("cpu", "gpu")
+    assert "--gres=gpu:a100:1" in gpu.directives()
+
+
+def test_jobs_that_name_no_partition_go_to_the_default(
+    cluster: Callable[..., None], subject: SubjectMaker
+) -> None:
+    (request,) = job_requests(subject(), load_site("plain"), None)
+    assert request.partition == "night"
+
+
+def test_a_probe_begins_with_the_lines_of_its_site() -> None:
+    site = Site(
+        name="mine",
+        summary="a test",
+        setup=("export A=1",),
+        modules=("apptainer",),
+        scratch="$TMPDIR",
+        binds=("/data sets/$A",),
+    )
+    lines = script(Path("/runs of mine/request.json"), site).splitlines()
+    assert lines[:3] == ["#!/bin/bash", "export A=1", "module load apptainer"]
+    assert lines[3].endswith('\'/runs of mine/request.json\' "$TMPDIR" "/data sets/$A"')

@@ -1,0 +1,40 @@
+"""Off a terminal a build tells each step in a line, and keeps what programs say to its log."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildprogress import BuildProgress
+
+
+def test_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with BuildProgress() as progress:
+        progress.hear(BuildEvent("contact", "libraries", "waiting"))
+        progress.hear(BuildEvent("contact", "libraries", "started"))
+        progress.hear(BuildEvent("contact", "libraries", "said", "INFO: [all] of it"))
+        progress.hear(BuildEvent("contact", "libraries", "finished"))
+        progress.hear(BuildEvent("track", "image", "current"))
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err.splitlines() == [
+        "contact: libraries: another build is making it; waiting for that",
+        "contact: libraries: building",
+        "contact: libraries: done in 0 s",
+        "track: nothing has changed",
+    ]
+
+
+def test_a_terminal_shows_what_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with BuildProgress() as progress:
+        progress.hear(BuildEvent("contact", "base", "started"))
+        for number in range(3):
+            progress.hear(BuildEvent("contact", "base", "said", f"[/] line {number} " + "x" * 200))
+    shown = capsys.readouterr().err
+    assert "Debian base" in shown
+    assert "[/] line 2" in shown

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.shipped import shipped
+from pyscale_stages.registry import STAGE_NAMES
+
+CONTAINERS = shipped("containers")
+LIBRARIES = {definition.definition_file for definition in catalog().values()}
+SCRIPTS = sorted((CONTAINERS / "scripts").iterdir())
+ALL = pytest.mark.parametrize("definition", catalog().values(), ids=lambda d: d.name)
+
+
+def variables(file: Path) -> set[str]:
+    return set(re.findall(r"\{\{\s*(\w+)\s*\}\}", file.read_text()))
+
+
+def sections(file: Path) -> set[str]:
+    return set(re.findall(r"^%(\w+)", file.read_text(), flags=re.MULTILINE))
+
+
+@ALL
+def test_an_image_has_its_definition_requirements_and_lock(definition: ImageDefinition) -> None:
+    for file in (definition.definition_file, definition.requirements_file, definition.lock_file):
+        assert file.is_file()
+    assert definition.stage in STAGE_NAMES
+
+
+def test_every_stage_has_an_image_and_no_file_is_left_over() -> None:
+    assert {definition.stage for definition in catalog().values()} == set(STAGE_NAMES)
+    shared = {CONTAINERS / f"{name}.def" for name in ("base", "base_docker", "stage")}
+    assert set(CONTAINERS.glob("*.def")) == LIBRARIES | shared
+    locks = {definition.lock_file for definition in catalog().values()}
+    assert set((CONTAINERS / "locks").iterdir()) == locks
+
+
+@pytest.mark.parametrize("file", sorted(LIBRARIES), ids=lambda p: p.stem)
+def test_libraries_are_installed_from_parts_and_tested(file: Path) -> None:
+    assert variables(file) == {"base", "parts"}
+    assert sections(file) == {"files", "post", "test"}
+    assert "install_libraries.sh" in file.read_text()
+
+
+def test_the_last_layer_says_what_the_image_is() -> None:
+    file = CONTAINERS / "stage.def"
+    assert {"labels", "environment", "runscript", "help"} <= sections(file)
+    labels = set(re.findall(r"org\.pyscale\.(\w+)", file.read_text()))
+    assert labels == {
+        "image",
+        "stage",
+        "version",
+        "git_commit",
+        "lock_sha256",
+        "content_sha256",
+    }
+
+
+def test_bases_hold_the_same_packages() -> None:
+    included = re.search(r"^Include: (.*)$", (CONTAINERS / "base.def").read_text(), re.MULTILINE)
+    installed = re.search(r"recommends (.*)$", (CONTAINERS / "base_docker.def").read_text(), re.M)
+    assert included is not None
+    assert installed is not None
+    assert included[1] == installed[1]
+
+
+@pytest.mark.parametrize(
+    "file", [*sorted(CONTAINERS.glob("*.def")), *SCRIPTS], ids=lambda p: p.name
+)
+def test_no_step_names_a_host_or_deletes_what_a_build_shares_with_the_machine(file: Path) -> None:
+    text = file.read_text()
+    assert "://" not in text
+    steps = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    deleting = [line for line in steps if re.search(r"\brm\b|-delete|\bmv\b|>\s*/", line)]
+    shared = re.compile(r"/tmp|/var/tmp|/root|/home|\$HOME|~")
+    assert [line for line in deleting if shared.search(line)] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
+def test_scripts_are_of_the_plain_shell(script: Path) -> None:
+    subprocess.run(["sh", "-n", str(script)], check=True)
+    assert script.read_text().startswith("#!/bin/sh\n")
+
+
+def test_emptying_a_folder_spares_all_that_is_bound_into_it_or_over_it(
+    tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    """A build sees folders of the machine; deleting there would delete the user's files."""
+    host = tmp_path / "host"
+    for folder in (host, tmp_path / "own" / "deep", tmp_path / "over", tmp_path / "above" / "in"):
+        folder.mkdir(parents=True)
+    for file in (host / "keep", tmp_path / "own" / "deep" / "a", tmp_path / "above" / "keep"):
+        file.write_text("here")
+    (host / "below").mkdir()
+    given = [tmp_path / "own", tmp_path / "over", tmp_path / "over" / "below", tmp_path / "above"]
+    steps = (
+        'mount --bind "$1/host" "$1/over" && mount --bind "$1/host" "$1/above/in" && '
+        'script=$2 && shift 2 && sh "$script" "$@"'
+    )
+    namespace = ["unshare", "--map-root-user", "--mount"]
+    if subprocess.run([*namespace, "true"], check=False, capture_output=True).returncode:
+        missing("a mount namespace", "allow user namespaces on this machine")
+    empty = str(CONTAINERS / "scripts" / "empty.sh")
+    answer = subprocess.run(
+        [*namespace, "sh", "-c", steps, "sh", str(tmp_path), empty, *map(str, given)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert sorted(p.name for p in host.iterdir()) == ["below", "keep"]
+    assert (tmp_path / "above" / "keep").is_file()
+    for folder in given[1:]:
+        assert f"{folder} is not the image's own folder: left as it is" in answer.stderr
+    # In a build the image's folders lie on its root.
+    if tmp_path.stat().st_dev == Path("/").stat().st_dev:
+        assert list((tmp_path / "own").iterdir()) == []

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from pyscale_stages.contact.labels import densify
+from pyscale_stages.contact.strips import (
+    STRIP_CAPACITY,
+    capacity_for,
+    layout_of,
+    strips_of,
+)
+
+
+def grid(rows: int, columns: int, side: int) -> Any:
+    """Square cells without gaps."""
+    return np.kron(
+        np.arange(1, rows * columns + 1, dtype=np.uint32).reshape(rows, columns),
+        np.ones((side, side), np.uint32),
+    )
+
+
+@pytest.mark.parametrize("n_cells", [0, 1, 254, 255, 5000])
+def test_the_capacity_leaves_room_for_background_and_marker(n_cells: int) -> None:
+    assert capacity_for(n_cells) >= n_cells + 2
+
+
+def test_a_frame_of_few_cells_is_not_cut() -> None:
+    layout = layout_of([densify(grid(20, 25, 4))])
+    assert (layout.height, layout.strip_capacity, layout.frame_capacity) == (80, 512, 512)
+
+
+def test_a_crowded_frame_is_cut_until_its_strips_have_few_labels() -> None:
+    # 16 strips of 60 rows cross 16 or 17 rows of 30 cells, 8 of 120 rows more than 30.
+    layout = layout_of([densify(grid(240, 30, 4))])
+    assert (layout.height, layout.strip_capacity) == (60, 512)
+    assert layout.frame_capacity == 8192
+
+
+def test_cells_of_both_types_count() -> None:
+    one = densify(grid(16, 30, 4))
+    assert layout_of([one]).height == 64
+    assert layout_of([one, one]).height == 32
+
+
+def test_a_row_that_more_labels_cross_is_not_cut() -> None:
+    layout = layout_of([densify(np.arange(1, 3001, dtype=np.uint32).reshape(3, 1000))])
+    assert (layout.height, layout.strip_capacity) == (1, 1024)
+
+
+@given(
+    arrays(np.uint16, st.tuples(st.integers(1, 40), st.just(50)), elements=st.integers(0, 3000)),
+)
+def test_strips_hold_the_frame_and_fit_their_layout(image: Any) -> None:
+    types = [densify(image), densify(image[::-1])]
+    layout = layout_of(types)
+    strips = list(strips_of(types, layout.height))
+    assert layout.strip_capacity <= STRIP_CAPACITY
+    assert max(sum(len(c.labels) for c in strip) for strip in strips) + 2 <= layout.strip_capacity
+    assert {cells.image.shape for strip in strips for cells in strip} == {(layout.height, 50)}
+    for place, cells in enumerate(types):
+        numbered = [np.append(np.uint32(0), s[place].labels)[s[place].image] for s in strips]
+        assert np.array_equal(np.concatenate(numbered)[: len(image)], cells.image)
