@@ -46,7 +46,7 @@ def plan_run(
         If the suite, the data or a parameter cannot be used.
     """
     suite = load_suite(suite_name)
-    dataset = find_movie(settings, accept_terms=accept_terms)
+    dataset = find_movie(settings, suite, accept_terms=accept_terms)
     frozen = settings.model_dump(mode="json")
     workers = settings.workers
     if workers is None:

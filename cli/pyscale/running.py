@@ -13,6 +13,7 @@ from watchfiles import watch
 from pyscale.benchmark import benchmark, placement_for, plan_run
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
+from pyscale.doctor.preflight import before_run
 from pyscale.errors import UserError
 from pyscale.executors.local import LocalExecutor
 from pyscale.plan import Plan
@@ -53,6 +54,7 @@ def start(
     if dry_run:
         _show_plan(plan)
         return 0
+    before_run(plan)
     containers = freeze_containers(plan, TerminalReport())
     run = RunFolder.create(settings.runs_folder, plan, containers)
     return _detached(run) if detach else _carry_out(run)
@@ -66,6 +68,7 @@ def resume(name: str, *, detach: bool, refused: Sequence[str]) -> int:
             f"{', '.join(refused)}); start a new run to measure something else"
         )
     run = find_run(load_settings().runs_folder, name)
+    before_run(run.plan)
     return _detached(run) if detach else _carry_out(run)
 
 

@@ -35,6 +35,9 @@ class Suite(Record):
 
     name: str
     summary: str = Field(description="What the suite measures, in a line")
+    data: Literal["movie", "labels"] = Field(
+        "movie", description="What the dataset must hold: frames of a movie, or labels of one"
+    )
     stages: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], SuiteStage]
 
     def stage_name(self, entry: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 
+from pyscale.bystanders import look_around
 from pyscale.errors import UserError
 from pyscale.executors.protocol import Executor
 from pyscale.executors.waiting import wait_for
@@ -22,6 +23,9 @@ from pyscale.store.records import (
     ORDER_FILE,
     PARAMS_FILE,
     SPEC_FILE,
+    SURROUNDINGS_FILE,
+    Bystanders,
+    Surroundings,
     TaskOrder,
     read_task,
 )
@@ -59,6 +63,8 @@ class TrialRunner:
         self._placement = placement
         self._runtime = runtime
         self._settings = run.plan.settings
+        # Outputs that others need are kept, so what was whole once need not be looked at again.
+        self._whole: set[str] = set()
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
@@ -135,7 +141,9 @@ class TrialRunner:
     def _attempt(self, trial: Trial) -> TaskError | None:
         """Run the tasks of a trial that have no record; return the first error."""
         states = self._states(trial)
+        before: Bystanders | None = None
         if any(states[task] != "done" for task in trial.window_tasks):
+            before = look_around()
             self._prepare_cache(trial)
             self._journal.append("trial_started", trial.id)
             steps = [trial.window_tasks]
@@ -146,6 +154,8 @@ class TrialRunner:
         steps += [(task,) for task in after if states[task] != "done"]
         for tasks in steps:
             self._submit_and_wait(trial, tasks)
+            if before is not None and tasks == trial.window_tasks:
+                self._write_surroundings(trial, before)
             records = [read_task(self._run.task(trial, task)) for task in tasks]
             error = next((record.error for record in records if record.error), None)
             if error is not None:
@@ -156,6 +166,13 @@ class TrialRunner:
         cache = bring_inputs_to(self._settings["cache"], [path for _, path in self._inputs(trial)])
         write_atomically(
             self._run.trial(trial) / CACHE_FILE, cache.model_dump_json(indent=1) + "\n"
+        )
+
+    def _write_surroundings(self, trial: Trial, before: Bystanders) -> None:
+        surroundings = Surroundings(start=before, end=look_around())
+        write_atomically(
+            self._run.trial(trial) / SURROUNDINGS_FILE,
+            surroundings.model_dump_json(indent=1) + "\n",
         )
 
     def _submit_and_wait(self, trial: Trial, tasks: Sequence[str]) -> None:
@@ -250,7 +267,11 @@ class TrialRunner:
     def _has_output(self, trial: Trial) -> bool:
         """Whether a trial's output is whole; its check may have failed all the same."""
         timed = [task for task in trial.tasks if task != "check"]
-        return all(read_task(self._run.task(trial, task)).state == "done" for task in timed)
+        if trial.id not in self._whole and all(
+            read_task(self._run.task(trial, task)).state == "done" for task in timed
+        ):
+            self._whole.add(trial.id)
+        return trial.id in self._whole
 
     def _drop_outputs(self, trial: Trial) -> None:
         if self._settings["keep_outputs"] == "reference" and not trial.is_reference:

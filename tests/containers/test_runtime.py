@@ -16,12 +16,17 @@ import polars as pl
 import pytest
 import tifffile
 
+from pyscale.executors.containernode import prepared
+from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
+from pyscale.runtimes.apptainer import ApptainerRuntime
+from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
-from pyscale.store.provenance import read_provenance
+from pyscale.store.provenance import ImageFile, read_provenance
 from pyscale.store.records import read_task
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
-from pyscale_stages.contract import TaskResult
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.moviewriter import write_movie
 
 STAGES = ("register_denoise", "segment", "contact", "track")
@@ -153,7 +158,7 @@ def test_every_result_names_the_image_that_made_it(
     for image in manifest["containers"]["images"]:
         assert image["sha256"] == locked[image["name"]].sha256
         assert image["labels"]["org.pyscale.image"] == image["name"]
-    tasks = pl.read_parquet(run.path / TASKS_FILE)
+    tasks = pl.read_parquet(run.path / TASKS_FILE, glob=False)
     assert set(tasks["image_sha256"]) == {image.sha256 for image in frozen.images}
 
 
@@ -213,10 +218,118 @@ def test_the_start_of_the_container_is_a_phase_of_its_own(
             attributed = sum(span.wall_s for span in result.spans)
             assert attributed == pytest.approx(result.wall_s, rel=0.01)
     assert not any(s.phase == "container_start" for r in native.values() for s in r.spans)
-    spans = pl.read_parquet(runs["apptainer"].path / SPANS_FILE)
+    spans = pl.read_parquet(runs["apptainer"].path / SPANS_FILE, glob=False)
     assert spans.filter(phase="container_start").height == len(contained)
     report = (runs["apptainer"].report / "scaling_analysis.md").read_text()
     assert "| container start |" in report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_image_runs_alone_and_gives_the_same_bytes(
+    engine: Engine,
+    runs: dict[str, RunFolder],
+    native: Results,
+    built_images: ImageFolder,
+    tmp_path: Path,
+    stage: str,
+) -> None:
+    trial = runs["apptainer"].plan.trial(f"{stage}-n2-b1")
+    wanted = native[f"{trial.id}/w0"]
+    sif = str(built_images.sif(trial.image or ""))
+    options = ["--containall"]
+    for bind in task_binds(tmp_path, [path for _, path in wanted.spec.inputs]):
+        options += bind.option()
+    first, end = wanted.spec.frames or (0, 0)
+    arguments = ["--output", str(tmp_path / "out"), "--frames", f"{first}:{end}"]
+    for _, path in wanted.spec.inputs:
+        arguments += ["--input", str(path)]
+    said = subprocess.run(
+        engine.command("run", *options, sif, "run", *arguments), capture_output=True, check=False
+    )
+    assert said.returncode == 0, said
+    found = {path.name: sha256_of(path) for path in (tmp_path / "out").iterdir()}
+    assert found == {output.name: output.sha256 for output in wanted.outputs}
+
+
+def test_an_image_tells_what_it_is(engine: Engine, built_images: ImageFolder) -> None:
+    sif = str(built_images.sif("contact"))
+    info = subprocess.run(
+        engine.command("run", "--containall", sif, "info"), capture_output=True, check=True
+    )
+    described = json.loads(info.stdout)
+    assert described["stage"] == "contact"
+    assert "not installed" not in described["versions"].values()
+    told = subprocess.run(
+        [engine.program, "run-help", sif], capture_output=True, text=True, check=True
+    )
+    assert "run --input movie.tif --output out --frames 0:10" in told.stdout
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    """Six frames of two labelled squares that touch and move."""
+    frames = np.zeros((6, 48, 48), np.uint16)
+    for t in range(6):
+        frames[t, 4 + t : 12 + t, 4:12] = 1
+        frames[t, 4 + t : 12 + t, 12:20] = 2
+    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
+    return tmp_path / "labels.ome.tif"
+
+
+WRITE_WHERE_POSSIBLE = """
+import pathlib, sys
+for text in sys.argv[1:]:
+    path = pathlib.Path(text)
+    try:
+        (path if path.is_file() else path / "written-by-a-test").open("a").write("x")
+    except OSError:
+        continue
+    print(path)
+"""
+
+
+def test_a_task_writes_into_its_own_folder_and_scratch_alone(
+    engine: Engine, built_images: ImageFolder, tmp_path: Path, labels: Path
+) -> None:
+    task, truth = tmp_path / "runs" / "w0", tmp_path / "truth"
+    for folder in (task, truth):
+        folder.mkdir(parents=True)
+    (truth / "contacts.parquet").touch()
+    image = ImageFile(
+        name="contact",
+        path=built_images.sif("contact"),
+        size_bytes=0,
+        modified_ns=0,
+        sha256="0" * 64,
+        locked=True,
+        git_commit=None,
+        labels={},
+    )
+    spec = TaskSpec(stage="contact", inputs=(("labels", labels),), output=task / "out", truth=truth)
+    start = ApptainerRuntime(engine, {"contact": image}, tmp_path).start(spec, task, "contact")
+    assert start.container is not None
+    program, _, *options = start.argv[: start.argv.index(str(image.path)) + 1]
+    places = [
+        *(labels, labels.parent, truth, truth / "contacts.parquet", built_images.path),
+        *map(Path, ("/", "/etc", "/usr", "/opt/pyscale/code", Path.home(), "/var/lib")),
+    ]
+    writable = [task, Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
+    before = files_below(tmp_path)
+    with prepared(start.container.model_dump(), start.env) as environment:
+        probe = ("python", "-c", WRITE_WHERE_POSSIBLE, *map(str, (*places, *writable)))
+        said = subprocess.run(
+            [program, "exec", *options, *probe],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert said.stdout.split() == [str(path) for path in writable]
+    assert files_below(tmp_path) == before, "nothing but the task's folder, which lies in runs"
+    assert [path.name for path in task.iterdir()] == ["written-by-a-test"]
+    for path in writable[1:]:
+        assert not (path / "written-by-a-test").exists(), "scratch is not the machine's own"
 
 
 @pytest.fixture
@@ -229,17 +342,6 @@ def command(tmp_path: Path, built_images: ImageFolder) -> Command:
         return pyscale(tmp_path, images, *arguments, before=before)
 
     return run
-
-
-@pytest.fixture
-def labels(tmp_path: Path) -> Path:
-    """Six frames of two labelled squares that touch and move."""
-    frames = np.zeros((6, 48, 48), np.uint16)
-    for t in range(6):
-        frames[t, 4 + t : 12 + t, 4:12] = 1
-        frames[t, 4 + t : 12 + t, 12:20] = 2
-    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
-    return tmp_path / "labels.ome.tif"
 
 
 @pytest.fixture
@@ -292,6 +394,7 @@ def test_an_image_with_one_changed_byte_does_not_run(
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.slow
 def test_an_image_without_a_lock_runs_only_when_told(
     command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
 ) -> None:
@@ -316,6 +419,7 @@ def test_an_image_for_another_machine_does_not_run_even_when_unlocked(
     refused(said, "is for aarch64, but this machine is")
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_with_its_image_or_not_at_all(
     command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
 ) -> None:
@@ -332,6 +436,7 @@ def test_a_run_goes_on_with_its_image_or_not_at_all(
     refused(command("run", "--resume", path.name, images=own_images), "is gone")
 
 
+@pytest.mark.slow
 def test_a_movie_of_links_is_read_through_them(
     command: Command, tmp_path: Path, labels: Path
 ) -> None:

@@ -293,9 +293,10 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         assert process.returncode == 130, said
     elif how == "cancel":
         cancelling = pyscale("cancel", run.path.name)
+        # It waits until the run's process is gone, and that is only once we have seen its end.
+        process.communicate()
         _, said = cancelling.communicate()
         assert cancelling.returncode == 0, said
-        process.communicate()
     else:
         # Its launcher goes too: nobody is left who could tidy up before the resume.
         launcher = next(p for p in of_the_run(run) if SUBMISSION in p.cmdline())

@@ -95,7 +95,7 @@ def test_every_node_of_a_partition_answers(doctor: Doctor, slurm: SlurmCluster) 
     assert of(found, "slurm.submission.contact").status == "ok"
     # This cluster keeps no accounts, and nothing depends on them.
     assert of(found, "slurm.accounting").status == "warning"
-    assert jobs(slurm) == ""
+    slurm.wait_for(lambda: jobs(slurm) == "", "the probes had ended")
 
 
 def test_a_path_that_one_node_lacks_is_told_of_that_node(
@@ -159,7 +159,7 @@ def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(
     found = doctor("--partition", "cpu", "--wait", "0.3")
     assert [answer.node for answer in found.nodes] == ["n2"]
     assert "n1 has not answered in 0.3 min (job: pending" in of(found, "node.n1").sentence
-    assert jobs(slurm) == "endless.sh"
+    slurm.wait_for(lambda: jobs(slurm) == "endless.sh", "the probe was cancelled")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

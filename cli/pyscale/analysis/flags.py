@@ -32,6 +32,10 @@ SENTENCES = {
         "or from memory."
     ),
     "oversubscribed": "There were more workers than processor cores for them.",
+    "disturbed": (
+        "Other work ran on the machine just before or after a trial, a task of another run or more "
+        "than the cores had room for: the trial may have shared cores, memory and storage with it."
+    ),
     "workers-did-not-overlap": (
         "In at least one trial all workers ran together for less than half of the shortest "
         "worker's time, so they did not share memory and storage bandwidth as they would at once."
@@ -83,6 +87,7 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
         "oversubscribed": bool(timed["oversubscribed"].any()),
+        "disturbed": bool(timed["disturbed"].any()),
         "workers-did-not-overlap": not timed.filter(apart).is_empty(),
         "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
         "failed-trials": not trials.filter(~pl.col("complete")).is_empty(),

@@ -60,6 +60,8 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
             Merge, inside T. Median wait, stagger and overlap of workers, beside T.
         karp_flatt : float
             Experimentally determined serial fraction; only where N0 is 1.
+        identical : bool
+            Whether the output of every trial has the bytes of the baseline's.
 
         A number that was not measured, or has no interval, is null.
     """
@@ -93,6 +95,7 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "baseline_workers": base_workers,
         "repeats": own.filter("valid").height,
         "agreement": own["agreement"].min(),
+        "identical": _all_known(own["agreement_identical"]),
         "quality": _median_quality(own["quality"].drop_nulls().to_list()),
         "flags": flag_codes(own, base),
     }
@@ -138,6 +141,12 @@ def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
     return {f"{name}_low": low, f"{name}_high": high}
 
 
+def _all_known(found: pl.Series) -> bool | None:
+    """Whether all that is known is true; None where nothing is."""
+    known = found.drop_nulls()
+    return bool(known.all()) if len(known) else None
+
+
 def _median_quality(records: list[str]) -> str:
     """Join the measures of all trials: the median of each over those that have it."""
     from statistics import median
@@ -180,4 +189,5 @@ def _schema() -> dict[str, Any]:
         "start_stagger_s": number,
         "overlap": number,
         "karp_flatt": number,
+        "identical": pl.Boolean,
     }

@@ -68,7 +68,8 @@ def trial_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
             Fraction of the slowest worker's time in which all workers ran.
         start_stagger_s, queue_s : float
             From the first worker's start to the last one's; median wait before a start.
-        cache_state, oversubscribed, hardware, agreement, agreement_same, check_failed, quality
+        cache_state, oversubscribed, disturbed, hardware, agreement, agreement_same,
+        agreement_identical, check_failed, quality
             As recorded; `hardware` lists the distinct labels.
     """
     import polars as pl
@@ -111,6 +112,7 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         pl.col("attempt").filter(timed).max().fill_null(1),
         failed=(timed & (pl.col("status") != "done")).any(),
         oversubscribed=pl.col("oversubscribed").any(),
+        disturbed=pl.col("disturbed").any(),
         hardware=pl.col("hardware").filter(timed).unique().sort(),
         # One worker has nothing to join.
         _has_all_tasks=(runs == pl.col("workers").first())
@@ -162,6 +164,7 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
         .agg(
             pl.col("agreement").first(),
             pl.col("agreement_same").first(),
+            pl.col("agreement_identical").first(),
             pl.col("quality").first(),
             check_failed=(pl.col("status") != "done").any(),
         )

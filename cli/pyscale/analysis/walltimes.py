@@ -106,7 +106,9 @@ def _not_measured() -> dict[str, Any]:
         "quality": pl.String,
         "hardware": pl.List(pl.String),
         "oversubscribed": pl.Boolean,
+        "disturbed": pl.Boolean,
         "agreement_same": pl.Boolean,
+        "agreement_identical": pl.Boolean,
         "check_failed": pl.Boolean,
     }
     kinds: dict[str, Any] = {**dict.fromkeys(numbers, pl.Float64), **others}

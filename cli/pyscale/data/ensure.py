@@ -8,26 +8,47 @@ from pyscale.data import consent
 from pyscale.data.fetch import FetchOptions, ensure
 from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE
 from pyscale.data.progress import TerminalReport
-from pyscale.data.registry import load_registry
+from pyscale.data.registry import Kind, load_registry
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
 from pyscale.shipped import shipped
+from pyscale.suite import Suite
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 
+KIND_IN_WORDS: dict[Kind, str] = {
+    "movie": "a movie",
+    "labels": "labels of a movie",
+    "images": "single images",
+    "slide": "a slide",
+}
 
-def find_movie(settings: Settings, *, accept_terms: bool = False) -> Dataset:
+
+def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) -> Dataset:
     """Find the movie of a run, fetch it where it is absent, and read its layout.
 
-    A synthetic movie, in the data folder or anywhere else, brings its truth.
+    A synthetic movie, in the data folder or anywhere else, brings its truth. What a dataset of
+    the registry holds is known before it is fetched; of a path only its pixels tell.
+
+    Parameters
+    ----------
+    settings : Settings
+        They name the data.
+    suite : Suite
+        It says whether it measures frames or labels.
+    accept_terms : bool
+        Whether the user has agreed to the terms of a licence.
 
     Raises
     ------
     UserError
-        If there is no such dataset or path, or what is there is no movie.
+        If there is no such dataset or path, or what is there is not what the suite measures.
     """
     registry = load_registry(shipped("config"))
+    entry = registry.datasets.get(settings.data)
+    if entry is not None:
+        _refuse_other_kind(settings.data, entry.kind, suite)
     path = ensure(
         settings.data,
         registry,
@@ -38,15 +59,29 @@ def find_movie(settings: Settings, *, accept_terms: bool = False) -> Dataset:
     ).resolve()
     if (path / SYNTH_FILE).is_file():
         path /= SYNTH_MOVIE
-    entry = registry.datasets.get(settings.data)
-    if entry is not None and entry.kind == "slide":
-        raise UserError(f"{settings.data} is a slide, not a movie: name another dataset by --data")
+    truth = _truth_beside(path)
+    if truth is not None:
+        _refuse_other_kind(settings.data, "movie", suite)
     axes = settings.axes or (entry.axes if entry is not None else None)
     try:
-        frames = Movie.open(path, axes=axes).n_frames
+        movie = Movie.open(path, axes=axes)
     except BadInput as error:
         raise UserError(str(error)) from error
-    return Dataset(movie=path, frames=frames, axes=axes, truth=_truth_beside(path))
+    if suite.data == "labels" and movie.dtype.kind not in "iu":
+        raise UserError(
+            f"{path} holds {movie.dtype} values, but the suite {suite.name} measures labels, which "
+            "are whole numbers: name a label movie by --data"
+        )
+    return Dataset(movie=path, frames=movie.n_frames, axes=axes, truth=truth)
+
+
+def _refuse_other_kind(name: str, kind: Kind, suite: Suite) -> None:
+    if kind != suite.data:
+        raise UserError(
+            f"{name} holds {KIND_IN_WORDS[kind]}, but the suite {suite.name} measures "
+            f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` "
+            "shows their kinds), or run another suite"
+        )
 
 
 def _truth_beside(movie: Path) -> Path | None:

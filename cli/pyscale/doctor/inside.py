@@ -198,6 +198,9 @@ def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     from pyscale_stages.segment import models
 
     tell.step("find the weights")
+    cellpose = models.installed_cellpose()
+    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
+    models.refuse_other_version(params.model, needed, cellpose)
     _weights(tell, models.find_weights(params.model))
     tell.step(f"segment two small frames on {request['device']}")
     result = _task(tell, request)
@@ -205,7 +208,6 @@ def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
         return
     if request["device"] == "cuda":
         _cuda_architecture(tell)
-    cellpose = result["versions"]["cellpose"]
     tell.ok("works", f"Cellpose {cellpose} has segmented two small frames on {request['device']}")
 
 
@@ -272,9 +274,9 @@ def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     if params.backend == "trackmate":
         _trackmate(tell, params, request)
         return
-    tell.step("link two cells")
-    if _task(tell, request, objects=2) is not None:
-        tell.ok("works", "laptrack has linked two cells that move by a pixel")
+    tell.step("track two cells")
+    if _task(tell, request, objects=4) is not None:
+        tell.ok("works", "laptrack has tracked two cells through two frames")
 
 
 def _task(

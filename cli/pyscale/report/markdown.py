@@ -12,12 +12,12 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import (
     ABSENT,
+    agreement,
     growth,
     number,
     phase,
     quality,
     ratio,
-    score,
     seconds,
     speedup,
     wall_time,
@@ -91,7 +91,7 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
         ),
         number(row["worker_seconds"]),
         row["cache_state"] or ABSENT,
-        score(row["agreement"]),
+        agreement(row),
         quality(row["quality"]),
         ", ".join(row["flags"]) or ABSENT,
     ]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+SAME_BYTES = "The outputs of all trials have the same bytes as the baseline's"
 SMALL_PART = 0.005
 """Share of the worker-seconds below which a part is left to the table."""
 
@@ -108,9 +109,11 @@ def agreement(curve: Curve) -> str | None:
     if not rows:
         return None
     found = listing(f"{score(row['agreement'])} at N = {row['workers']}" for row in rows)
+    same = [row["workers"] for row in rows if row["identical"]]
+    bytes_too = f" {SAME_BYTES} (=) at N = {listing(same)}." if same else ""
     return (
         "Agreement of the output with the baseline's (1 is full agreement by the stage's measure; "
-        f"lowest trial): {found}."
+        f"lowest trial): {found}.{bytes_too}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyscale.analysis.flags import SENTENCES
 from pyscale.report import sentences
 from pyscale.report.curves import Curve, curves
-from pyscale.report.wording import ABSENT, ratio, score, speedup, wall_time
+from pyscale.report.wording import ABSENT, agreement, ratio, speedup, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,6 +48,8 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         right = sentences.correctness(curve)
         if right:
             notes.append(Text.assemble((curve.name, "bold"), f": {right}"))
+    if configurations["identical"].any():
+        notes.append(Text.assemble(("=", "bold"), f": {sentences.SAME_BYTES}."))
     notes += [
         Text.assemble((f"{letter} {code}", "bold"), f": {SENTENCES[code]}")
         for code, letter in letters.items()
@@ -99,7 +101,7 @@ def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str,
                 Text(wall_time(row)),
                 Text(speedup(row)),
                 *(ratio(row[column]) for column in factors),
-                score(row["agreement"]),
+                agreement(row),
                 "".join(letters[code] for code in row["flags"]) or ABSENT,
                 end_section=place == len(curve.rows) - 1,
             )

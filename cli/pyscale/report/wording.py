@@ -46,6 +46,11 @@ def score(value: float | None) -> str:
     return "1" if value == 1 else f"{min(value, 0.9999):.4f}"
 
 
+def agreement(row: Mapping[str, float | None]) -> str:
+    """Agreement of a configuration; `=` says that the bytes are the baseline's too."""
+    return f"{score(row['agreement'])} =" if row["identical"] else score(row["agreement"])
+
+
 def with_interval(text: str, low: str, high: str) -> str:
     """Put an interval beside a number, where there is one."""
     return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"

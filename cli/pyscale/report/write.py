@@ -45,19 +45,19 @@ def write_report(
     Raises
     ------
     UserError
-        If the folder cannot be made; of a full disk the OSError tells.
+        If the folder cannot be made or written into; of a full disk the OSError tells.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        return [
+            write_csv(folder, configurations),
+            *write_figures(folder, configurations, trials),
+            write_markdown(folder, configurations, losses, context),
+        ]
     except OSError as error:
         if error.errno in FULL:
             raise
         raise UserError(
-            f"the report's folder {folder} cannot be made ({error.strerror}): "
+            f"the report cannot be written into {folder} ({error.strerror}): "
             "name another folder by --out"
         ) from error
-    return [
-        write_csv(folder, configurations),
-        *write_figures(folder, configurations, trials),
-        write_markdown(folder, configurations, losses, context),
-    ]

@@ -22,6 +22,7 @@ SPEC_FILE = "spec.json"
 PARAMS_FILE = "params.json"
 RESULT_FILE = "result.json"
 CACHE_FILE = "cache.json"
+SURROUNDINGS_FILE = "surroundings.json"
 # The launcher knows these three by name, because it must start without importing this module.
 ORDER_FILE = "order.json"
 LAUNCH_FILE = "launch.json"
@@ -82,6 +83,32 @@ class TrialCache(Record):
     state: CacheState | Literal["asis"]
     evictions: tuple[Eviction, ...] = Field((), description="Each file, where cold was asked")
     files: tuple[Residency, ...] = Field((), description="Each file, where it was not")
+
+
+class Bystanders(Record):
+    """What else ran on a machine at a moment when no worker of the run did."""
+
+    node: str
+    cores: int = Field(description="Processors of the machine, whoever may use them")
+    pyscale_tasks: int = Field(description="Processes of pyscale's stages, of other runs")
+    runnable: float = Field(
+        description="Processes and threads that wanted a processor; pyscale and what it started "
+        "are left out"
+    )
+
+
+class Surroundings(Record):
+    """What else ran on the machine just before the workers of a trial and just after them."""
+
+    start: Bystanders
+    end: Bystanders
+
+    def disturb(self, threads: int) -> bool:
+        """Whether workers with so many threads had to share, at either moment."""
+        return any(
+            seen.pyscale_tasks > 0 or (seen.runnable >= 1 and seen.runnable + threads > seen.cores)
+            for seen in (self.start, self.end)
+        )
 
 
 class TaskRecord(Record):
@@ -149,6 +176,11 @@ def image_was_unpacked(folder: Path) -> bool:
 def read_cache(trial_folder: Path) -> TrialCache | None:
     """Page-cache state of a trial's inputs, where it was prepared."""
     return _read(TrialCache, trial_folder / CACHE_FILE)
+
+
+def read_surroundings(trial_folder: Path) -> Surroundings | None:
+    """What else ran around a trial, where that was looked at."""
+    return _read(Surroundings, trial_folder / SURROUNDINGS_FILE)
 
 
 def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:

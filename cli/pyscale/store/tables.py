@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import TaskRecord, read_cache, read_task
+from pyscale.store.records import TaskRecord, read_cache, read_surroundings, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.parquet import write_table
@@ -93,9 +93,11 @@ def task_schema() -> dict[str, pl.DataType]:
         "cache_state": text,
         "agreement": real,
         "agreement_same": flag,
+        "agreement_identical": flag,
         "quality": text,
         "attempt": whole,
         "oversubscribed": flag,
+        "disturbed": flag,
         "hardware": text,
         "image": text,
         "image_sha256": text,
@@ -153,9 +155,18 @@ def _task_row(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> di
         "cache_state": cache.state if cache and task in trial.window_tasks else None,
         "quality": "{}",
         "oversubscribed": order.oversubscribed if order else False,
+        "disturbed": _disturbed(run, trial, launch.node) if launch else None,
         "image": trial.image,
     }
     return row | (_result_columns(record.result) if record.result else {})
+
+
+def _disturbed(run: RunFolder, trial: Trial, node: str) -> bool | None:
+    """Whether other work ran around the trial; None where nobody looked at its node."""
+    surroundings = read_surroundings(run.trial(trial))
+    if surroundings is None or surroundings.start.node != node:
+        return None
+    return surroundings.disturb(trial.workers * int(run.plan.settings["cpus_per_worker"]))
 
 
 def _result_columns(result: TaskResult) -> dict[str, Any]:
@@ -167,6 +178,7 @@ def _result_columns(result: TaskResult) -> dict[str, Any]:
         **result.counters.model_dump(),
         "agreement": agreement.score if agreement else None,
         "agreement_same": agreement.same if agreement else None,
+        "agreement_identical": agreement.identical if agreement else None,
         "quality": json.dumps(result.quality, sort_keys=True),
         "hardware": result.stamp.get("label"),
         "image_sha256": result.stamp.get("image_sha256"),

@@ -154,7 +154,7 @@ def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
     import polars as pl
 
     try:
-        table = pl.read_parquet(path)
+        table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
             f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"

@@ -117,7 +117,7 @@ def _true_drift(truth: Path, window: Window) -> Vector:
 
     path = truth / TRUTH_FILE
     try:
-        table = pl.read_parquet(path).sort("frame")
+        table = pl.read_parquet(path, glob=False).sort("frame")
         drift: Vector = table.select("dy_px", "dx_px").to_numpy()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(

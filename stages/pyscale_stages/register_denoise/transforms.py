@@ -133,7 +133,7 @@ def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
 
     path = folder / TRANSFORMS_FILE
     try:
-        table = pl.read_parquet(path).cast(table_of([]).schema).sort("frame")
+        table = pl.read_parquet(path, glob=False).cast(table_of([]).schema).sort("frame")
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
             f"{path} cannot be read as a table of transforms: run the stage on that window again"

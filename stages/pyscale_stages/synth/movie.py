@@ -100,7 +100,7 @@ def _is_there(folder: Path, params: SynthParams) -> bool:
         fields = SynthParams.model_fields
         other = [name for name in fields if getattr(found, name) != getattr(params, name)]
         raise BadInput(
-            f"{folder} holds a synthetic movie with another {', '.join(other)}: "
+            f"{folder} holds a synthetic movie made with other parameters ({', '.join(other)}): "
             "choose another name, or remove it"
         )
     return True

@@ -80,7 +80,7 @@ def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
     import polars as pl
 
     try:
-        table = pl.read_parquet(path)
+        table = pl.read_parquet(path, glob=False)
         return table.select(columns)
     except pl.exceptions.ColumnNotFoundError as error:
         raise BadInput(

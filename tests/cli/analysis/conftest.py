@@ -37,9 +37,11 @@ TASK_SCHEMA: dict[str, Any] = {
     "cache_state": pl.String,
     "agreement": pl.Float64,
     "agreement_same": pl.Boolean,
+    "agreement_identical": pl.Boolean,
     "quality": pl.String,
     "attempt": pl.Int64,
     "oversubscribed": pl.Boolean,
+    "disturbed": pl.Boolean,
     "hardware": pl.String,
 }
 SPAN_SCHEMA: dict[str, Any] = {
@@ -73,6 +75,7 @@ class RunBuilder:
         start_s: Sequence[float] | None = None,
         agreement: float | None = None,
         same: bool | None = None,
+        identical: bool | None = None,
         quality: Mapping[str, float] | None = None,
         check: str | None = None,
         failed: Sequence[str] = (),
@@ -107,6 +110,7 @@ class RunBuilder:
             "quality": "{}",
             "attempt": 1,
             "oversubscribed": False,
+            "disturbed": False,
         } | every_task
         self._trials += 1
         start_s = start_s or [0.0] * len(workers)
@@ -131,6 +135,7 @@ class RunBuilder:
                     "hardware": "login",
                     "agreement": agreement,
                     "agreement_same": same if same is not None else agreement is not None or None,
+                    "agreement_identical": identical,
                     "quality": json.dumps(quality or {}),
                 }
             )

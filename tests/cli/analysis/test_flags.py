@@ -144,13 +144,22 @@ def test_a_different_output_is_flagged_also_where_only_one_trial_had_it(new_run)
     assert flags_of(builder) == ["disagrees"]
 
 
+def test_other_work_around_one_trial_is_flagged(new_run):
+    builder = repeated(new_run, STEADY[:5]).trial(
+        "track", [{"compute": 100.0}], block=5, disturbed=True
+    )
+    assert flags_of(builder) == ["disturbed"]
+    # Where nobody looked nothing is known, which is no reason to doubt a trial.
+    assert flags_of(repeated(new_run, disturbed=None)) == []
+
+
 def test_a_failed_check_is_flagged(new_run):
     assert flags_of(repeated(new_run, check="failed")) == ["check-failed"]
 
 
 def test_every_doubt_is_raised_at_once(new_run):
     builder = new_run().trial("track", [{"compute": 100.0}])
-    builder.trial("track", [{"compute": 40.0}] * 2, start_s=[0.0, 90.0], block=0)
+    builder.trial("track", [{"compute": 40.0}] * 2, start_s=[0.0, 90.0], block=0, disturbed=True)
     builder.trial("track", [{"compute": 90.0}] * 2, block=1, hardware=["epyc"], oversubscribed=True)
     builder.trial("track", [{"compute": 40.0}] * 2, block=2, attempt=2, check="failed")
     builder.trial("track", [{"compute": 40.0}] * 2, block=3, failed=["w1"])

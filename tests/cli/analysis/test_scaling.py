@@ -167,3 +167,14 @@ def test_importing_the_analysis_imports_no_heavy_library():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("identical", "expected"),
+    [([True, True], True), ([True, False], False), ([None, True], True), ([None, None], None)],
+)
+def test_outputs_are_identical_only_if_every_one_that_was_compared_is(new_run, identical, expected):
+    builder = new_run()
+    for block, found in enumerate(identical):
+        builder.trial("segment", [{"compute": 9.0}], block=block, agreement=1.0, identical=found)
+    assert table_of(builder)["identical"].to_list() == [expected]

@@ -33,7 +33,9 @@ def test_a_synthetic_movie_is_known_by_its_name(
 def test_making_it_again_keeps_it_and_other_parameters_are_refused(make: Any) -> None:
     before = make("dense").stat().st_mtime_ns
     assert make("dense").stat().st_mtime_ns == before
-    with pytest.raises(UserError, match="another seed: choose another name"):
+    with pytest.raises(
+        UserError, match=r"made with other parameters \(seed\): choose another name"
+    ):
         make("dense", seed=3)
 
 

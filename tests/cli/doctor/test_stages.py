@@ -46,7 +46,7 @@ def library(folder: Path, name: str, body: str) -> Path:
 def test_a_stage_that_works_has_done_some_work() -> None:
     found = ask("track")
     assert {one.status for one in found.values()} == {"ok"}
-    assert found["works"].sentence == "track: laptrack has linked two cells that move by a pixel"
+    assert found["works"].sentence == "track: laptrack has tracked two cells through two frames"
     assert "laptrack 0." in found["libraries"].sentence
 
 

@@ -92,6 +92,7 @@ def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: 
                     start_s=sorted(0.2 * random.random(count)),
                     merge={"python_start": 0.05, "import": 0.9, "merge": 0.8 * drift},
                     agreement=0.997 if stage == "track" and count > 1 else 1.0,
+                    identical=stage != "track",
                     quality=cost["quality"],
                     **every_trial,
                 )

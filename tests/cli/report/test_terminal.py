@@ -47,6 +47,19 @@ def test_flags_are_letters_that_the_lines_below_explain(thin, full):
     assert "few-repeats" not in printed(full.configurations)
 
 
+def test_equal_bytes_are_marked_beside_the_agreement(full):
+    text = printed(full.configurations)
+    contact, track = (
+        next(line for line in text.splitlines() if line.startswith(f"{stage} "))
+        for stage in ("contact", "track")
+    )
+    assert contact.split()[-3:-1] == ["1", "="]
+    assert "=" not in track
+    assert "= : The outputs of all trials have the same bytes as the baseline's." in " ".join(
+        text.replace("=:", "= :").split()
+    )
+
+
 def test_every_measure_of_quality_is_printed(full):
     text = " ".join(printed(full.configurations).split())
     assert "link_precision 0.984, link_recall 0.991, split_recall 0.750" in text

@@ -4,6 +4,7 @@ import csv
 import errno
 import json
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -94,6 +95,9 @@ def test_every_row_of_lost_worker_seconds_sums_to_its_total(tmp_path, full):
 def test_the_text_gives_agreement_quality_and_each_doubt_a_sentence(tmp_path, thin):
     text = markdown_of(tmp_path, thin)
     assert "1 at N = 1 and 0.9970 at N = 2" in text
+    assert "same bytes as the baseline's (=) at N = 1 and 2" in text
+    assert "| 1 = |" in text
+    assert "| 0.9970 |" in text
     assert "the same at N = 1 and 2: ap_50 0.931, ap_75 0.702" in text
     assert "- `warm-not-cold` at N = 1 and 2: The input lay in the page cache" in text
 
@@ -179,8 +183,15 @@ def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
 @pytest.mark.parametrize("inside", ["", "deeper"])
 def test_a_report_that_has_no_room_for_its_folder_is_one_sentence(tmp_path, thin, context, inside):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot be made \(.*\): name another folder by --out"):
+    with pytest.raises(
+        UserError, match=r"cannot be written into .* \(.*\): name another folder by --out"
+    ):
         write_report(tmp_path / "file" / inside, *thin, context)
+
+
+def test_a_folder_that_is_there_but_takes_no_files_is_one_sentence(thin, context):
+    with pytest.raises(UserError, match=r"cannot be written into /proc \(.*\): name another"):
+        write_report(Path("/proc"), *thin, context)
 
 
 def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context, monkeypatch):

@@ -105,7 +105,9 @@ def test_the_same_movie_again_is_kept_as_it_is(tmp_path: Path) -> None:
 def test_a_movie_with_other_parameters_is_never_overwritten(tmp_path: Path) -> None:
     folder = write_synthetic_movie(tmp_path / "m", SMALL)
     before = files_of(folder)
-    with pytest.raises(BadInput, match=r"another seed, cells: choose another name") as refused:
+    with pytest.raises(
+        BadInput, match=r"made with other parameters \(seed, cells\): choose another"
+    ) as refused:
         write_synthetic_movie(folder, SMALL.model_copy(update={"seed": 5, "cells": 9}))
     assert str(folder) in str(refused.value)
     assert files_of(folder) == before
@@ -180,7 +182,7 @@ def test_another_movie_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path
         if done == total:
             write_synthetic_movie(tmp_path / "m", other)
 
-    with pytest.raises(BadInput, match="another seed"):
+    with pytest.raises(BadInput, match=r"made with other parameters \(seed\)"):
         write_synthetic_movie(tmp_path / "m", SMALL, overtake)
     found = SynthParams.model_validate_json((tmp_path / "m" / "synth.json").read_text())
     assert found == other

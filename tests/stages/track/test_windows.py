@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -162,6 +163,10 @@ def test_windows_of_different_labels_do_not_merge(
     assert track_stage("run", here, output=first, frames=(0, 3)) == 0
     elsewhere = label_movie([[(60, 90), (20, 20)]] * 6)
     assert track_stage("run", elsewhere, output=second, frames=(3, 6)) == 0
+    # As if the labels had changed between the two, where their fingerprint takes no sample.
+    inputs = json.loads((first / "window.json").read_text())["inputs"]
+    late = json.loads((second / "window.json").read_text())
+    (second / "window.json").write_text(json.dumps(late | {"inputs": inputs}))
     assert track_stage("merge", first, second, output=tmp_path / "merged") == 2
     assert "two windows hold different cells of frame 2" in capsys.readouterr().err
 

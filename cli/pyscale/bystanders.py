@@ -1,0 +1,58 @@
+"""What else runs on this machine, seen at a moment when no worker of this run does."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from pyscale.store.records import Bystanders
+from pyscale_stages.measure.stamp import node_name
+
+SAMPLES = 5
+PERIOD_S = 0.005
+"""Between samples: what works without a pause is in all, a kernel thread that wakes in one."""
+
+
+def look_around() -> Bystanders:
+    """Look for tasks of other runs, and for other work that wants processors.
+
+    The number of runnable processes is the kernel's for the whole machine, containers and other
+    users included, in the median of some samples over hundredths of a second.
+    """
+    return Bystanders(
+        node=node_name(),
+        cores=os.cpu_count() or 1,
+        pyscale_tasks=_pyscale_tasks(),
+        runnable=median(_runnable_of_others(sample) for sample in range(SAMPLES)),
+    )
+
+
+def _pyscale_tasks() -> int:
+    """Count processes that run a stage, as `python -m pyscale_stages` does."""
+    lines = [process.info["cmdline"] or () for process in psutil.process_iter(["cmdline"])]
+    return sum(("-m", "pyscale_stages") in pairwise(line) for line in lines)
+
+
+def _runnable_of_others(sample: int) -> int:
+    if sample:
+        time.sleep(PERIOD_S)
+    own = psutil.Process()
+    running = 0
+    # A worker's launcher takes a moment to end after its worker.
+    for process in (own, *own.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            running += process.status() == psutil.STATUS_RUNNING
+    return max(0, _runnable() - running)
+
+
+def _runnable() -> int:
+    """Processes and threads of the whole machine that run or wait for a processor."""
+    stat = Path("/proc/stat").read_text(encoding="ascii")
+    line = next(line for line in stat.splitlines() if line.startswith("procs_running "))
+    return int(line.split()[1])

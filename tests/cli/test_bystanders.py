@@ -1,0 +1,107 @@
+"""What else runs on the machine is seen, and what this process started is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from pyscale import bystanders
+from pyscale.bystanders import look_around
+from pyscale.store.records import Bystanders, Surroundings
+
+SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
+"""Wants a processor without a pause, once it has said so."""
+
+
+@pytest.fixture
+def stage_process() -> Iterator[None]:
+    """A process that waits, with the command line of a stage."""
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; print('ready', flush=True); sys.stdin.read()",
+            "-m",
+            "pyscale_stages",
+            "track",
+            "run",
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+def test_a_task_of_another_run_is_seen(stage_process: None) -> None:
+    assert look_around().pyscale_tasks >= 1
+
+
+def test_a_process_that_only_names_the_package_is_no_task() -> None:
+    before = look_around().pyscale_tasks
+    with subprocess.Popen(
+        [sys.executable, "-c", "print('ready', flush=True); input()", "tests/pyscale_stages"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert look_around().pyscale_tasks <= before
+        process.kill()
+
+
+def test_what_this_process_started_is_left_out_and_what_others_did_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spinning = [
+        subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE) for _ in range(8)
+    ]
+    try:
+        for process in spinning:
+            assert process.stdout is not None
+            process.stdout.readline()
+        runnable = bystanders._runnable()
+        assert runnable >= 8
+        mine = look_around().runnable
+        # The same processes as nobody's children.
+        monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
+        assert look_around().runnable >= mine + 4
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+
+
+def test_the_machine_is_named_with_all_its_processors() -> None:
+    seen = look_around()
+    assert seen.node
+    assert seen.cores == os.cpu_count()
+
+
+def seen(pyscale_tasks: int = 0, runnable: float = 0, cores: int = 4) -> Bystanders:
+    return Bystanders(node="n", cores=cores, pyscale_tasks=pyscale_tasks, runnable=runnable)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "threads", "disturbed"),
+    [
+        (seen(), seen(), 4, False),
+        (seen(pyscale_tasks=1), seen(), 1, True),
+        (seen(), seen(pyscale_tasks=2), 1, True),
+        (seen(runnable=3), seen(), 1, False),
+        (seen(runnable=3), seen(), 2, True),
+        (seen(), seen(runnable=1), 4, True),
+        (seen(), seen(), 8, False),
+    ],
+)
+def test_a_trial_is_disturbed_by_other_tasks_and_where_cores_do_not_suffice(
+    start: Bystanders, end: Bystanders, threads: int, disturbed: bool
+) -> None:
+    assert Surroundings(start=start, end=end).disturb(threads) == disturbed
