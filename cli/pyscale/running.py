@@ -171,7 +171,7 @@ def _executor(run: RunFolder) -> LocalExecutor:
 def _show_plan(plan: Plan) -> None:
     """Print what a run would do, in its order."""
     table = Table(title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)")
-    for column in ("#", "trial", "workers", "frames of each", "input", "device"):
+    for column in ("#", "trial", "workers", "frames of each", "input", "device", "image"):
         table.add_column(column)
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
@@ -182,5 +182,6 @@ def _show_plan(plan: Plan) -> None:
             " or ".join(map(str, lengths)),
             ", ".join(item.source for item in trial.inputs),
             trial.device,
+            trial.image or "none",
         )
     answer(table)

@@ -438,7 +438,7 @@ def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
     while not any(is_pull(child, engine) for child in children):
         assert process.poll() is None
         assert time.monotonic() < until
-        children = psutil.Process(process.pid).children()
+        children = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(number)
     assert process.wait(PATIENCE_S) == code
     _, alive = psutil.wait_procs(children, PATIENCE_S)

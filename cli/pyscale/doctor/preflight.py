@@ -1,7 +1,7 @@
 """What a plan lacks on this machine, found in under a second, before its first trial.
 
-What planning refuses is not looked at again, and no stage's library is imported: `pyscale
-doctor` does that.
+What planning refuses is not looked at again, nor are the images, which the run verifies itself;
+no stage's library is imported: `pyscale doctor` does that.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pyscale.doctor.data import names
 from pyscale.doctor.disks import page_cache
 from pyscale.doctor.findings import Finding, problem, warning
 from pyscale.doctor.gpu import missing_device
-from pyscale.doctor.images import images
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
@@ -79,9 +78,6 @@ def _parts(subject: Subject) -> Iterator[Finding]:
     device = missing_device(subject.device)
     if device is not None:
         yield device
-    if subject.runtime == "apptainer":
-        # Before gigabytes of other images are read to verify them.
-        yield from images(subject)
     for entry in distinct(subject.entries):
         if subject.runtime == "native":
             yield from _native(entry)

@@ -58,6 +58,6 @@ def write_report(
         if error.errno in FULL:
             raise
         raise UserError(
-            f"the report cannot be written into {folder} ({error.strerror}): "
+            f"the report cannot be written into {folder} ({error.strerror or error}): "
             "name another folder by --out"
         ) from error

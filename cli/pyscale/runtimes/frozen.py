@@ -8,6 +8,8 @@ from pathlib import Path
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
+from pyscale.images.catalog import catalog
+from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.labels import PREFIX, UNKNOWN
 from pyscale.images.lockfile import ImageFolder
@@ -77,6 +79,12 @@ def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -
             raise UserError(f"{verdict.sentence}; --unlocked-images runs it as it is")
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
+    known = folder.read_lock().images.get(name)
+    if known is not None and known.content_sha256 != content_sha256(catalog()[name]):
+        report.say(
+            f"warning: the image {name} was made from other code or libraries than this pyscale "
+            f"has: its results are its own; `pyscale image build {name}` makes it anew"
+        )
     stat = verdict.file.stat()
     labels = read_sif(verdict.file).labels
     commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
@@ -77,12 +78,17 @@ def installed_cellpose() -> int:
 
 def refuse_other_version(model: str, needed: int, installed: int) -> None:
     """Raise `MissingPart` if the installed Cellpose cannot run a model."""
-    if needed != installed:
-        raise MissingPart(
-            f"the model {model} needs Cellpose {needed}, but {version('cellpose')} is installed: "
-            f"pip install 'pyscale[{EXTRA_OF_CELLPOSE[needed]}]' in an environment of its own, "
-            f"or choose a model of Cellpose {installed}"
-        )
+    if needed == installed:
+        return
+    if os.environ.get(CONTAINER_VARIABLE):
+        image = IMAGE_OF_CELLPOSE[needed]
+        remedy = f'run the image {image} (in a run of pyscale: segment = "{image}" under [images])'
+    else:
+        remedy = f"pip install 'pyscale[{EXTRA_OF_CELLPOSE[needed]}]' in an environment of its own"
+    raise MissingPart(
+        f"the model {model} needs Cellpose {needed}, but {version('cellpose')} is installed: "
+        f"{remedy}, or choose a model of Cellpose {installed}"
+    )
 
 
 def find_weights(model: str) -> Path:

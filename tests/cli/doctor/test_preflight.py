@@ -104,13 +104,6 @@ def test_stages_that_the_plan_does_not_run_are_not_looked_at(
     assert problems(make(only=SEGMENT_ONLY)) == {}
 
 
-def test_images_that_are_absent_end_the_run(make: PlanMaker, tmp_path: Path) -> None:
-    plan = make(runtime="apptainer", images_folder=tmp_path / "images", only=SEGMENT_ONLY)
-    found = set(problems(plan))
-    assert {"image.register_denoise", "image.segment_cellpose3"} <= found
-    assert "image.track" not in found
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
 def test_a_device_of_another_machine_ends_the_run(make: PlanMaker) -> None:
     assert set(problems(make(device="mps"))) == {"gpu.device"}

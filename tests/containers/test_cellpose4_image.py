@@ -1,0 +1,102 @@
+"""The image of Cellpose 4 with weights of one's own: alone, and in a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from cellpose4_grid import MAKE_WEIGHTS, TOKEN_PX
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale_stages.moviewriter import write_movie
+
+SHAPE_YX = (64, 96)
+SUITE = """
+name = "cellpose4"
+summary = "Segmentation alone"
+
+[stages.segment]
+inputs = { frames = "movie" }
+params = { model = "%s" }
+"""
+
+
+def in_image(
+    engine: Engine, images: ImageFolder, folder: Path, verb: str, *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    """Start the image as somebody without pyscale would."""
+    options = ("--containall", "--bind", str(folder), "--pwd", str(folder))
+    return subprocess.run(
+        engine.command(verb, *options, str(images.sif("segment")), *arguments),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_suite(folder: Path, images: ImageFolder) -> subprocess.CompletedProcess[str]:
+    options = ("--runtime", "apptainer", "--workers", "1,2", "--repeats", "1")
+    return subprocess.run(
+        [sys.executable, "-m", "pyscale", "run", "mine.toml", "--data", "movie.ome.tif", *options],
+        cwd=folder,
+        env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(images.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def drawn(labels: Path) -> bool:
+    """Whether every frame holds one cell of 36 pixels for each token of the network."""
+    cells = SHAPE_YX[0] // TOKEN_PX * (SHAPE_YX[1] // TOKEN_PX)
+    counts = [np.bincount(frame.ravel())[1:] for frame in np.atleast_3d(tifffile.imread(labels))]
+    return all(len(count) == cells and set(count.tolist()) == {36} for count in counts)
+
+
+@pytest.fixture(scope="module")
+def bench(
+    engine: Engine, built_images: ImageFolder, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A folder with a movie of two frames and weights, which the image itself has made."""
+    folder = tmp_path_factory.mktemp("cellpose4")
+    frames = np.random.default_rng(0).integers(0, 500, (2, *SHAPE_YX)).astype(np.uint16)
+    write_movie(folder / "movie.ome.tif", frames, "TYX")
+    made = in_image(engine, built_images, folder, "exec", "python", "-c", MAKE_WEIGHTS, "grid.pt")
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.mark.slow
+def test_the_image_of_cellpose_4_segments_alone(
+    engine: Engine, built_images: ImageFolder, bench: Path
+) -> None:
+    (bench / "params.json").write_text(json.dumps({"model": "grid.pt"}), encoding="utf-8")
+    run = ("run", "--input", "movie.ome.tif", "--output", "out", "--params", "params.json")
+    done = in_image(engine, built_images, bench, "run", *run)
+    assert done.returncode == 0, done.stderr
+    assert drawn(bench / "out" / "labels.ome.tif")
+
+
+@pytest.mark.slow
+def test_a_run_with_weights_of_ones_own_says_which_image_they_need_and_takes_it(
+    built_images: ImageFolder, bench: Path
+) -> None:
+    (bench / "mine.toml").write_text(SUITE % (bench / "grid.pt"), encoding="utf-8")
+    refused = run_suite(bench, built_images)
+    assert refused.returncode == 1
+    assert "needs Cellpose 4, but 3.1.1.3 is installed: run the image segment" in refused.stderr
+    (bench / "pyscale.toml").write_text('[images]\nsegment = "segment"\n', encoding="utf-8")
+    done = run_suite(bench, built_images)
+    assert done.returncode == 0, done.stderr
+    (labels,) = bench.glob("runs/*/tasks/segment-n1-b1/w0/out/labels.ome.tif")
+    assert drawn(labels)
+    used = built_images.read_lock().images["segment"].sha256
+    manifest = labels.parents[4] / "provenance_manifest.json"
+    assert used in manifest.read_text(encoding="utf-8")
