@@ -27,7 +27,9 @@ parts:
 images: setup parts
 	$(BIN)/pyscale image build
 
-demo: setup parts
+# The demo needs no images and no cluster, so it installs neither.
+demo: setup
+	scripts/provide_opencl.sh
 	scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
 
 # Cellpose 4 replaces Cellpose 3 in an environment, so its tests find it in a folder of its own.

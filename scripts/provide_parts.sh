@@ -1,25 +1,9 @@
 #!/usr/bin/env bash
-# Provides what stages and tests need beside Python, where this machine allows it: on Debian or
-# Ubuntu as root. Elsewhere it says what is absent and how to get it, and goes on.
+# Provides what stages, images and tests need beside Python, where this machine allows it; each part
+# says by itself what is absent and how to get it.
 set -euo pipefail
 
-provide_opencl() {
-    local packages=()
-    ls /etc/OpenCL/vendors/*.icd >/dev/null 2>&1 || packages+=(pocl-opencl-icd)
-    ldconfig -p | grep -q 'libOpenCL\.so\.1' || packages+=(ocl-icd-libopencl1)
-    [ ${#packages[@]} -gt 0 ] || return 0
-    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        echo "absent: OpenCL for the contact stage; install ${packages[*]} (Debian's names)" >&2
-        return 0
-    fi
-    echo "installing ${packages[*]}" >&2
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        "${packages[@]}" >&2
-}
-
 scripts=$(dirname "$0")
-provide_opencl
-"$scripts/provide_apptainer.sh"
-"$scripts/provide_registry.sh"
-"$scripts/provide_slurm.sh"
+for part in opencl apptainer registry slurm; do
+    "$scripts/provide_$part.sh"
+done
