@@ -13,6 +13,7 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.stagecode import code_files
 from pyscale.shipped import shipped
+from pyscale_stages.hashing import sha256_of
 
 OWN_FOLDERS = {"locks", "requirements"}
 """Folders of `containers/` whose files belong to one image each."""
@@ -88,7 +89,7 @@ def file_sha256(path: Path) -> str:
         If it is not there.
     """
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return sha256_of(path)
     except FileNotFoundError as error:
         raise UserError(
             f"{path} is missing, which an image is made from: install pyscale again, or restore "
