@@ -7,7 +7,7 @@ CELLPOSE4 := build/cellpose4
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 2
 
-.PHONY: setup parts demo test check bench model locks clean
+.PHONY: setup parts demo test check cluster bench model locks clean
 
 setup: $(SETUP_DONE)
 
@@ -49,6 +49,11 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# In the foreground, until Ctrl-C: the cluster that the tests run on.
+cluster: setup
+	scripts/provide_slurm.sh
+	PYTHONPATH=tests $(BIN)/python scripts/run_cluster.py
 
 bench: setup parts
 	set -e; for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script; done

@@ -6,9 +6,9 @@ way to it and back: order, process chain, record, and seeing that it has ended.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -16,28 +16,47 @@ import submitit
 
 from paired import compare
 from pyscale.executors.local import LocalExecutor
-from pyscale.executors.waiting import wait_for
-from pyscale.store.records import EXIT_FILE, ORDER_FILE, TaskOrder
-from pyscale_stages.atomic import write_atomically
+from pyscale.executors.protocol import Batch
+from pyscale.placement import Placement
+from pyscale.plan import Trial
+from pyscale.store.records import EXIT_FILE, TaskOrder
 
 REPEATS = 11
 COMMAND = [sys.executable, "-c", "pass"]
+TRIAL = Trial(
+    id="track-n1-b1",
+    entry="track",
+    stage="track",
+    workers=1,
+    block=1,
+    device="cpu",
+    windows=((0, 1),),
+    inputs=(),
+    params={},
+    truth=None,
+    reference_trial="track-n1-b1",
+)
 
 
 def main() -> None:
     """Time both ways."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        executor = LocalExecutor(root / "submitit")
+        placement = Placement(sorted(os.sched_getaffinity(0)), 1, ())
+        executor = LocalExecutor(root / "submitit", placement)
         numbers = count()
 
         def through_pyscale() -> None:
             folder = root / f"task{next(numbers)}"
             folder.mkdir()
-            order = TaskOrder(token="once", submit_utc=datetime.now(UTC), argv=tuple(COMMAND))
-            write_atomically(folder / ORDER_FILE, order.model_dump_json())
-            (job,) = executor.submit([folder])
-            wait_for({folder: job})
+            batch = Batch(
+                trial=TRIAL,
+                name="windows",
+                orders={folder: TaskOrder(argv=tuple(COMMAND))},
+                at_once=1,
+                submitted=lambda _jobs: None,
+            )
+            executor.run(batch)
             assert (folder / EXIT_FILE).exists()
 
         def bare_submitit() -> None:

@@ -65,7 +65,19 @@ def run(
     cache: Annotated[str | None, typer.Option(help="cold, warm or asis.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
     cpus_per_worker: Annotated[int | None, typer.Option(help="Cores of each worker.")] = None,
-    executor: Annotated[str | None, typer.Option(help="Where tasks run: local.")] = None,
+    executor: Annotated[
+        str | None, typer.Option(help="Where tasks run: local, or slurm for a cluster.")
+    ] = None,
+    site: Annotated[
+        str | None, typer.Option(help="Cluster that jobs are for: a name, or its .toml.")
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(help="How Slurm starts workers: array, or gang for one job with all."),
+    ] = None,
+    chunks_per_worker: Annotated[
+        int | None, typer.Option(help="Windows of each worker, one after the other.")
+    ] = None,
     runtime: Annotated[
         str | None, typer.Option(help="How tasks start: native, or in images with apptainer.")
     ] = None,
@@ -76,16 +88,12 @@ def run(
     retries: Annotated[int | None, typer.Option(help="Tries after a failed one.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the order and the stages.")] = None,
     keep_outputs: Annotated[str | None, typer.Option(help="reference or all.")] = None,
-    site: Annotated[
-        str | None,
-        typer.Option(help="Cluster that --emit-sbatch writes for: a name, or its .toml."),
-    ] = None,
     emit_sbatch: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write batch scripts; run nothing.")
     ] = None,
     accept_terms: Annotated[bool, typer.Option(help="Agree to the dataset's terms.")] = False,
     dry_run: Annotated[
-        bool, typer.Option(help="Show what would run; only absent data is fetched.")
+        bool, typer.Option(help="Show what would run and cost; only absent data is fetched.")
     ] = False,
     detach: Annotated[bool, typer.Option(help="Return at once; follow with status.")] = False,
     resume: Annotated[str | None, typer.Option(help="Finish this run.")] = None,
@@ -102,6 +110,8 @@ def run(
         "device": device,
         "cpus_per_worker": cpus_per_worker,
         "executor": executor,
+        "layout": layout,
+        "chunks_per_worker": chunks_per_worker,
         "runtime": runtime,
         "unlocked_images": unlocked_images,
         "retries": retries,
@@ -162,16 +172,22 @@ def report(
     runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...")] = None,
     table: Annotated[Path | None, typer.Option(help="CSV of wall times, from anywhere.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
+    count_retried: Annotated[
+        bool,
+        typer.Option("--count-retried", help="Time trials too that succeeded only on a retry."),
+    ] = False,
 ) -> None:
     """Write the report of runs, or of any table of wall times."""
     from pyscale import reporting
 
     if table is not None and runs:
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
+    if table is not None and count_retried:
+        raise typer.BadParameter("a --table knows of no retries: leave out --count-retried")
     if table is not None:
         reporting.report_table(table, out)
     else:
-        reporting.report_runs(runs or [None], out)
+        reporting.report_runs(runs or [None], out, count_retried=count_retried)
 
 
 @app.command()

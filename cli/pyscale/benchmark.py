@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyscale.data.ensure import find_movie
 from pyscale.executors.protocol import Executor
 from pyscale.interruption import blocked, termination_as_interrupt
-from pyscale.placement import Placement, visible_gpus
+from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.planning import make_plan, powers_of_two
 from pyscale.results import Results, report_results, results_of
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
+from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder, new_run_id
-from pyscale.store.journal import Event, Journal
+from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import load_suite
 from pyscale.trialrunner import TrialRunner
-from pyscale_stages.measure.cpus import first_threads, usable_cpus
 
-Listener = Callable[[Event], None]
+USUAL_ON_A_CLUSTER = 8
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,23 @@ def plan_run(
     suite = load_suite(suite_name)
     dataset = find_movie(settings, suite, accept_terms=accept_terms)
     frozen = settings.model_dump(mode="json")
-    workers = settings.workers
-    if workers is None:
-        workers = powers_of_two(min(placement_for(frozen).most_workers, dataset.frames))
     return make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=frozen,
-        workers=workers,
+        workers=settings.workers or _usual_workers(settings, dataset.frames),
         only=only,
+        site=load_site(settings.site) if settings.executor == "slurm" else None,
     )
+
+
+def _usual_workers(settings: Settings, n_frames: int) -> tuple[int, ...]:
+    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster."""
+    most = USUAL_ON_A_CLUSTER
+    if settings.executor == "local":
+        most = local_placement(settings.cpus_per_worker).most_workers
+    return powers_of_two(min(most, n_frames))
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
@@ -82,34 +87,25 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
     journal = Journal(run.journal_file, listener)
-    placement = placement_for(run.plan.settings)
     with run_lock(run.path), termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movie)
-        runner = TrialRunner(run, executor, journal, placement, runtime_of(run))
+        runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
-        executor.end_leftovers()
+        executor.end_strays()
         journal.append("run_started")
         try:
             done = {trial.id: runner.finish(trial) for trial in run.plan.trials}
         except BaseException as error:
             # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
             with blocked(signal.SIGINT, signal.SIGTERM):
-                executor.end_leftovers()
+                executor.end_all()
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
             raise
         # A launcher that was killed may have left what mounted an image.
-        executor.end_leftovers()
+        executor.end_all()
         journal.append("run_finished")
     return Outcome(
         complete=tuple(trial for trial, complete in done.items() if complete),
         incomplete=tuple(trial for trial, complete in done.items() if not complete),
     )
-
-
-def placement_for(settings: dict[str, Any]) -> Placement:
-    """Physical cores and GPUs of this machine, as a run may use them.
-
-    A second hardware thread of a core is no second core: workers on both would slow each other.
-    """
-    return Placement(first_threads(usable_cpus()), settings["cpus_per_worker"], visible_gpus())

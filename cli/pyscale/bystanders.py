@@ -12,24 +12,30 @@ from statistics import median
 import psutil
 
 from pyscale.store.records import Bystanders
-from pyscale_stages.measure.stamp import node_name
+from pyscale_stages.measure.nodename import node_name
 
 SAMPLES = 5
 PERIOD_S = 0.005
 """Between samples: what works without a pause is in all, a kernel thread that wakes in one."""
 
 
-def look_around() -> Bystanders:
+def look_around(besides: Path | None = None) -> Bystanders:
     """Look for tasks of other runs, and for other work that wants processors.
 
     The number of runnable processes is the kernel's for the whole machine, containers and other
     users included, in the median of some samples over hundredths of a second.
+
+    Parameters
+    ----------
+    besides : Path, optional
+        A folder: processes that name it, or a path in it, in their command line are this run's
+        own and no bystanders.
     """
     return Bystanders(
         node=node_name(),
         cores=os.cpu_count() or 1,
         pyscale_tasks=_pyscale_tasks(),
-        runnable=median(_runnable_of_others(sample) for sample in range(SAMPLES)),
+        runnable=median(_runnable_of_others(sample, besides) for sample in range(SAMPLES)),
     )
 
 
@@ -39,16 +45,26 @@ def _pyscale_tasks() -> int:
     return sum(("-m", "pyscale_stages") in pairwise(line) for line in lines)
 
 
-def _runnable_of_others(sample: int) -> int:
+def _runnable_of_others(sample: int, besides: Path | None) -> int:
     if sample:
         time.sleep(PERIOD_S)
     own = psutil.Process()
     running = 0
     # A worker's launcher takes a moment to end after its worker.
-    for process in (own, *own.children(recursive=True)):
+    family = {own, *own.children(recursive=True), *(_naming(besides) if besides else ())}
+    for process in family:
         with suppress(psutil.NoSuchProcess):
             running += process.status() == psutil.STATUS_RUNNING
     return max(0, _runnable() - running)
+
+
+def _naming(folder: Path) -> list[psutil.Process]:
+    """Processes whose command line names a folder or what is in it."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(f"{folder}/" in f"{word}/" for word in process.info["cmdline"] or ())
+    ]
 
 
 def _runnable() -> int:

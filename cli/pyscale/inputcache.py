@@ -23,7 +23,8 @@ def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Pat
     """Evict, read or only look at every file of the inputs, on the node that this runs on.
 
     The trial's state is that of the file of which least was proved. A file that could not be
-    kept in memory as a whole makes a warm trial "unsupported".
+    kept in memory as a whole makes a warm trial "unsupported". What cannot be read is recorded
+    with the reason: the stage that finds no input says what to do about it.
 
     Parameters
     ----------
@@ -31,14 +32,23 @@ def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Pat
     inputs : sequence of Path
         Files, or folders that stand for the files in them.
     """
-    files = [file for path in inputs for file in files_of(path)]
+    files = [file for path in inputs for file in _files(path)]
     if asked == "cold":
         evictions = pagecache.evict_all(files)
         states = {eviction.state for eviction in evictions}
-        least = next(state for state in LEAST_PROVED_FIRST if state in states)
+        least = next((s for s in LEAST_PROVED_FIRST if s in states), LEAST_PROVED_FIRST[0])
         return TrialCache(asked=asked, state=least, evictions=evictions)
     if asked == "warm":
         read = tuple(pagecache.warm(file) for file in files)
         whole = all(residency.resident_bytes == residency.size_bytes for residency in read)
-        return TrialCache(asked=asked, state="warm" if whole else "unsupported", files=read)
+        state: CacheState = "warm" if read and whole else "unsupported"
+        return TrialCache(asked=asked, state=state, files=read)
     return TrialCache(asked=asked, state="asis", files=tuple(map(pagecache.probe, files)))
+
+
+def _files(path: Path) -> list[Path]:
+    try:
+        return files_of(path)
+    except OSError:
+        # A folder that cannot be listed stands for itself, and has no page cache to speak of.
+        return [path]

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Device
+from pyscale_stages.measure.cpus import first_threads, usable_cpus
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,14 @@ class Placement:
             )
         gpu = self._gpus[worker % len(self._gpus)]
         return Place(cpus, {"CUDA_VISIBLE_DEVICES": gpu}, shared or workers > len(self._gpus))
+
+
+def local_placement(cpus_per_worker: int) -> Placement:
+    """Physical cores and GPUs of this machine, as a run may use them.
+
+    A second hardware thread of a core is no second core: workers on both would slow each other.
+    """
+    return Placement(first_threads(usable_cpus()), cpus_per_worker, visible_gpus())
 
 
 def visible_gpus() -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from pyscale.suite import Suite
+from pyscale.sites import Site
+from pyscale.suite import Layout, Suite
 from pyscale_stages.contract import Device, Record
 
 
@@ -35,7 +36,10 @@ class Trial(Record):
     block: int = Field(description="Which repeat, from 1")
     device: Device
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
-    windows: tuple[tuple[int, int], ...] = Field(description="Frames of each worker")
+    layout: Layout = Field("array", description="How a cluster starts its workers")
+    windows: tuple[tuple[int, int], ...] = Field(
+        description="Frames of each task; as many as workers, or more"
+    )
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]
     truth: Path | None
@@ -54,16 +58,21 @@ class Trial(Record):
     @property
     def window_tasks(self) -> tuple[str, ...]:
         """Names of the tasks that process windows."""
-        return tuple(f"w{worker}" for worker in range(self.workers))
+        return tuple(f"w{window}" for window in range(len(self.windows)))
+
+    @property
+    def output_task(self) -> str:
+        """Name of the task that leaves the whole output: the merge, or the only one."""
+        return "merge" if len(self.windows) > 1 else "w0"
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Names of all tasks, in the order of their start.
 
-        One worker's output is the whole already. The reference needs no comparison with
+        The output of one window is the whole already. The reference needs no comparison with
         itself, but its quality is measured where the truth is known.
         """
-        merge = ("merge",) if self.workers > 1 else ()
+        merge = ("merge",) if len(self.windows) > 1 else ()
         check = () if self.is_reference and self.truth is None else ("check",)
         return (*self.window_tasks, *merge, *check)
 
@@ -77,6 +86,7 @@ class Plan(Record):
     movie: Path
     movie_frames: int
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
 

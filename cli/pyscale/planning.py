@@ -14,7 +14,8 @@ from pydantic import JsonValue, ValidationError
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.runtimes.choice import image_for
-from pyscale.suite import MOVIE, Suite, load_suite, suite_names
+from pyscale.sites import Site
+from pyscale.suite import MOVIE, Layout, Suite, load_suite, suite_names
 from pyscale_stages.contract import Device, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -50,6 +51,7 @@ def make_plan(
     settings: dict[str, Any],
     workers: Sequence[int],
     only: Sequence[str] = (),
+    site: Site | None = None,
 ) -> Plan:
     """Expand a suite into trials.
 
@@ -65,11 +67,13 @@ def make_plan(
     run_id : str
     settings : dict
         The run's settings, frozen into the plan; `seed`, `repeats`, `device`, `stages`,
-        `runtime` and `images` are used here.
+        `runtime`, `images`, `layout` and `chunks_per_worker` are used here.
     workers : sequence of int
         Worker counts N, rising.
     only : sequence of str
         Entries of the suite to measure; entries that feed them run at the baseline once.
+    site : Site, optional
+        The cluster that tasks run on.
 
     Raises
     ------
@@ -84,6 +88,11 @@ def make_plan(
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
+    if settings["layout"] == "gang" and settings["chunks_per_worker"] > 1:
+        raise UserError(
+            f"--layout gang starts all workers at once, each on one window, so it takes no "
+            f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
+        )
     measured = set(only) or set(suite.stages)
     entries = {
         entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
@@ -95,6 +104,7 @@ def make_plan(
         movie=dataset.movie,
         movie_frames=dataset.frames,
         axes=dataset.axes,
+        site=site,
         baseline_workers=workers[0],
         trials=tuple(
             entries[entry].trial(n, block)
@@ -128,9 +138,9 @@ def powers_of_two(most: int) -> tuple[int, ...]:
     return tuple(1 << exponent for exponent in range(most.bit_length()))
 
 
-def even_windows(n_frames: int, workers: int) -> tuple[tuple[int, int], ...]:
+def even_windows(n_frames: int, count: int) -> tuple[tuple[int, int], ...]:
     """Split frames 0 … n_frames into contiguous windows whose lengths differ by one at most."""
-    edges = [worker * n_frames // workers for worker in range(workers + 1)]
+    edges = [window * n_frames // count for window in range(count + 1)]
     return tuple(pairwise(edges))
 
 
@@ -186,6 +196,8 @@ class _Entry:
     truth: Path | None
     frames: int
     baseline: int
+    layout: Layout
+    chunks: int
 
     @classmethod
     def of(
@@ -207,6 +219,7 @@ class _Entry:
         params = _validated(
             name, stage, step.params | overrides.get(stage.name, {}) | overrides.get(name, {})
         )
+        layout = settings["layout"] or step.layout
         # A stage without a kernel for the device runs on the CPU, and its record says so.
         wanted: Device = settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
@@ -221,6 +234,9 @@ class _Entry:
             truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
             frames=dataset.frames,
             baseline=baseline,
+            layout=layout,
+            # The workers of a gang run at once, so each has one window.
+            chunks=1 if layout == "gang" else settings["chunks_per_worker"],
         )
 
     def trial(self, workers: int, block: int) -> Trial:
@@ -232,7 +248,8 @@ class _Entry:
             block=block,
             device=self.device,
             image=self.image,
-            windows=even_windows(self.frames, workers),
+            layout=self.layout,
+            windows=even_windows(self.frames, min(self.frames, workers * self.chunks)),
             inputs=self.inputs,
             params=self.params,
             truth=self.truth,

@@ -15,7 +15,9 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 
 
-def report_runs(names: Sequence[str | None], out: Path | None) -> None:
+def report_runs(
+    names: Sequence[str | None], out: Path | None, *, count_retried: bool = False
+) -> None:
     """Write the report of each run, and print its table.
 
     Parameters
@@ -25,13 +27,15 @@ def report_runs(names: Sequence[str | None], out: Path | None) -> None:
     out : Path or None
         Folder for the report, with one folder a run if there are several; None puts each
         into its run.
+    count_retried : bool
+        Whether trials that succeeded only when tried again are timed too.
     """
     runs_folder = load_settings().runs_folder
     for run in [find_run(runs_folder, name) for name in names]:
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(names) > 1 else out
-        _report(folder, results_of(run))
+        _report(folder, results_of(run, count_retried=count_retried))
 
 
 def report_table(table: Path, out: Path | None) -> None:

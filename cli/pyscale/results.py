@@ -41,12 +41,19 @@ class Results:
     context: ReportContext
 
 
-def results_of(run: RunFolder) -> Results:
-    """Rebuild tables and manifest of a run from its records, and analyse them."""
+def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
+    """Rebuild tables and manifest of a run from its records, and analyse them.
+
+    Parameters
+    ----------
+    run : RunFolder
+    count_retried : bool
+        Whether trials that succeeded only when tried again are timed too.
+    """
     tasks, spans = build_tables(run)
     write_tables(run, tasks, spans)
-    trials = trial_table(tasks, spans)
-    context = _context(run, write_manifest(run), measured=set(trials["trial"]))
+    trials = trial_table(tasks, spans, count_retried=count_retried)
+    context = _context(run, write_manifest(run), tasks)
     return analysed(trials, context)
 
 
@@ -67,22 +74,28 @@ def report_results(folder: Path, results: Results) -> list[Path]:
     )
 
 
-def _context(run: RunFolder, manifest: dict[str, Any], measured: set[str]) -> ReportContext:
+def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> ReportContext:
     plan = run.plan
     settings = plan.settings
+    cluster = {} if plan.site is None else {"cluster": plan.site.name}
     return ReportContext(
         title=f"run {plan.run_id}, suite {plan.suite.name}, on {plan.movie.name} "
         f"({plan.movie_frames} frames)",
         settings={
             "executor": settings["executor"],
+            **cluster,
             "runtime": settings["runtime"],
             "cores and threads of each worker": str(settings["cpus_per_worker"]),
+            "windows of each worker": str(settings["chunks_per_worker"]),
             "page cache of the inputs before each trial": settings["cache"],
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
         },
-        hardware=tuple(_properties(found["stamp"]) for found in manifest["hardware"].values()),
-        not_measured=_not_measured(run, measured),
+        hardware=tuple(
+            _properties(found["stamp"], _nodes(tasks, label))
+            for label, found in manifest["hardware"].items()
+        ),
+        not_measured=_not_measured(run, measured=set(tasks["trial"])),
     )
 
 
@@ -94,11 +107,17 @@ def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
     return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
 
 
-def _properties(stamp: dict[str, Any]) -> dict[str, str]:
-    """What a reader of the report must know of a node."""
+def _nodes(tasks: pl.DataFrame, label: str) -> str:
+    """Names of all nodes of one kind that tasks ran on."""
+    nodes = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
+    return ", ".join(sorted(set(nodes)))
+
+
+def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
+    """What a reader of the report must know of the nodes of one kind."""
     cpu, memory = stamp.get("cpu", {}), stamp.get("memory", {})
     found = {
-        "node": stamp.get("node"),
+        "nodes": nodes or None,
         "processor": cpu.get("model"),
         "cores": cpu.get("cores"),
         "usable cores": len(cpu.get("usable", [])) or None,

@@ -5,22 +5,26 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from rich.table import Table
+import psutil
 from watchfiles import watch
 
-from pyscale.benchmark import benchmark, placement_for, plan_run
+from pyscale.benchmark import benchmark, plan_run
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.doctor.preflight import before_run
+from pyscale.dryrun import show as show_plan
 from pyscale.errors import UserError
-from pyscale.executors.local import LocalExecutor
+from pyscale.executors.choice import executor_for
+from pyscale.placement import local_placement
 from pyscale.plan import Plan
+from pyscale.processes import wait_until_ended
 from pyscale.report.terminal import summary
 from pyscale.runprogress import RunProgress
 from pyscale.runtimes.frozen import freeze_containers
-from pyscale.settings import load_settings
+from pyscale.settings import Settings, load_settings
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
@@ -43,16 +47,12 @@ def start(
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
-    if flags["site"] is not None:
-        raise UserError(
-            "--site tells of a cluster, and this run is on this machine: add --emit-sbatch DIR to "
-            "write scripts for the cluster, or leave --site out"
-        )
     settings = load_settings(**flags)
+    _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     _warn_of_sharing(plan)
     if dry_run:
-        _show_plan(plan)
+        show_plan(plan)
         return 0
     before_run(plan)
     containers = freeze_containers(plan, TerminalReport())
@@ -68,7 +68,7 @@ def resume(name: str, *, detach: bool, refused: Sequence[str]) -> int:
             f"{', '.join(refused)}); start a new run to measure something else"
         )
     run = find_run(load_settings().runs_folder, name)
-    before_run(run.plan)
+    before_run(run.plan, resumed=True)
     return _detached(run) if detach else _carry_out(run)
 
 
@@ -93,11 +93,14 @@ def cancel(name: str | None) -> None:
                 f"the run {run.path.name} is written by process {holder.pid} on {holder.node}: "
                 f"run `pyscale cancel {run.path.name}` there"
             )
-        process.terminate()
-        process.wait()
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+        wait_until_ended([process])
     with run_lock(run.path):
-        ended = _executor(run).end_leftovers()
-        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} processes ended")
+        executor = executor_for(run)
+        ended = executor.end_all()
+        what = "processes" if executor.on_this_node else "jobs"
+        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} {what} ended")
     talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
 
 
@@ -105,7 +108,7 @@ def _carry_out(run: RunFolder) -> int:
     plan = run.plan
     with RunProgress(plan) as progress:
         try:
-            outcome, results = benchmark(run, _executor(run), progress.hear)
+            outcome, results = benchmark(run, executor_for(run, progress.hear), progress.hear)
         except KeyboardInterrupt:
             progress.stop()
             talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
@@ -122,9 +125,23 @@ def _carry_out(run: RunFolder) -> int:
     return EXIT_INCOMPLETE
 
 
+def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
+    """Raise where what is asked for has no meaning where tasks run."""
+    of_cluster = [f"--{name}" for name in ("site", "layout") if flags[name] is not None]
+    if settings.executor == "local" and of_cluster:
+        raise UserError(
+            f"{' and '.join(of_cluster)} tells of a cluster, and this run is on this machine: add "
+            "--executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
+        )
+    if settings.executor == "slurm" and settings.device == "mps":
+        raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
+
+
 def _warn_of_sharing(plan: Plan) -> None:
     """Say before the start that workers will share cores or GPUs."""
-    placement = placement_for(plan.settings)
+    if plan.site is not None:
+        return
+    placement = local_placement(plan.settings["cpus_per_worker"])
     sharing = sorted(
         {t.workers for t in plan.trials if placement.of(0, t.workers, t.device).shared}
     )
@@ -162,26 +179,3 @@ def _detached(run: RunFolder) -> int:
     talk(f"follow it with: pyscale status {run.path.name} --watch")
     print(run.path.name)  # noqa: T201 - the command's answer
     return 0
-
-
-def _executor(run: RunFolder) -> LocalExecutor:
-    return LocalExecutor(run.submissions)
-
-
-def _show_plan(plan: Plan) -> None:
-    """Print what a run would do, in its order."""
-    table = Table(title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)")
-    for column in ("#", "trial", "workers", "frames of each", "input", "device", "image"):
-        table.add_column(column)
-    for position, trial in enumerate(plan.trials, start=1):
-        lengths = sorted({stop - start for start, stop in trial.windows})
-        table.add_row(
-            str(position),
-            trial.id,
-            str(trial.workers),
-            " or ".join(map(str, lengths)),
-            ", ".join(item.source for item in trial.inputs),
-            trial.device,
-            trial.image or "none",
-        )
-    answer(table)

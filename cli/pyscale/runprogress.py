@@ -7,15 +7,20 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from pyscale.journalwords import said
 from pyscale.plan import Plan
 from pyscale.store.journal import Event
 
-WORDS = {
-    "trial_finished": "done",
-    "trial_failed": "failed",
-    "trial_skipped": "skipped",
-    "trial_retried": "tried again",
-    "trial_interrupted": "was interrupted; it starts anew",
+SHOWN = {
+    "trial_finished",
+    "trial_failed",
+    "trial_skipped",
+    "trial_retried",
+    "trial_interrupted",
+    "trial_taken_up",
+    "jobs_ended",
+    "slurm_silent",
+    "slurm_answers",
 }
 ENDS = {"trial_finished", "trial_failed", "trial_skipped"}
 
@@ -57,19 +62,14 @@ class RunProgress:
 
     def hear(self, event: Event) -> None:
         """Show one event."""
-        if event.trial is None:
-            return
         if event.kind == "trial_started":
             self._progress.update(self._bar, description=event.trial)
-        if event.kind in ENDS:
+        if event.kind in ENDS and event.trial is not None:
             self._ended.add(event.trial)
             self._progress.update(self._bar, completed=len(self._ended))
-        if event.kind in WORDS:
-            detail = f": {event.detail}" if event.detail else ""
+        if event.kind in SHOWN:
             self._console.print(
-                f"[{len(self._ended)}/{self._total}] {event.trial} {WORDS[event.kind]}{detail}",
-                markup=False,
-                soft_wrap=True,
+                f"[{len(self._ended)}/{self._total}] {said(event)}", markup=False, soft_wrap=True
             )
 
     def stop(self) -> None:

@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
+from pyscale.suite import Layout
 from pyscale_stages.contract import Device
 from pyscale_stages.wording import first_problem
 
@@ -48,7 +49,7 @@ class Settings(BaseSettings):
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
-    executor: Literal["local"] = Field("local", description="Where tasks run")
+    executor: Literal["local", "slurm"] = Field("local", description="Where tasks run")
     runtime: Literal["native", "apptainer"] = Field(
         "native", description="How a task's process is started: in this environment, or in images"
     )
@@ -57,6 +58,12 @@ class Settings(BaseSettings):
         "cold", description="State of the page cache that each trial's inputs are brought to"
     )
     cpus_per_worker: int = Field(1, ge=1, description="Cores and threads of each worker")
+    chunks_per_worker: int = Field(
+        1, ge=1, description="Windows of each worker; more than one evens out their loads"
+    )
+    layout: Layout | None = Field(
+        None, description="How Slurm starts workers: array or gang; None is the suite's choice"
+    )
     retries: int = Field(1, ge=0, description="How often a failed trial is tried again")
     seed: int = Field(0, ge=0, description="Seed of the order of trials and of every stage")
     keep_outputs: Literal["reference", "all"] = Field(
@@ -75,7 +82,7 @@ class Settings(BaseSettings):
     images: dict[str, str] = Field(
         default_factory=dict, description="Image of an entry or stage, where its own is not meant"
     )
-    site: str = Field("plain", description="Cluster that scripts are for: a name, or its .toml")
+    site: str = Field("plain", description="Cluster that jobs are for: a name, or its .toml")
     unlocked_images: bool = Field(
         False, description="Run images even where they differ from images.lock"
     )

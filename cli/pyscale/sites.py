@@ -21,6 +21,36 @@ Word = Annotated[str, Field(pattern=r"^[^\s\"'`$\\]+$")]
 InQuotes = Annotated[str, Field(pattern=r'^[^\n"`\\]+$')]
 Option = Annotated[str, Field(pattern=r"^--[a-z][a-z-]*(=[^\n]+)?$")]
 
+SAID_ELSEWHERE = {
+    "partition": "partition",
+    "account": "account",
+    "qos": "qos",
+    "constraint": "constraint",
+    "exclusive": "exclusive",
+    "time": "time_min",
+    "cpus-per-task": "cpus",
+}
+"""Options of sbatch that a field of a request asks for, and that field."""
+SET_BY_PYSCALE = frozenset(
+    [
+        "array",
+        "comment",
+        "error",
+        "job-name",
+        "no-requeue",
+        "nodes",
+        "ntasks",
+        "open-mode",
+        "output",
+        "requeue",
+        "signal",
+        "test-only",
+        "wait",
+        "wrap",
+    ]
+)
+"""Options of sbatch by which pyscale finds its jobs, or that would change what it measures."""
+
 
 class Request(Record):
     """What jobs ask for; what is absent is left to the site's defaults or to the stage."""
@@ -74,7 +104,7 @@ class Site(Record):
     )
     gpu_vendor: Literal["nvidia", "amd"] = Field("nvidia", description="Maker of the GPUs")
     options: tuple[Option, ...] = Field(
-        (), description="Further options of sbatch, as in --mail-type=FAIL; they replace others"
+        (), description="Further options of sbatch, as in --reservation=spring or --mail-type=FAIL"
     )
     setup: tuple[Line, ...] = Field((), description="Lines of shell that every job begins with")
     modules: tuple[Word, ...] = Field((), description="Modules that every job loads after them")
@@ -87,6 +117,26 @@ class Site(Record):
         (), description="Further paths of the node that images see, read-only"
     )
     container_program: Literal["apptainer", "singularity"] = "apptainer"
+
+    @field_validator("options")
+    @classmethod
+    def _nothing_said_twice(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for option in value:
+            name = option.removeprefix("--").partition("=")[0]
+            if name in SAID_ELSEWHERE:
+                raise ValueError(f"say {option} by the request's {SAID_ELSEWHERE[name]}")
+            if name in SET_BY_PYSCALE:
+                raise ValueError(f"pyscale itself sets --{name}: leave {option} out")
+        return value
+
+    @model_validator(mode="after")
+    def _memory_is_said_once(self) -> Self:
+        said = [option for option in self.options if option.startswith(("--mem=", "--mem-per-"))]
+        if said and self.memory_option != "none":
+            raise ValueError(
+                f"say {said[0]} by the request's memory_gib, or set memory_option to none"
+            )
+        return self
 
     @model_validator(mode="after")
     def _gpu_option_fits(self) -> Self:

@@ -1,31 +1,46 @@
-"""Where a run stands: derived from its plan, its records and its journal."""
+"""Where a run stands: from its plan, its records, its journal and, on a cluster, from Slurm."""
 
 from __future__ import annotations
 
-import statistics
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import Field
 
+from pyscale.pace import Pace, pace_of
 from pyscale.plan import Trial
+from pyscale.runqueue import WAITS, Queue, RunQueue
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import is_locked
-from pyscale.store.records import read_task
+from pyscale.taskstatus import TaskCounts, TaskReader
 from pyscale_stages.contract import Record
 
 RunState = Literal["planned", "running", "complete", "incomplete", "interrupted", "cancelled"]
+TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
+
+MOST_TASKS = 20
+"""Tasks of a trial that a person is shown one by one."""
+ENDS: dict[str, TrialState] = {
+    "trial_finished": "done",
+    "trial_failed": "failed",
+    "trial_skipped": "skipped",
+}
+BEGINNINGS = {
+    "trial_started",
+    "trial_retried",
+    "trial_continued",
+    "trial_taken_up",
+    "trial_interrupted",
+}
 
 
-class RunningTask(Record):
-    """A task that runs now."""
+class TrialStatus(TaskCounts):
+    """What the tasks of one trial do."""
 
     trial: str
-    task: str
-    node: str
-    elapsed_s: float
+    state: TrialState
 
 
 class ConfigurationStatus(Record):
@@ -41,6 +56,13 @@ class ConfigurationStatus(Record):
     )
 
 
+class JobCounts(Record):
+    """Jobs of a run that Slurm has not ended."""
+
+    running: int
+    queued: int
+
+
 class RunStatus(Record):
     """Where a run stands at one moment."""
 
@@ -48,136 +70,148 @@ class RunStatus(Record):
     suite: str
     state: RunState
     configurations: tuple[ConfigurationStatus, ...]
-    running: tuple[RunningTask, ...]
+    trials: tuple[TrialStatus, ...] = Field(description="Those under way, or all where asked for")
+    jobs: JobCounts | None = Field(None, description="Absent where Slurm was not asked or silent")
+    slurm_complaint: str | None = Field(None, description="Why Slurm did not answer")
     failures: tuple[str, ...] = Field(description="Each failed or skipped trial with its reason")
     eta_s: float | None = Field(None, description="Time to the end at the pace of what is done")
 
 
-def run_status(run: RunFolder) -> RunStatus:
-    """Read where a run stands, without disturbing it."""
-    events = Journal(run.journal_file).read()
-    ends = _last_ends(events)
-    durations = _durations(events)
-    locked = is_locked(run.path)
-    done = {trial for trial, event in ends.items() if event.kind == "trial_finished"}
-    failed = {trial for trial, event in ends.items() if event.kind != "trial_finished"}
-    remaining = [trial for trial in run.plan.trials if trial.id not in ends]
-    return RunStatus(
-        run_id=run.plan.run_id,
-        suite=run.plan.suite.name,
-        state=_state(run, events, locked, len(done)),
-        configurations=_configurations(run, done, failed, durations),
-        running=tuple(_running(run, remaining)) if locked else (),
-        failures=tuple(
-            f"{trial}: {ends[trial].detail}"
-            for trial in (t.id for t in run.plan.trials)
-            if trial in failed
-        ),
-        eta_s=_eta_s(remaining, durations) if locked else None,
-    )
+def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
+    """Read where a run stands, without disturbing it.
+
+    Parameters
+    ----------
+    run : RunFolder
+    all_tasks : bool
+        Tell every task of every trial, instead of the most important ones of those under way.
+    """
+    return StatusReader(run, all_tasks=all_tasks).read()
 
 
-def _last_ends(events: list[Event]) -> dict[str, Event]:
+class StatusReader:
+    """Reads where a run stands, again and again, without disturbing it.
+
+    Parameters
+    ----------
+    run : RunFolder
+    all_tasks : bool
+        Tell every task of every trial, instead of the most important ones of those under way.
+    """
+
+    def __init__(self, run: RunFolder, *, all_tasks: bool = False) -> None:
+        self._run = run
+        self._all = all_tasks
+        self._tasks = TaskReader(run, None if all_tasks else MOST_TASKS)
+        self._queue = RunQueue(run.plan) if run.plan.site is not None else None
+
+    def read(self) -> RunStatus:
+        """Where the run stands now."""
+        # Each is asked before what it must not be older than: a pyscale that ends writes its
+        # last event first, and a job its last record.
+        attended = is_locked(self._run.path)
+        events = Journal(self._run.journal_file).read()
+        ends = _last_ends(events)
+        state = _state(self._run, events, ends, attended=attended)
+        queue = None
+        if self._queue is not None and state not in {"planned", "complete"}:
+            queue = self._queue.now()
+        plan = self._run.plan
+        pace = pace_of(events)
+        remaining = [trial for trial in plan.trials if trial.id not in ends]
+        return RunStatus(
+            run_id=plan.run_id,
+            suite=plan.suite.name,
+            state=state,
+            configurations=_configurations(self._run, ends, pace),
+            trials=tuple(self._trials(ends, queue, attended=attended)),
+            jobs=_job_counts(queue),
+            slurm_complaint=queue.complaint if queue else None,
+            failures=tuple(
+                f"{trial.id}: {ends[trial.id].detail}"
+                for trial in plan.trials
+                if trial.id in ends and ends[trial.id].kind != "trial_finished"
+            ),
+            eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended else None,
+        )
+
+    def _trials(
+        self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool
+    ) -> list[TrialStatus]:
+        """The trials to tell of.
+
+        On this machine nothing outlives pyscale: without it, what seems to run was interrupted.
+        """
+        found = []
+        for trial in self._run.plan.trials:
+            end = ends.get(trial.id)
+            state: TrialState = ENDS[end.kind] if end else "planned"
+            if state == "planned" and self._run.trial(trial).is_dir():
+                state = "under way"
+            alive = state == "under way" and (attended or self._run.plan.site is not None)
+            if not (self._all or alive):
+                continue
+            tasks = self._tasks.read(trial, queue, attended=attended)
+            found.append(TrialStatus(trial=trial.id, state=state, **dict(tasks)))
+        return found
+
+
+def _last_ends(events: Sequence[Event]) -> dict[str, Event]:
     """The event that ended each trial, where nothing began it anew."""
     ends: dict[str, Event] = {}
     for event in events:
         if event.trial is None:
             continue
-        if event.kind in {"trial_finished", "trial_failed", "trial_skipped"}:
+        if event.kind in ENDS:
             ends[event.trial] = event
-        elif event.kind in {
-            "trial_started",
-            "trial_retried",
-            "trial_continued",
-            "trial_interrupted",
-        }:
+        elif event.kind in BEGINNINGS:
             ends.pop(event.trial, None)
     return ends
 
 
-def _durations(events: list[Event]) -> dict[str, float]:
-    """Seconds from start to end of each finished trial."""
-    started: dict[str, datetime] = {}
-    durations = {}
-    for event in events:
-        if event.kind == "run_started":
-            # What began before was interrupted; the time since then was nobody's work.
-            started.clear()
-        if event.trial is None:
-            continue
-        if event.kind == "trial_started":
-            started[event.trial] = event.time_utc
-        elif event.kind == "trial_finished" and event.trial in started:
-            durations[event.trial] = (event.time_utc - started[event.trial]).total_seconds()
-    return durations
-
-
-def _state(run: RunFolder, events: list[Event], locked: bool, done: int) -> RunState:
+def _state(
+    run: RunFolder, events: Sequence[Event], ends: Mapping[str, Event], *, attended: bool
+) -> RunState:
+    done = sum(event.kind == "trial_finished" for event in ends.values())
     if done == len(run.plan.trials):
         return "complete"
-    if locked:
+    if attended:
         return "running"
-    last = events[-1].kind if events else None
-    if last is None:
+    if not events:
         return "planned"
-    if last == "run_finished":
+    if events[-1].kind == "run_finished":
         return "incomplete"
-    return "cancelled" if last == "run_cancelled" else "interrupted"
+    return "cancelled" if events[-1].kind == "run_cancelled" else "interrupted"
 
 
 def _configurations(
-    run: RunFolder, done: set[str], failed: set[str], durations: dict[str, float]
+    run: RunFolder, ends: Mapping[str, Event], pace: Pace
 ) -> tuple[ConfigurationStatus, ...]:
-    trials: dict[tuple[str, int], list[Trial]] = {}
+    groups: dict[tuple[str, int], list[Trial]] = {}
     for entry in run.plan.suite.stages:
         for trial in sorted(run.plan.trials, key=lambda t: t.workers):
             if trial.entry == entry:
-                trials.setdefault((entry, trial.workers), []).append(trial)
-    return tuple(
-        ConfigurationStatus(
-            entry=entry,
-            workers=workers,
-            done=sum(trial.id in done for trial in group),
-            failed=sum(trial.id in failed for trial in group),
-            total=len(group),
-            median_s=_median([durations[t.id] for t in group if t.id in durations]),
+                groups.setdefault((entry, trial.workers), []).append(trial)
+    rows = []
+    for (entry, workers), trials in groups.items():
+        kinds = [ends[trial.id].kind for trial in trials if trial.id in ends]
+        done = kinds.count("trial_finished")
+        rows.append(
+            ConfigurationStatus(
+                entry=entry,
+                workers=workers,
+                done=done,
+                failed=len(kinds) - done,
+                total=len(trials),
+                median_s=pace.median_s(trials),
+            )
         )
-        for (entry, workers), group in trials.items()
-    )
+    return tuple(rows)
 
 
-def _running(run: RunFolder, remaining: list[Trial]) -> list[RunningTask]:
-    now = datetime.now(UTC)
-    found = []
-    for trial in remaining:
-        if not run.trial(trial).is_dir():
-            continue
-        for task in trial.tasks:
-            record = read_task(run.task(trial, task))
-            if record.state == "running" and record.launch:
-                elapsed_s = (now - record.launch.spawn_utc).total_seconds()
-                found.append(
-                    RunningTask(
-                        trial=trial.id, task=task, node=record.launch.node, elapsed_s=elapsed_s
-                    )
-                )
-    return found
-
-
-def _eta_s(remaining: list[Trial], durations: dict[str, float]) -> float | None:
-    """Remaining trials at the median pace of their configuration, or of all that is known."""
-    if not durations:
+def _job_counts(queue: Queue | None) -> JobCounts | None:
+    if queue is None or queue.complaint is not None:
         return None
-    overall = statistics.median(durations.values())
-    by_configuration: dict[str, list[float]] = {}
-    for trial, wall_s in durations.items():
-        by_configuration.setdefault(trial.rpartition("-b")[0], []).append(wall_s)
-    counts = Counter(trial.id.rpartition("-b")[0] for trial in remaining)
-    return sum(
-        count * statistics.median(by_configuration.get(configuration, [overall]))
-        for configuration, count in counts.items()
-    )
-
-
-def _median(values: list[float]) -> float | None:
-    return statistics.median(values) if values else None
+    alive = [job for job in queue.jobs.values() if job.alive]
+    queued = sum(job.state in WAITS for job in alive)
+    return JobCounts(running=len(alive) - queued, queued=queued)

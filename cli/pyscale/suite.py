@@ -15,6 +15,8 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
 
+Layout = Literal["array", "gang"]
+"""An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
 
@@ -25,6 +27,9 @@ class SuiteStage(Record):
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(description='Slot -> "movie" or the name of an earlier entry')
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
+    layout: Layout = Field(
+        "array", description="How a cluster starts its workers: each by itself, or all at once"
+    )
     truth: Literal["camera", "specimen"] | None = Field(
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )

@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from secrets import token_hex
+from typing import NamedTuple
 
 from pyscale.bystanders import look_around
 from pyscale.errors import UserError
-from pyscale.executors.protocol import Executor
-from pyscale.executors.waiting import wait_for
+from pyscale.executors.protocol import Batch, Executor
 from pyscale.inputcache import bring_inputs_to
-from pyscale.placement import Placement
 from pyscale.plan import Trial
+from pyscale.retrying import why_not_again
 from pyscale.runtimes.protocol import Runtime
+from pyscale.startorder import earlier_trials, longest_first
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
-    ORDER_FILE,
     PARAMS_FILE,
     SPEC_FILE,
     SURROUNDINGS_FILE,
     Bystanders,
+    Jobs,
+    NodeWork,
     Surroundings,
     TaskOrder,
     read_task,
+    write_jobs,
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError, TaskSpec
-from pyscale_stages.errors import EXIT_BAD_INPUT
-from pyscale_stages.measure.stamp import node_name
+from pyscale_stages.measure.nodename import node_name
+
+
+class _Failure(NamedTuple):
+    """A failed task of a trial."""
+
+    task: str
+    error: TaskError
 
 
 class TrialRunner:
@@ -43,8 +50,6 @@ class TrialRunner:
     run : RunFolder
     executor : Executor
     journal : Journal
-    placement : Placement
-        Which cores and GPUs each worker gets.
     runtime : Runtime
         How a task's process is started.
     """
@@ -54,13 +59,11 @@ class TrialRunner:
         run: RunFolder,
         executor: Executor,
         journal: Journal,
-        placement: Placement,
         runtime: Runtime,
     ) -> None:
         self._run = run
         self._executor = executor
         self._journal = journal
-        self._placement = placement
         self._runtime = runtime
         self._settings = run.plan.settings
         # Outputs that others need are kept, so what was whole once need not be looked at again.
@@ -70,8 +73,8 @@ class TrialRunner:
     def finish(self, trial: Trial) -> bool:
         """Do what is missing of a trial; return whether it is complete.
 
-        A failed trial is tried again as often as the settings allow. Bad input is not: the
-        answer would be the same.
+        A failed trial is tried again as often as the settings allow, but not where it would fail
+        the same way.
         """
         if self.is_complete(trial):
             # A pyscale that died just after the last record never said that it was the last.
@@ -83,22 +86,23 @@ class TrialRunner:
         if missing is not None:
             self._journal.append("trial_skipped", trial.id, detail=missing)
             return False
-        for attempt in range(1 + self._settings["retries"]):
-            if attempt:
-                self._journal.append("trial_retried", trial.id, detail=f"attempt {attempt + 1}")
-            self._make_room(trial)
-            error = self._attempt(trial)
-            if error is None:
+        # What an earlier pyscale had begun and this one waited for is a try like any other.
+        failure = self._failure(trial, trial.tasks) if self._take_up(trial) else None
+        for _ in range(1 + self._settings["retries"]):
+            failure = failure or self._attempt(trial)
+            if failure is None:
                 self._journal.append("trial_finished", trial.id)
                 self._drop_outputs(trial)
                 return True
-            self._journal.append("trial_failed", trial.id, detail=error.message)
-            if error.exit_code == EXIT_BAD_INPUT:
-                break
+            if not self._try_again(trial, failure):
+                return False
+            failure = None
         return False
 
     def refuse_workers_elsewhere(self) -> None:
         """Raise where tasks may still run on another node, out of this one's reach."""
+        if not self._executor.on_this_node:
+            return
         for trial in self._run.plan.trials:
             for task in trial.tasks:
                 record = read_task(self._run.task(trial, task))
@@ -114,6 +118,39 @@ class TrialRunner:
         """Whether every task of the trial has its record."""
         return all(read_task(self._run.task(trial, task)).state == "done" for task in trial.tasks)
 
+    def _try_again(self, trial: Trial, failure: _Failure) -> bool:
+        """Tell of a failure; return whether another try may end better."""
+        why_not = why_not_again(failure.error)
+        self._journal.append(
+            "trial_failed",
+            trial.id,
+            detail=f"{failure.task}: {failure.error.message}"
+            + (f"; not tried again, because {why_not}" if why_not else ""),
+        )
+        return why_not is None
+
+    def _failure(self, trial: Trial, tasks: Sequence[str]) -> _Failure | None:
+        """Return the failed task that says most: the first that no other try would mend."""
+        failures = [
+            _Failure(task, record.error)
+            for task in tasks
+            if (record := read_task(self._run.task(trial, task))).error
+        ]
+        final = [failure for failure in failures if why_not_again(failure.error)]
+        return next(iter([*final, *failures]), None)
+
+    def _take_up(self, trial: Trial) -> bool:
+        """Wait for tasks that an earlier pyscale started and that still run."""
+        states = self._states(trial)
+        taken_up = False
+        steps = (("windows", trial.window_tasks), ("merge", ("merge",)), ("check", ("check",)))
+        for name, tasks in steps:
+            left = [task for task in tasks if states.get(task) in {"queued", "running"}]
+            if left and self._executor.take_up(self._batch(trial, name, left)):
+                self._journal.append("trial_taken_up", trial.id, detail=", ".join(left))
+                taken_up = True
+        return taken_up
+
     def _make_room(self, trial: Trial) -> None:
         """Set aside an earlier attempt, unless all its workers have finished.
 
@@ -125,42 +162,64 @@ class TrialRunner:
         states = self._states(trial)
         workers = {states[task] for task in trial.window_tasks}
         if "failed" in workers:
+            number = self._run.attempts(trial) + 1
+            self._journal.append("trial_retried", trial.id, detail=f"attempt {number}")
             self._run.set_aside(trial, "failed")
         elif workers != {"done"}:
             self._run.set_aside(trial, "interrupted")
             self._journal.append("trial_interrupted", trial.id)
         else:
             for task, state in states.items():
-                if state != "done":
-                    why = "failed" if state == "failed" else "interrupted"
-                    self._run.set_task_aside(trial, task, why)
+                if state == "failed":
+                    self._journal.append("trial_retried", trial.id, detail=f"its {task} alone")
+                    self._run.set_task_aside(trial, task, "failed")
+                elif state != "done":
+                    self._run.set_task_aside(trial, task, "interrupted")
 
     def _states(self, trial: Trial) -> dict[str, str]:
         return {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
 
-    def _attempt(self, trial: Trial) -> TaskError | None:
-        """Run the tasks of a trial that have no record; return the first error."""
+    def _attempt(self, trial: Trial) -> _Failure | None:
+        """Run the tasks of a trial that have no record, as far as they succeed."""
+        self._make_room(trial)
         states = self._states(trial)
         before: Bystanders | None = None
+        after = trial.tasks[len(trial.windows) :]
+        steps: list[tuple[str, tuple[str, ...]]] = [
+            (task, (task,)) for task in after if states[task] != "done"
+        ]
         if any(states[task] != "done" for task in trial.window_tasks):
-            before = look_around()
-            self._prepare_cache(trial)
+            if self._executor.on_this_node:
+                before = look_around()
+                self._prepare_cache(trial)
             self._journal.append("trial_started", trial.id)
-            steps = [trial.window_tasks]
-        else:
+            steps.insert(0, ("windows", self._in_order_of_start(trial)))
+        elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
-            steps = []
-        after = trial.tasks[trial.workers :]
-        steps += [(task,) for task in after if states[task] != "done"]
-        for tasks in steps:
-            self._submit_and_wait(trial, tasks)
-            if before is not None and tasks == trial.window_tasks:
+        for name, tasks in steps:
+            for task in tasks:
+                self._write_spec(trial, task)
+            self._executor.run(self._batch(trial, name, tasks))
+            if before is not None and name == "windows":
                 self._write_surroundings(trial, before)
-            records = [read_task(self._run.task(trial, task)) for task in tasks]
-            error = next((record.error for record in records if record.error), None)
-            if error is not None:
-                return error
+            failure = self._failure(trial, tasks)
+            if failure is not None:
+                return failure
         return None
+
+    def _in_order_of_start(self, trial: Trial) -> tuple[str, ...]:
+        """Names of a trial's windows, the first to start first."""
+        if len(trial.windows) <= trial.workers:
+            return trial.window_tasks
+        measured = [self._window_times(other) for other in earlier_trials(self._run.plan, trial)]
+        order = longest_first(trial.windows, [times for times in measured if times])
+        return tuple(trial.window_tasks[window] for window in order)
+
+    def _window_times(self, trial: Trial) -> list[tuple[tuple[int, int], float]]:
+        """Windows of a trial and their wall times; empty where any is missing."""
+        results = [read_task(self._run.task(trial, task)).result for task in trial.window_tasks]
+        times = [result.wall_s for result in results if result and result.status == "done"]
+        return list(zip(trial.windows, times, strict=True)) if len(times) == len(results) else []
 
     def _prepare_cache(self, trial: Trial) -> None:
         cache = bring_inputs_to(self._settings["cache"], [path for _, path in self._inputs(trial)])
@@ -175,41 +234,46 @@ class TrialRunner:
             surroundings.model_dump_json(indent=1) + "\n",
         )
 
-    def _submit_and_wait(self, trial: Trial, tasks: Sequence[str]) -> None:
-        specs = [self._write_spec(trial, task) for task in tasks]
-        # Orders carry the time of submission, so nothing slow comes after them.
-        folders = [self._order(trial, spec, worker) for worker, spec in enumerate(specs)]
-        jobs = self._executor.submit(folders)
-        self._journal.append(
-            "submitted", trial.id, tuple(job.id for job in jobs), detail=", ".join(tasks)
-        )
-        wait_for(dict(zip(folders, jobs, strict=True)))
+    def _batch(self, trial: Trial, name: str, tasks: Sequence[str]) -> Batch:
+        known: dict[str, str] = {}
 
-    def _write_spec(self, trial: Trial, task: str) -> tuple[Path, TaskSpec]:
-        """Write what a task has to do; return its folder and the spec."""
+        def submitted(jobs: Mapping[str, str]) -> None:
+            known.update(jobs)
+            write_jobs(self._run.trial(trial), name, Jobs(job_ids=known))
+            self._journal.append(
+                "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
+            )
+
+        return Batch(
+            trial=trial,
+            name=name,
+            orders={self._run.task(trial, task): self._draft(trial, task) for task in tasks},
+            at_once=trial.workers if name == "windows" else 1,
+            submitted=submitted,
+        )
+
+    def _write_spec(self, trial: Trial, task: str) -> None:
+        """Write what a task has to do."""
         folder = self._run.task(trial, task)
         folder.mkdir(parents=True)
         spec = self._spec(trial, task)
         write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
         write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
-        return folder, spec
 
-    def _order(self, trial: Trial, specified: tuple[Path, TaskSpec], worker: int) -> Path:
-        """Write how a task is started; return its folder."""
-        folder, spec = specified
-        place = self._placement.of(worker, trial.workers, spec.device)
-        start = self._runtime.start(spec, folder, trial.image)
-        order = TaskOrder(
-            token=token_hex(8),
-            submit_utc=datetime.now(UTC),
-            argv=start.argv,
-            env=place.env | start.env,
-            container=start.container,
-            cpus=place.cpus,
-            oversubscribed=place.shared,
+    def _draft(self, trial: Trial, task: str) -> TaskOrder:
+        """How a task is started, but for what the executor knows."""
+        folder = self._run.task(trial, task)
+        start = self._runtime.start(self._spec(trial, task), folder, trial.image)
+        node_work = None
+        if not self._executor.on_this_node and task in trial.window_tasks:
+            node_work = NodeWork(
+                folder=self._run.trial(trial),
+                cache=self._settings["cache"],
+                inputs=tuple(path for _, path in self._inputs(trial)),
+            )
+        return TaskOrder(
+            argv=start.argv, env=start.env, container=start.container, node_work=node_work
         )
-        write_atomically(folder / ORDER_FILE, order.model_dump_json(indent=1) + "\n")
-        return folder
 
     def _spec(self, trial: Trial, task: str) -> TaskSpec:
         folder = self._run.task(trial, task)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
@@ -73,6 +74,30 @@ def test_what_this_process_started_is_left_out_and_what_others_did_is_not(
         # The same processes as nobody's children.
         monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
         assert look_around().runnable >= mine + 4
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+
+
+def test_processes_that_name_the_runs_folder_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As launchers do that start on the node at the same moment, and are nobody's children."""
+    task = tmp_path / "tasks" / "trial" / "w0"
+    spinning = [
+        subprocess.Popen([sys.executable, "-c", SPIN, f"('{task}')"], stdout=subprocess.PIPE)
+        for _ in range(8)
+    ]
+    try:
+        for process in spinning:
+            assert process.stdout is not None
+            process.stdout.readline()
+        monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
+        of_others = look_around(besides=tmp_path).runnable
+        assert look_around(besides=tmp_path.with_name(f"{tmp_path.name}-2")).runnable >= (
+            of_others + 4
+        )
     finally:
         for process in spinning:
             process.kill()

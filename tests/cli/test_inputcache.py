@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -53,3 +55,31 @@ def test_one_file_without_proof_speaks_for_all(file: Path) -> None:
         assert bring_inputs_to("cold", [file, in_memory]).state == "unsupported"
     finally:
         in_memory.unlink()
+
+
+@pytest.mark.parametrize("asked", ["cold", "warm"])
+def test_nothing_is_proved_of_an_input_that_is_not_there(
+    tmp_path: Path, asked: Literal["cold", "warm"]
+) -> None:
+    cache = bring_inputs_to(asked, [tmp_path / "gone"])
+    assert cache.state == "unsupported"
+    assert "No such file" in cache.model_dump_json()
+
+
+@pytest.mark.parametrize("asked", ["cold", "warm"])
+def test_nothing_is_proved_of_an_empty_folder(
+    tmp_path: Path, asked: Literal["cold", "warm"]
+) -> None:
+    assert bring_inputs_to(asked, [tmp_path]).state == "unsupported"
+
+
+def test_a_folder_that_cannot_be_listed_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_folder: Path) -> Iterator[Path]:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    cache = bring_inputs_to("cold", [tmp_path])
+    assert cache.state == "unsupported"
+    assert [eviction.path for eviction in cache.evictions] == [tmp_path]

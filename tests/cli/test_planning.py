@@ -78,6 +78,27 @@ def test_windows_cover_the_movie_once_and_evenly(frames: int, workers: int) -> N
     assert max(lengths) - min(lengths) <= 1
 
 
+def test_a_worker_may_have_several_windows(make: PlanMaker) -> None:
+    (trial, *_) = (t for t in make(chunks_per_worker=3).trials if t.workers == 2)
+    assert trial.windows == even_windows(8, 6)
+    assert trial.tasks == ("w0", "w1", "w2", "w3", "w4", "w5", "merge", "check")
+
+
+def test_one_worker_with_several_windows_has_them_merged(make: PlanMaker) -> None:
+    trial = make(chunks_per_worker=3).trial("contact-n1-b1")
+    assert trial.tasks == ("w0", "w1", "w2", "merge")
+    assert trial.output_task == "merge"
+
+
+def test_no_window_is_shorter_than_a_frame(make: PlanMaker) -> None:
+    windows = {t.workers: t.windows for t in make(workers=(1, 4), chunks_per_worker=5).trials}
+    assert windows == {1: even_windows(8, 5), 4: even_windows(8, 8)}
+
+
+def test_workers_that_start_as_one_have_one_window_each(make: PlanMaker) -> None:
+    assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
+
+
 def test_worker_counts_double_up_to_the_machine() -> None:
     assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
 
@@ -86,6 +107,10 @@ class TestRefuses:
     def test_more_workers_than_frames(self, make: PlanMaker) -> None:
         with pytest.raises(UserError, match="16 workers cannot share the 8 frames"):
             make(workers=(1, 16))
+
+    def test_several_windows_for_workers_that_start_as_one(self, make: PlanMaker) -> None:
+        with pytest.raises(UserError, match="--layout gang .* no --chunks-per-worker 2: leave"):
+            make(layout="gang", chunks_per_worker=2)
 
     def test_an_unknown_stage(self, make: PlanMaker) -> None:
         with pytest.raises(UserError, match="no stage 'segmnt'; did you mean 'segment'"):

@@ -32,6 +32,12 @@ def test_a_site_of_ones_own_is_named_by_its_path(tmp_path: Path) -> None:
     assert (site.scratch, site.request.partition) == ("$TMPDIR", "short")
 
 
+def test_further_options_are_the_sites_own(tmp_path: Path) -> None:
+    text = 'options = ["--reservation=spring", "--mem=0"]\nmemory_option = "none"\n'
+    site = load_site(own_site(tmp_path, text))
+    assert site.options == ("--reservation=spring", "--mem=0")
+
+
 def test_a_misspelt_name_suggests_the_nearest() -> None:
     with pytest.raises(UserError, match=r"no site 'modulse': did you mean 'modules'\?"):
         load_site("modulse")
@@ -60,6 +66,14 @@ def test_a_file_that_is_not_there_is_named() -> None:
         ('gpu_option = "--gres=gpu:{count"\n', "gpu_option '--gres=gpu:{count' is wrong"),
         ('gpu_option = "gres=gpu:{count}"\n', "'gpu_option': string should match pattern"),
         ('options = ["mail-type=FAIL"]\n', "'options.0': string should match pattern"),
+        ('options = ["--array=0-3"]\n', "pyscale itself sets --array: leave --array=0-3 out"),
+        ('options = ["--job-name=x"]\n', "pyscale itself sets --job-name"),
+        ('options = ["--output=x"]\n', "pyscale itself sets --output"),
+        ('options = ["--comment=x"]\n', "pyscale itself sets --comment"),
+        ('options = ["--requeue"]\n', "pyscale itself sets --requeue"),
+        ('options = ["--time=7"]\n', "say --time=7 by the request's time_min"),
+        ('options = ["--account=lab"]\n', "say --account=lab by the request's account"),
+        ('options = ["--mem=0"]\n', "say --mem=0 by the request's memory_gib"),
         ('modules = ["apptainer; rm"]\n', "'modules.0': string should match pattern"),
         ('[request]\npartition = "a\\n#SBATCH -w b"\n', "'request.partition': string should match"),
         ('scratch = "/tmp\\" ; true"\n', "'scratch': string should match pattern"),

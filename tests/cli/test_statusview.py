@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 
 import pytest
 
 from pyscale import statusview
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
+from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
+from pyscale_stages.contract import TaskSpec
 
 
 def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(
@@ -38,3 +40,32 @@ def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
     assert out.count(run.plan.run_id) == 1
     assert "complete" in out
     assert out.endswith("\n")
+
+
+def test_each_task_is_in_the_json(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(run, MockExecutor(), lambda _event: None)
+    statusview.show(str(run.path), watch=False, as_json=True, log=False)
+    trials = json.loads(capsys.readouterr().out)["trials"]
+    (trial,) = (trial for trial in trials if trial["trial"] == "segment-n2-b1")
+    assert [task["task"] for task in trial["tasks"]] == ["w0", "w1", "merge", "check"]
+    for task in trial["tasks"]:
+        assert task["state"] == "done"
+        assert task["node"]
+        assert task["job_id"] == f"segment-n2-b1/{task['task']}"
+        assert task["elapsed_s"] >= 0
+
+
+def test_a_failure_and_its_second_try_are_in_the_log(
+    run: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        return MockEnd(returncode=1 if (trial, task) == ("track-n2-b1", "w1") else 0)
+
+    execute(run, MockExecutor(behaviour), lambda _event: None)
+    statusview.show(str(run.path), watch=False, as_json=False, log=True)
+    lines = capsys.readouterr().out.splitlines()
+    told = [line.partition(" UTC  ")[2] for line in lines if " track-n2-b1 " in line]
+    assert told[0] == "track-n2-b1 started"
+    assert "track-n2-b1 failed: w1: mock failure in w1" in told
+    assert any(line.startswith("track-n2-b1 tried again: attempt 2") for line in told)
+    assert lines[-1].endswith("the run finished")

@@ -8,6 +8,7 @@ import os
 import random
 import signal
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from pyscale.benchmark import Outcome, execute
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.records import read_cache, read_task
@@ -64,6 +66,78 @@ def test_workers_of_a_trial_process_its_windows(run: RunFolder) -> None:
     trial = run.plan.trial("segment-n2-b1")
     specs = [read_task(run.task(trial, task)).result for task in trial.window_tasks]
     assert [result.spec.frames for result in specs if result] == [(0, 4), (4, 8)]
+
+
+def started_of(executor: MockExecutor, trial: str) -> list[str]:
+    return [task for this_trial, task in executor.started if this_trial == trial]
+
+
+def slow_at_the_end(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
+    """Each frame takes a second more than the one before it."""
+    return MockEnd(wall_s=sum(range(*spec.frames)) + 1.0) if spec.frames else MockEnd()
+
+
+class TestMoreWindowsThanWorkers:
+    @pytest.fixture
+    def run(self, make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+        return RunFolder.create(tmp_path / "runs", make(chunks_per_worker=4))
+
+    def test_those_that_took_longest_before_start_first(self, run: RunFolder) -> None:
+        executor = MockExecutor(slow_at_the_end)
+        assert carry_out(run, executor).incomplete == ()
+        movie_order = [f"w{window}" for window in range(8)]
+        for block in (1, 2):
+            started = started_of(executor, f"contact-n2-b{block}")
+            assert set(started[:8]) == set(movie_order)
+            assert started[8:] == ["merge", "check"]
+            # The baseline told of its quarters; within a quarter the movie's order stays.
+            assert started[:8] == ["w6", "w7", "w4", "w5", "w2", "w3", "w0", "w1"]
+
+    def test_the_first_trial_of_a_stage_takes_them_as_they_come(self, run: RunFolder) -> None:
+        executor = MockExecutor(slow_at_the_end)
+        carry_out(run, executor)
+        assert started_of(executor, "contact-n1-b1") == ["w0", "w1", "w2", "w3", "merge"]
+
+    def test_no_more_run_at_once_than_there_are_workers(self, run: RunFolder) -> None:
+        executor = MockExecutor()
+        carry_out(run, executor)
+        for batch in executor.batches:
+            assert batch.at_once == (batch.trial.workers if batch.name == "windows" else 1)
+
+    def test_a_task_processes_the_window_of_its_name(self, run: RunFolder) -> None:
+        carry_out(run, MockExecutor(slow_at_the_end))
+        trial = run.plan.trial("contact-n2-b1")
+        for window, task in zip(trial.windows, trial.window_tasks, strict=True):
+            result = read_task(run.task(trial, task)).result
+            assert result is not None
+            assert result.spec.frames == window
+
+    def test_the_merge_joins_them_in_the_order_of_the_movie(self, run: RunFolder) -> None:
+        carry_out(run, MockExecutor(slow_at_the_end))
+        result = read_task(run.task(run.plan.trial("contact-n2-b1"), "merge")).result
+        assert result is not None
+        assert [name for name, _ in result.spec.inputs] == [f"w{window}" for window in range(8)]
+
+
+def test_as_many_windows_as_workers_start_in_the_order_of_the_movie(run: RunFolder) -> None:
+    executor = MockExecutor(slow_at_the_end)
+    carry_out(run, executor)
+    assert started_of(executor, "contact-n2-b2") == ["w0", "w1", "merge", "check"]
+
+
+def test_on_a_cluster_the_first_task_on_each_node_prepares_the_inputs(run: RunFolder) -> None:
+    carry_out(run, MockExecutor(on_this_node=False))
+    trial = run.plan.trial("register_denoise-n2-b1")
+    assert read_cache(run.trial(trial)) is None
+    for task in trial.tasks:
+        order = read_task(run.task(trial, task)).order
+        assert order is not None
+        if task not in trial.window_tasks:
+            assert order.node_work is None
+            continue
+        assert order.node_work is not None
+        assert order.node_work.folder == run.trial(trial)
+        assert order.node_work.inputs == (run.plan.movie,)
 
 
 def test_a_stage_reads_the_baseline_output_of_its_predecessor(run: RunFolder) -> None:

@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +18,16 @@ from watchfiles import watch
 
 from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.local import CONTAINER_HELPERS, CONTAINER_PROGRAMS, LocalExecutor
-from pyscale.executors.protocol import Job
-from pyscale.executors.waiting import wait_for
+from pyscale.executors.protocol import Batch
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
+from pyscale.placement import local_placement
+from pyscale.plan import Trial
 from pyscale.runtimes.apptainer import OPTIONS
 from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import ORDER_FILE, ContainerOrder, TaskOrder, read_task
+from pyscale.store.records import ContainerOrder, TaskOrder, read_task
 from pyscale_stages.moviewriter import write_movie
 
 PATIENCE_S = 30
@@ -33,13 +35,23 @@ WAITS_FOREVER = "echo ready; exec sleep 1000"
 SUBMISSION = "submitit.core._submit"
 
 
+@dataclass(frozen=True)
+class Started:
+    """A task on this machine, and the executor that waits for it."""
+
+    folder: Path
+    order: TaskOrder
+    controller: int
+    end: Future[None]
+
+
 class Waiting:
     """A container that waits forever, and the processes that it is made of."""
 
-    def __init__(self, folder: Path, job: Job) -> None:
-        self.folder = folder
-        self.job = job
-        controller = psutil.Process(int(job.id))
+    def __init__(self, started: Started) -> None:
+        self.folder = started.folder
+        self.end = started.end
+        controller = psutil.Process(started.controller)
         self.family = [controller, *controller.children(recursive=True)]
 
     def one(self, wanted: str) -> psutil.Process:
@@ -72,27 +84,65 @@ def run_folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def executor(run_folder: Path) -> Iterator[LocalExecutor]:
-    made = LocalExecutor(run_folder / "submitit")
+    made = executor_of(run_folder)
     yield made
-    made.end_leftovers()
+    made.end_all()
+
+
+def executor_of(run_folder: Path) -> LocalExecutor:
+    return LocalExecutor(run_folder / "submitit", local_placement(1))
+
+
+@pytest.fixture
+def start_order(executor: LocalExecutor) -> Iterator[Callable[[Path, TaskOrder], Started]]:
+    """Start a task while the test goes on."""
+    with ThreadPoolExecutor() as pool:
+
+        def begin(folder: Path, order: TaskOrder) -> Started:
+            controller: Future[int] = Future()
+            batch = Batch(
+                trial=Trial(
+                    id="contact-n1-b1",
+                    entry="contact",
+                    stage="contact",
+                    workers=1,
+                    block=1,
+                    device="cpu",
+                    windows=((0, 1),),
+                    inputs=(),
+                    params={},
+                    truth=None,
+                    reference_trial="contact-n1-b1",
+                ),
+                name="windows",
+                orders={folder: order},
+                at_once=1,
+                submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
+            )
+            end = pool.submit(executor.run, batch)
+            return Started(folder, order, controller.result(), end)
+
+        yield begin
+        executor.end_all()
 
 
 @pytest.fixture
 def start(
-    executor: LocalExecutor, engine: Engine, built_images: ImageFolder, run_folder: Path
-) -> Callable[..., tuple[Path, Job]]:
+    start_order: Callable[[Path, TaskOrder], Started],
+    engine: Engine,
+    built_images: ImageFolder,
+    run_folder: Path,
+) -> Callable[[str], Started]:
     """Start a shell command in a container as a task of the run."""
 
-    def begin(program: str, name: str = "task") -> tuple[Path, Job]:
-        folder = run_folder / name
+    def begin(program: str) -> Started:
+        folder = run_folder / "task"
         folder.mkdir()
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, []):
             options += bind.option()
         sif = str(built_images.sif("contact"))
         order = TaskOrder(
-            token=name,
-            submit_utc=datetime.now(UTC),
             argv=tuple(engine.command("exec", *options, sif, "sh", "-c", program)),
             container=ContainerOrder(
                 variable_prefix=engine.environment_prefix,
@@ -102,28 +152,28 @@ def start(
                 scratch_prefix=scratch_prefix(run_folder),
             ),
         )
-        (folder / ORDER_FILE).write_text(order.model_dump_json())
-        (job,) = executor.submit([folder])
-        return folder, job
+        return start_order(folder, order)
 
     return begin
 
 
 @pytest.fixture
-def waiting(start: Callable[..., tuple[Path, Job]]) -> Waiting:
-    folder, job = start(WAITS_FOREVER)
-    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        said = folder / "stdout"
+def waiting(start: Callable[[str], Started]) -> Waiting:
+    started = start(WAITS_FOREVER)
+    said = started.folder / "stdout"
+    for _ in watch(
+        started.folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None
+    ):
         if said.exists() and said.read_text():
             break
-    return Waiting(folder, job)
+    return Waiting(started)
 
 
 def test_a_container_has_scratch_of_its_own_while_it_runs(
     waiting: Waiting, run_folder: Path, executor: LocalExecutor
 ) -> None:
     assert len(left_scratch(run_folder)) == 1
-    executor.end_leftovers()
+    executor.end_all()
     waiting.ends()
     assert left_scratch(run_folder) == {}
 
@@ -135,7 +185,7 @@ def test_a_container_that_is_killed_leaves_nothing(
     """The program's death orphans the helper that mounts the image: the launcher ends it."""
     assert waiting.one("helper").is_running()
     waiting.one(victim).kill()
-    wait_for({waiting.folder: waiting.job})
+    waiting.end.result()
     waiting.ends()
     assert left_scratch(run_folder) == {}
     assert read_task(waiting.folder).state == "failed"
@@ -146,12 +196,12 @@ def test_a_container_ends_with_its_launcher(
     waiting: Waiting, executor: LocalExecutor, run_folder: Path, victim: str
 ) -> None:
     waiting.one(victim).kill()
-    wait_for({waiting.folder: waiting.job})
+    waiting.end.result()
     record = read_task(waiting.folder)
     assert record.error is not None
     assert record.error.kind == "Lost"
     waiting.ends()
-    executor.end_leftovers()
+    executor.end_all()
     assert left_scratch(run_folder) == {}
 
 
@@ -163,23 +213,23 @@ def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(
     assert len(wrappers) == 3
     for process in wrappers:
         process.kill()
-    wait_for({waiting.folder: waiting.job})
+    waiting.end.result()
     assert program.is_running()
     assert helper.is_running()
-    assert executor.end_leftovers() > 0
+    assert executor.end_all() > 0
     waiting.ends()
     assert left_scratch(run_folder) == {}
 
 
 def test_containers_of_other_runs_go_on(waiting: Waiting, tmp_path: Path) -> None:
-    other = LocalExecutor(tmp_path / "other" / "submitit")
-    assert other.end_leftovers() == 0
+    other = executor_of(tmp_path / "other")
+    assert other.end_all() == 0
     assert waiting.one("program").is_running()
 
 
 def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Path) -> None:
     waiting.one("launcher").terminate()
-    wait_for({waiting.folder: waiting.job})
+    waiting.end.result()
     waiting.ends()
     assert left_scratch(run_folder) == {}
     record = read_task(waiting.folder)
@@ -188,28 +238,28 @@ def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Pa
 
 
 def test_a_process_that_is_killed_inside_tells_its_signal(
-    start: Callable[..., tuple[Path, Job]],
+    start: Callable[[str], Started],
 ) -> None:
-    folder, job = start("kill -9 $$")
-    wait_for({folder: job})
-    record = read_task(folder)
+    started = start("kill -9 $$")
+    started.end.result()
+    record = read_task(started.folder)
     assert record.error is not None
     assert "SIGKILL" in record.error.message
     assert record.error.exit_code == 3
 
 
 def test_an_image_that_vanishes_during_a_run_is_said(
-    start: Callable[..., tuple[Path, Job]], built_images: ImageFolder, tmp_path: Path
+    start: Callable[[str], Started],
+    start_order: Callable[[Path, TaskOrder], Started],
+    tmp_path: Path,
 ) -> None:
-    folder, job = start(f"cat {tmp_path}/none")
-    wait_for({folder: job})
-    order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
+    started = start("true")
+    started.end.result()
+    order = started.order
     gone = [str(tmp_path / "x.sif") if part.endswith(".sif") else part for part in order.argv]
-    newer = order.model_copy(update={"token": "newer", "argv": tuple(gone)})
-    (folder / ORDER_FILE).write_text(newer.model_dump_json())
-    executor = LocalExecutor(tmp_path / "again" / "submitit")
-    (job,) = executor.submit([folder])
-    wait_for({folder: job})
+    folder = started.folder.with_name("again")
+    folder.mkdir()
+    start_order(folder, order.model_copy(update={"argv": tuple(gone)})).end.result()
     record = read_task(folder)
     assert record.error is not None
     assert record.error.message.startswith(f"the image {tmp_path}/x.sif is not there")
@@ -293,10 +343,9 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         assert process.returncode == 130, said
     elif how == "cancel":
         cancelling = pyscale("cancel", run.path.name)
-        # It waits until the run's process is gone, and that is only once we have seen its end.
-        process.communicate()
         _, said = cancelling.communicate()
         assert cancelling.returncode == 0, said
+        process.communicate()
     else:
         # Its launcher goes too: nobody is left who could tidy up before the resume.
         launcher = next(p for p in of_the_run(run) if SUBMISSION in p.cmdline())

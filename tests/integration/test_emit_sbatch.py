@@ -89,4 +89,4 @@ def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(
 def test_a_site_says_nothing_to_a_run_on_this_machine(pyscale: CommandLine, labels: Path) -> None:
     answer = pyscale("run", "labels", "--data", labels, "--site", "plain")
     assert answer.code == 2
-    assert "add --emit-sbatch DIR" in answer.err
+    assert "--emit-sbatch DIR" in answer.err

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from watchfiles import watch
 
-from pyscale.executors.local import LocalExecutor
+from pyscale.executors.choice import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import read_task
@@ -118,7 +118,7 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
     run = only_run()
     assert outputs(run) == undisturbed
     assert living(run) == []
-    assert LocalExecutor(run.submissions).end_leftovers() == 0
+    assert executor_for(run).end_all() == 0
 
 
 @pytest.mark.slow
@@ -138,6 +138,21 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
     assert "nothing to cancel" in pyscale("cancel", run.path.name).err
     assert pyscale("run", "--resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
+
+
+@pytest.mark.slow
+def test_cancel_waits_for_the_run_and_not_for_who_started_it(
+    start: Callable[..., subprocess.Popen[str]], labels: Path
+) -> None:
+    """Until its parent asks for it, and that is us, an ended process is there as a zombie."""
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    cancelling = start("cancel", only_run().path.name)
+    _, said = cancelling.communicate()
+    assert cancelling.returncode == 0, said
+    assert living(only_run()) == []
+    process.communicate()
+    assert process.returncode == 130
 
 
 @pytest.mark.slow

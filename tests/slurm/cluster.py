@@ -1,8 +1,9 @@
 """A real Slurm cluster on this machine: several nodes, pretended cores, everything in one folder.
 
-munged, slurmctld and one slurmd a node run as children of the tests, with a key, ports and files
-of their own, so that no other Slurm here is touched. The kernel ends them when the tests die; what
-jobs leave behind then is cleared by the next cluster that starts.
+munged, slurmctld, one slurmd a node and, where asked for, slurmdbd on MariaDB run as children of
+the tests, with a key, ports and files of their own, so that no other Slurm here is touched. The
+kernel ends them when the tests die; what jobs leave behind then is cleared by the next cluster that
+starts.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ import os
 import secrets
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from slurm.configuration import CONFIG_FILE, write_configuration
-from slurm.leftovers import clear_leftovers, end, end_with_parent, new_folder, processes_of
+from slurm import accounting
+from slurm.accounting import Accounting
+from slurm.configuration import CONFIG_FILE, set_option, write_configuration
+from slurm.daemons import DEADLINE_S, Daemons
+from slurm.leftovers import clear_leftovers, end, new_folder, processes_of
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "squeue", "scancel")
 NODES = ("n1", "n2")
-DEADLINE_S = 60.0
-POLL_S = 0.05
 ENDED = frozenset(
     [
         "BOOT_FAIL",
@@ -39,17 +40,18 @@ ENDED = frozenset(
 )
 
 
-def absent_programs() -> list[str]:
+def absent_programs(*, with_accounting: bool = False) -> list[str]:
     """Names of the programs that a cluster needs and this machine has not."""
-    return [program for program in PROGRAMS if shutil.which(program) is None]
+    programs = (*PROGRAMS, *accounting.PROGRAMS) if with_accounting else PROGRAMS
+    return [program for program in programs if shutil.which(program) is None]
 
 
 @contextmanager
-def running_cluster() -> Iterator[SlurmCluster]:
+def running_cluster(*, with_accounting: bool = False) -> Iterator[SlurmCluster]:
     """A cluster that answers; it is gone after the block, with all that ran on it."""
     clear_leftovers()
     folder = new_folder()
-    cluster = SlurmCluster(folder)
+    cluster = SlurmCluster(folder, with_accounting=with_accounting)
     try:
         cluster.start()
         yield cluster
@@ -65,13 +67,16 @@ class SlurmCluster:
     ----------
     folder : Path
         An empty folder, whose path is short enough for a socket.
+    with_accounting : bool
+        Whether ended jobs go into a database, so that `sacct` answers.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, with_accounting: bool = False) -> None:
         self.folder = folder
         self.nodes = NODES
         self.config_file = folder / CONFIG_FILE
-        self._daemons: dict[str, subprocess.Popen[bytes]] = {}
+        self._daemons = Daemons(folder, self.environment)
+        self._accounting = Accounting(self._daemons, self.run) if with_accounting else None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -80,52 +85,85 @@ class SlurmCluster:
 
     def start(self) -> None:
         """Start every daemon and wait until all nodes are idle."""
-        write_configuration(self.folder, self.nodes)
+        write_configuration(self.folder, self.nodes, with_accounting=self._accounting is not None)
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(1024))
         files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "seed-file": "seed"}
         options = [f"--{option}={self.folder}/munge.{end}" for option, end in files.items()]
-        self._spawn("munged", ["munged", "--foreground", "--force", *options])
+        self._daemons.start("munged", ["munged", "--foreground", "--force", *options])
         self.wait_for((self.folder / "munge.socket").is_socket, "munged opened its socket")
-        self._spawn("slurmctld", ["slurmctld", "-D", "-c"])
-        self.wait_for(lambda: "UP" in self.say("scontrol", "ping"), "slurmctld answered")
-        for node in self.nodes:
-            self.start_node(node)
+        if self._accounting is not None:
+            self._accounting.start()
         self.heal()
 
     def stop(self) -> None:
         """End every process of the cluster and of its jobs."""
-        for name in reversed(list(self._daemons)):
-            self._daemons[name].kill()
-        for daemon in self._daemons.values():
-            daemon.wait()
-        self._daemons.clear()
+        self._daemons.kill_all()
         end(processes_of(self.folder))
 
     def heal(self) -> None:
         """Bring the cluster back to its first state: an empty queue, every node idle."""
+        if self._accounting is not None and "slurmdbd" not in self._daemons:
+            self.start_slurmdbd()
+        if "slurmctld" not in self._daemons:
+            self.start_slurmctld()
         self.run("scancel", "--user", getpass.getuser())
         for node in self.nodes:
             if f"slurmd {node}" not in self._daemons:
                 self.start_node(node)
-            if self.node_state(node) not in {"idle", "allocated", "mixed", "completing"}:
-                # Refused while a node that was just started is not yet heard of, and needed
-                # only where it was drained or set down before.
+            if {"down", "drain"} & set(self.node_state(node).split("+")):
+                # Refused while a node that was just started is not yet heard of.
                 self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
         self.wait_for(lambda: not self.say("squeue", "--noheader"), "the queue was empty")
         for node in self.nodes:
             self.wait_for_node(node, "idle")
 
+    def start_slurmctld(self) -> None:
+        """Start the controller with what it saved when it was stopped, and wait for its answer."""
+        self._daemons.start("slurmctld", ["slurmctld", "-D"])
+        self.wait_for(lambda: "UP" in self.say("scontrol", "ping"), "slurmctld answered")
+
+    def stop_slurmctld(self) -> None:
+        """Stop the controller; jobs run on, and clients get no answer."""
+        self._daemons.stop("slurmctld")
+
+    def restart_slurmctld(self) -> None:
+        """Stop the controller and start it again: no job is lost."""
+        self.stop_slurmctld()
+        self.start_slurmctld()
+
+    def start_slurmdbd(self) -> None:
+        """Start the keeper of the accounts; what the controller kept for it arrives."""
+        if self._accounting is None:
+            raise RuntimeError("this cluster was started without accounting")
+        self._accounting.start_slurmdbd()
+
+    def stop_slurmdbd(self) -> None:
+        """Stop the keeper of the accounts: `sacct` fails, jobs run on."""
+        self._daemons.stop("slurmdbd")
+
+    @contextmanager
+    def forgetting_ended_jobs(self) -> Iterator[None]:
+        """Let the controller forget a job soon after its end, not after five minutes.
+
+        It looks for such jobs every ten seconds, and only where it was told so when it started.
+        """
+        before = set_option(self.folder, "MinJobAge", 2)
+        self.restart_slurmctld()
+        try:
+            yield
+        finally:
+            set_option(self.folder, "MinJobAge", before)
+            self.restart_slurmctld()
+
     def start_node(self, node: str, *through: str) -> None:
         """Start the slurmd of a node, `through` a command that changes what it and its jobs see."""
-        self._spawn(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
+        self._daemons.start(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
 
     def kill_slurmd(self, node: str) -> None:
         """Kill the slurmd of a node; the jobs on the node run on."""
-        daemon = self._daemons.pop(f"slurmd {node}")
-        daemon.kill()
-        daemon.wait()
+        self._daemons.kill(f"slurmd {node}")
 
     def kill_node(self, node: str) -> None:
         """Kill the slurmd of a node and every job on it, as a power cut does."""
@@ -137,10 +175,14 @@ class SlurmCluster:
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
 
     def node_state(self, node: str) -> str:
-        """State of a node in Slurm's word, like `idle`, without its mark for no answer."""
-        return (
-            self.say("sinfo", "--noheader", "--nodes", node, "--format=%T").split()[0].rstrip("*")
-        )
+        """State of a node in Slurm's words, like `idle` or `idle+drain`.
+
+        Whether it answers is left out. sinfo is not asked: after a restart of the controller it can
+        go on with what it saw before.
+        """
+        words = self.say("scontrol", "--oneliner", "show", "node", node).split()
+        state = dict(_pair(word) for word in words)["State"].lower()
+        return state.removesuffix("+not_responding").rstrip("*")
 
     def wait_for_node(self, node: str, state: str) -> None:
         """Wait until a node is in a state."""
@@ -161,7 +203,7 @@ class SlurmCluster:
 
         def ended() -> bool:
             states.update({i: {task["JobState"] for task in self.job(i)} for i in job_ids})
-            return set().union(*states.values()) <= ENDED
+            return all(each and each <= ENDED for each in states.values())
 
         self.wait_for(ended, f"the jobs {', '.join(job_ids)} had ended", deadline_s=deadline_s)
         return states
@@ -169,35 +211,24 @@ class SlurmCluster:
     def wait_for(
         self, condition: Callable[[], bool], what: str, *, deadline_s: float = DEADLINE_S
     ) -> None:
-        """Ask until a condition holds.
+        """Ask until a condition holds; raises as `Daemons.wait_for` does."""
+        self._daemons.wait_for(condition, what, deadline_s=deadline_s)
 
-        Raises
-        ------
-        TimeoutError
-            If it does not by the deadline.
-        RuntimeError
-            If a daemon ended meanwhile: nothing is to be expected then.
-        """
-        deadline = time.monotonic() + deadline_s
-        while not condition():
-            for name, daemon in self._daemons.items():
-                if daemon.poll() is not None:
-                    raise RuntimeError(f"{name} ended:\n{self.log(name)}")
-            if time.monotonic() > deadline:
-                logs = "\n".join(f"{name}:\n{self.log(name)}" for name in self._daemons)
-                raise TimeoutError(f"not in {deadline_s:.0f} s: {what}\n{logs}")
-            time.sleep(POLL_S)
+    def end_time_of(self, job_id: str) -> None:
+        """Let a running job reach its time limit now; Slurm sees it within half a minute."""
+        self.run("scontrol", "update", f"JobId={job_id}", "EndTime=now+1")
 
-    def log(self, daemon: str, lines: int = 15) -> str:
+    def log(self, daemon: str) -> str:
         """Return the last lines that a daemon said; `slurmctld`, `munged`, `slurmd n1` …."""
-        text = self._log_file(daemon).read_text(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return self._daemons.log(daemon)
 
     def say(self, *command: object) -> str:
         """Run a client; return its answer, empty where the controller does not answer yet."""
         return self.run(*command, check=False).stdout.strip()
 
-    def run(self, *command: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: object, check: bool = True, deadline_s: float = DEADLINE_S
+    ) -> subprocess.CompletedProcess[str]:
         """Run a client of this cluster."""
         return subprocess.run(
             [str(word) for word in command],
@@ -206,25 +237,8 @@ class SlurmCluster:
             capture_output=True,
             text=True,
             check=check,
-            timeout=DEADLINE_S,
+            timeout=deadline_s,
         )
-
-    def _spawn(self, name: str, command: Sequence[str]) -> None:
-        with self._log_file(name).open("ab") as log:
-            self._daemons[name] = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=os.environ | self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                # Ctrl-C is for the tests, which end the daemons themselves.
-                start_new_session=True,
-                preexec_fn=end_with_parent,  # noqa: PLW1509 - no other thread runs here
-            )
-
-    def _log_file(self, daemon: str) -> Path:
-        return self.folder / f"{daemon.replace(' ', '-')}.said"
 
 
 def _pair(word: str) -> tuple[str, str]:

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import getpass
+import re
 import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from slurm import cgroups
+
+CLUSTER = "pyscale"
 CONFIG_FILE = "slurm.conf"
+DATABASE_CONFIG_FILE = "slurmdbd.conf"
 CPUS = 4
 MEMORY_MIB = 8000
 GPUS = 2
 """GPUs of each node: plain files that Slurm takes for devices, good for scheduling alone."""
 
+# cred_expire: a requeued job may start again after seconds, not after two minutes.
+# FirstJobId: jobs of two clusters never share a cgroup, which is named by the job.
+# JobAcctGatherFrequency: how much memory a job uses is looked at each second.
+# KillWait: a job over its time has two seconds to end by itself, not thirty.
 # SlurmdTimeout: a node without its slurmd is down after seconds, not after five minutes.
 # batch_sched_delay: a job starts when it is submitted, not when more may have come.
+# sched_interval: a job that may start again after its delay is seen after seconds, not a minute.
+# DefMemPerCPU: a job that asks for no memory gets a core's share, not all that the node has.
+# MaxArraySize: Slurm's own 1001 is less than a large run has tasks.
 CONFIGURATION = """\
-ClusterName=pyscale
+ClusterName={cluster}
 SlurmctldHost=localhost
 SlurmctldPort={controller_port}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=6
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state
@@ -31,19 +43,30 @@ SlurmdPidFile={folder}/%n/slurmd.pid
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/%n/slurmd.log
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+{memory_limits}
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU={memory_of_a_core}
 SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=5
-SchedulerParameters=batch_sched_delay=0
+KillWait=2
+MinJobAge=300
+FirstJobId={controller_port}000
+MaxArraySize=20001
+MaxJobCount=100000
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
 GresTypes=gpu
+{accounting}
 {nodes}
 PartitionName=cpu Nodes=ALL Default=YES State=UP
 PartitionName=gpu Nodes={last} State=UP
+PartitionName=urgent Nodes=ALL PriorityTier=2 State=UP
 """
 NODE = (
     "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} "
@@ -51,10 +74,44 @@ NODE = (
 )
 DEVICES = "NodeName={name} Name=gpu Type=pretended File={folder}/{name}/gpu[0-{last}]\n"
 
+# Slurm takes one or the other. By cgroups, the kernel kills what is over its memory, and the job
+# ends as OUT_OF_MEMORY; else Slurm kills the job when it next looks, and it ends as FAILED.
+LIMITS_BY_CGROUPS = "TaskPlugin=task/cgroup"
+LIMITS_BY_LOOKING = "TaskPlugin=task/none\nJobAcctGatherParams=OverMemoryKill"
+CGROUPS = "CgroupPlugin=cgroup/v1\nConstrainRAMSpace=yes\n"
 
-def write_configuration(folder: Path, nodes: Sequence[str]) -> None:
-    """Write the files of a cluster into its folder, and make the folders that they name."""
-    controller_port, *node_ports = _free_ports(1 + len(nodes))
+# Pass: with munge, a path of its socket.
+# Enforce: a job of an unknown account or beyond what its QOS allows is refused, as at most sites.
+ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
+AccountingStoragePort={port}
+AccountingStoragePass={folder}/munge.socket
+AccountingStorageEnforce=associations,limits,qos
+AccountingStorageTRES=gres/gpu
+"""
+DATABASE_CONFIGURATION = """\
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+DbdHost=localhost
+DbdPort={port}
+SlurmUser={user}
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser={user}
+PidFile={folder}/slurmdbd.pid
+LogFile={folder}/slurmdbd.log
+"""
+
+
+def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: bool) -> None:
+    """Write the files of a cluster into its folder, and make the folders that they name.
+
+    One with accounting stands for a site that has all, so it limits memory by cgroups where
+    this machine lets it.
+    """
+    by_cgroups = with_accounting and cgroups.can_limit_memory()
+    controller_port, database_port, *node_ports = _free_ports(2 + len(nodes))
     lines = [
         NODE.format(name=name, port=port, cpus=CPUS, memory=MEMORY_MIB, gpus=GPUS)
         for name, port in zip(nodes, node_ports, strict=True)
@@ -62,12 +119,27 @@ def write_configuration(folder: Path, nodes: Sequence[str]) -> None:
     (folder / CONFIG_FILE).write_text(
         CONFIGURATION.format(
             folder=folder,
+            cluster=CLUSTER,
             controller_port=controller_port,
             user=getpass.getuser(),
+            memory_of_a_core=MEMORY_MIB // CPUS,
+            memory_limits=LIMITS_BY_CGROUPS if by_cgroups else LIMITS_BY_LOOKING,
+            accounting=ACCOUNTING.format(folder=folder, port=database_port)
+            if with_accounting
+            else "",
             nodes="\n".join(lines),
             last=nodes[-1],
         )
     )
+    if by_cgroups:
+        (folder / "cgroup.conf").write_text(CGROUPS)
+    if with_accounting:
+        file = folder / DATABASE_CONFIG_FILE
+        # slurmdbd refuses a file that others may read: it may hold a password.
+        file.touch(mode=0o600)
+        file.write_text(
+            DATABASE_CONFIGURATION.format(folder=folder, port=database_port, user=getpass.getuser())
+        )
     devices = [DEVICES.format(name=name, folder=folder, last=GPUS - 1) for name in nodes]
     (folder / "gres.conf").write_text("".join(devices))
     (folder / "state").mkdir()
@@ -75,6 +147,16 @@ def write_configuration(folder: Path, nodes: Sequence[str]) -> None:
         (folder / name / "spool").mkdir(parents=True)
         for gpu in range(GPUS):
             (folder / name / f"gpu{gpu}").touch()
+
+
+def set_option(folder: Path, name: str, value: object) -> str:
+    """Change an option of a written configuration; return what it was."""
+    file = folder / CONFIG_FILE
+    pattern = re.compile(rf"^{name}=(.*)$", re.MULTILINE)
+    text = file.read_text()
+    (before,) = pattern.findall(text)
+    file.write_text(pattern.sub(f"{name}={value}", text))
+    return str(before)
 
 
 def _free_ports(count: int) -> list[int]:

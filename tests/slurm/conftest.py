@@ -1,24 +1,52 @@
-"""A real Slurm cluster for the tests of a session."""
+"""Real Slurm clusters for the tests of a session, one of each kind."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from slurm.cluster import SlurmCluster, absent_programs, running_cluster
+from slurm.runs import ClusterRuns
+
+Missing = Callable[[str, str], None]
 
 
-@pytest.fixture(scope="session")
-def cluster_of_the_session(missing: Callable[[str, str], None]) -> Iterator[SlurmCluster]:
-    """One cluster for all tests: starting it takes seconds."""
-    absent = absent_programs()
+@contextmanager
+def _cluster(missing: Missing, *, with_accounting: bool) -> Iterator[SlurmCluster]:
+    absent = absent_programs(with_accounting=with_accounting)
     if absent:
         missing(
             f"Slurm ({', '.join(absent)})",
-            "run scripts/provide_slurm.sh as root, or install slurm-wlm and munge (Debian's names)",
+            "run scripts/provide_slurm.sh as root, or install slurm-wlm and munge, and for "
+            "accounting slurmdbd, mariadb-server-core and mariadb-client-core (Debian's names)",
         )
-    with running_cluster() as cluster:
+    with running_cluster(with_accounting=with_accounting) as cluster:
+        yield cluster
+
+
+@contextmanager
+def _in_use(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
+    for name, value in cluster.environment.items():
+        monkeypatch.setenv(name, value)
+    yield cluster
+    cluster.heal()
+
+
+@pytest.fixture(scope="session")
+def cluster_of_the_session(missing: Missing) -> Iterator[SlurmCluster]:
+    """One cluster for all tests."""
+    with _cluster(missing, with_accounting=False) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def accounting_cluster_of_the_session(missing: Missing) -> Iterator[SlurmCluster]:
+    """One cluster with accounting for all tests: starting it takes seconds."""
+    with _cluster(missing, with_accounting=True) as cluster:
         yield cluster
 
 
@@ -26,8 +54,64 @@ def cluster_of_the_session(missing: Callable[[str, str], None]) -> Iterator[Slur
 def slurm(
     cluster_of_the_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[SlurmCluster]:
-    """The cluster with every node idle; sbatch and its kin speak to it during the test."""
-    for name, value in cluster_of_the_session.environment.items():
-        monkeypatch.setenv(name, value)
-    yield cluster_of_the_session
-    cluster_of_the_session.heal()
+    """A plain cluster with every node idle; sbatch and its kin speak to it during the test.
+
+    It keeps no accounts, so `sacct` fails.
+    """
+    with _in_use(cluster_of_the_session, monkeypatch) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def slurm_with_accounting(
+    accounting_cluster_of_the_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[SlurmCluster]:
+    """A cluster like `slurm`, of a site that has more.
+
+    `sacct` answers, jobs are paid for by an account, and the kernel limits their memory.
+    """
+    with _in_use(accounting_cluster_of_the_session, monkeypatch) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def broken_sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `sacct` that fails comes first on PATH."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    program = folder / "sacct"
+    program.write_text("#!/bin/sh\necho 'sacct: error: the database is gone' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def runs(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ClusterRuns]:
+    """Runs on the plain cluster, in a working folder of their own."""
+    with _runs_on(slurm, tmp_path, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def runs_with_accounting(
+    slurm_with_accounting: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ClusterRuns]:
+    """Runs on the cluster with accounting."""
+    with _runs_on(slurm_with_accounting, tmp_path, monkeypatch) as made:
+        yield made
+
+
+@contextmanager
+def _runs_on(
+    cluster: SlurmCluster, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ClusterRuns]:
+    monkeypatch.chdir(home)
+    # Compiled kernels are kept: what is tested here is not their compilation.
+    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
+    made = ClusterRuns(cluster, home)
+    try:
+        yield made
+    finally:
+        made.end()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import psutil
 
+from slurm import cgroups
+
 FOLDER_PREFIX = "pyscale-slurm-"
 OWNER_FILE = "owner.json"
 END_S = 60.0
@@ -56,13 +58,15 @@ def processes_of(folder: Path) -> list[psutil.Process]:
 
 
 def end(processes: Sequence[psutil.Process]) -> None:
-    """Kill processes and wait until they are gone."""
+    """Kill processes and wait until they are gone, with the groups of their jobs."""
+    groups = cgroups.groups_of_jobs(process.pid for process in processes)
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()
     _, alive = psutil.wait_procs(processes, timeout=END_S)
     if alive:
         raise RuntimeError(f"these processes did not end: {alive}")
+    cgroups.remove(groups)
 
 
 def _creation_time(pid: int) -> float | None:

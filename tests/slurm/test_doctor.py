@@ -209,4 +209,4 @@ def test_an_unknown_partition_is_one_sentence(
     process = command("--partition", "night")
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 2
-    assert err == "error: there is no partition 'night': this cluster has cpu, gpu\n"
+    assert err == "error: there is no partition 'night': this cluster has cpu, gpu, urgent\n"

@@ -40,7 +40,16 @@ SENTENCES = {
         "In at least one trial all workers ran together for less than half of the shortest "
         "worker's time, so they did not share memory and storage bandwidth as they would at once."
     ),
+    "clocks-unknown": (
+        "Workers of a trial ran on several nodes whose clocks could not be compared, or not well "
+        "enough to tell whether the workers overlapped: start stagger, overlap and the gaps "
+        "between windows cannot be trusted, nor which windows were one worker's where each had "
+        "several."
+    ),
     "retried": "A trial succeeded only when tried again; it is left out of the timing.",
+    "retried-counted": (
+        "A trial succeeded only when tried again; it is counted in the timing, as was asked for."
+    ),
     "failed-trials": "A trial failed or did not finish; it is left out of the timing.",
     "mixed-hardware": (
         "Trials ran on different hardware from each other or from the baseline: part of the "
@@ -78,7 +87,6 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
     states = set(timed["cache_state"].drop_nulls())
     machines = set(timed["hardware"].explode().drop_nulls())
     base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
-    apart = pl.col("overlap") * pl.col("slowest_s") < 0.5 * pl.col("shortest_s")
     found = {
         "few-repeats": len(walls) < repeats_needed(),
         "unstable": is_unstable(walls[1:] if warmed_up else walls),
@@ -88,8 +96,10 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
         "oversubscribed": bool(timed["oversubscribed"].any()),
         "disturbed": bool(timed["disturbed"].any()),
-        "workers-did-not-overlap": not timed.filter(apart).is_empty(),
+        "workers-did-not-overlap": not timed.filter(_together_beyond_half_s() < 0).is_empty(),
+        "clocks-unknown": not timed.filter(_clocks_leave_doubt()).is_empty(),
         "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
+        "retried-counted": not timed.filter(pl.col("attempt") > 1).is_empty(),
         "failed-trials": not trials.filter(~pl.col("complete")).is_empty(),
         "mixed-hardware": len(machines) > 1
         or bool(machines and base_machines and machines != base_machines),
@@ -97,6 +107,23 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
         "check-failed": bool(trials["check_failed"].any()),
     }
     return [code for code in SENTENCES if found[code]]
+
+
+def _together_beyond_half_s() -> pl.Expr:
+    """Time in which all workers ran, beyond half of the shortest worker's."""
+    import polars as pl
+
+    return pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
+
+
+def _clocks_leave_doubt() -> pl.Expr:
+    """Whether clocks could be wrong by so much that the verdict on overlap were another."""
+    import polars as pl
+
+    error_s = pl.col("clock_error_s")
+    several = pl.col("nodes") > 1
+    in_doubt = (pl.col("workers") > 1) & (_together_beyond_half_s().abs() <= error_s)
+    return several & (error_s.is_null() | in_doubt)
 
 
 def is_unstable(values: Sequence[float]) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.analysis.flags import flag_codes
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
 from pyscale.analysis.losses import GROUP, factors, sums
+from pyscale.analysis.requested import requested_and_used
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,6 +63,18 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
             Experimentally determined serial fraction; only where N0 is 1.
         identical : bool
             Whether the output of every trial has the bytes of the baseline's.
+        windows, nodes : int
+            Windows of a trial, N or more; most nodes that a timed trial ran on.
+        queue_worst_s, gap_s : float
+            Longest wait of a worker in any timed trial; median worker-seconds between the
+            windows of one worker, beside T.
+        peak_rss_bytes, requested_memory_bytes, memory_to_request_bytes : int
+            Highest memory of any task that asked for as much as the windows did, what that was,
+            and what is enough.
+        memory_used_share, cores_used : float
+            The peak over the request; median over trials of the cores that tasks kept busy.
+        requested_cpus : int
+            Cores that each task asked for.
 
         A number that was not measured, or has no interval, is null.
     """
@@ -94,6 +107,7 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "workers": workers,
         "baseline_workers": base_workers,
         "repeats": own.filter("valid").height,
+        "windows": own["windows"].max(),
         "agreement": own["agreement"].min(),
         "identical": _all_known(own["agreement_identical"]),
         "quality": _median_quality(own["quality"].drop_nulls().to_list()),
@@ -123,9 +137,13 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "cache_state": "+".join(states) or None,
         "merge_s": here.merge_s,
         "queue_s": timed["queue_s"].median(),
+        "queue_worst_s": timed["queue_worst_s"].max(),
         "start_stagger_s": timed["start_stagger_s"].median(),
         "overlap": timed["overlap"].median(),
+        "gap_s": timed["gap_s"].median(),
+        "nodes": timed["nodes"].max(),
         "karp_flatt": karp_flatt(speedup, workers) if base_workers == 1 < workers else None,
+        **requested_and_used(timed),
     }
 
 
@@ -190,4 +208,14 @@ def _schema() -> dict[str, Any]:
         "overlap": number,
         "karp_flatt": number,
         "identical": pl.Boolean,
+        "windows": pl.Int64,
+        "nodes": pl.Int64,
+        "queue_worst_s": number,
+        "gap_s": number,
+        "peak_rss_bytes": pl.Int64,
+        "requested_memory_bytes": pl.Int64,
+        "memory_to_request_bytes": pl.Int64,
+        "memory_used_share": number,
+        "cores_used": number,
+        "requested_cpus": pl.Int64,
     }

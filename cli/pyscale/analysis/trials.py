@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.workers import nodes_used, worker_times
 from pyscale_stages.contract import PHASES
 
 if TYPE_CHECKING:
@@ -26,35 +27,49 @@ TIMING_COLUMNS = (
     "unattributed_s",
     "overlap",
     "start_stagger_s",
+    "gap_s",
     "queue_s",
+    "queue_worst_s",
+    "cores_used",
 )
 """Columns that are null in a trial that did not finish: there is no such time."""
 
+LEAST_PROVED_FIRST = ("asis", "unsupported", "warm", "evicted-unverified", "verified-cold")
+"""States of the page cache; where a trial's nodes differ, it has the first of theirs."""
 
-def trial_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+
+def trial_table(
+    tasks: pl.DataFrame, spans: pl.DataFrame, *, count_retried: bool = False
+) -> pl.DataFrame:
     """Summarise every trial by its tasks.
 
-    The wall time of a trial is `max(t_i) + merge`: the merge starts when the last worker has
-    ended, so it is booked on the slowest worker, and every other worker idles meanwhile. With
-    this one convention the identities of the POP metrics hold with the merge inside T.
+    The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its
+    windows, one or more: the merge starts when the last worker has ended, so it is booked on
+    the slowest worker, and every other worker idles meanwhile. With this one convention the
+    identities of the POP metrics hold with the merge inside T. What passed between the windows
+    of one worker is the scheduler's, and stands beside T as `gap_s`.
 
     Parameters
     ----------
     tasks : polars.DataFrame
-        One row per finished task, of the verbs run, merge and check.
+        One row per finished task, of the verbs run, merge and check; every window's task with
+        its lane.
     spans : polars.DataFrame
         One row per span of these tasks: `trial`, `task`, `phase`, `wall_s`.
+    count_retried : bool
+        Whether a trial that succeeded only when tried again is timed too.
 
     Returns
     -------
     polars.DataFrame
         One row per trial, in the order of `tasks`:
 
-        suite, stage, device, workers, trial, block, position
-            Which trial; `position` is its place in the order of execution.
+        suite, stage, device, workers, windows, trial, block, position
+            Which trial; `windows` is the number of its window tasks, N or more, and `position`
+            its place in the order of execution.
         attempt, failed, complete, valid
             `valid` trials are timed: every task of the plan is there and done at the first
-            attempt. A trial that was retried is complete and yet not timed.
+            attempt. A trial that was retried is complete and yet not timed, unless asked for.
         slowest_s, shortest_s : float
             Longest and shortest wall time of a worker, without the merge.
         merge_s, wall_s : float
@@ -66,20 +81,37 @@ def trial_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
             phase `compute`. All phases and `unattributed_s` sum to `busy_s`.
         overlap : float
             Fraction of the slowest worker's time in which all workers ran.
-        start_stagger_s, queue_s : float
-            From the first worker's start to the last one's; median wait before a start.
+        start_stagger_s : float
+            From the first worker's start to the last one's.
+        gap_s : float
+            Worker-seconds between the windows of one worker, over all workers.
+        queue_s, queue_worst_s : float
+            Median and longest wait of a worker from the submission of its first window to the
+            start of that one's launcher.
+        nodes, clock_error_s
+            How many nodes processed windows, and by how much a time between two of them may be
+            wrong: 0 on one node, null where that is not known.
+        peak_rss_bytes, requested_memory_bytes : int
+            Highest memory of any task that asked for as much as the windows' did, mostly the
+            merge and the check too; and what that was, null where nothing was asked for.
+        cores_used, requested_cpus
+            Processor time of the windows' tasks over their wall time; and the cores that each
+            of them asked for.
         cache_state, oversubscribed, disturbed, hardware, agreement, agreement_same,
         agreement_identical, check_failed, quality
-            As recorded; `hardware` lists the distinct labels.
+            As recorded; `hardware` lists the distinct labels. `cache_state` is that of the
+            window of which least was proved.
     """
     import polars as pl
 
     # A task that was tried again may have left a record of each attempt: the last one counts.
     latest = tasks.filter(pl.col("attempt") == pl.col("attempt").max().over("trial", "task"))
     timed = latest.filter(pl.col("verb") != "check").sort("trial", "task")
+    windows = timed.filter(pl.col("verb") == "run")
     table = (
         _headers(latest)
-        .join(_times(timed), on="trial", how="left", maintain_order="left")
+        .join(worker_times(timed), on="trial", how="left", maintain_order="left")
+        .join(nodes_used(windows), on="trial", how="left", maintain_order="left")
         .join(_phase_sums(timed, spans), on="trial", how="left", maintain_order="left")
         .join(_checks(latest), on="trial", how="left", maintain_order="left")
     )
@@ -92,7 +124,7 @@ def trial_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         useful_s=pl.col("phase_compute_s"),
         unattributed_s=pl.col("busy_s") - phases,
         complete=~pl.col("failed") & pl.col("_has_all_tasks"),
-    ).with_columns(valid=pl.col("complete") & (pl.col("attempt") == 1))
+    ).with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
     return table.with_columns(
         pl.when("complete").then(column).alias(column) for column in TIMING_COLUMNS
     ).drop("_has_all_tasks")
@@ -102,42 +134,40 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
     """What a trial is and whether all its tasks are there, in the order of the input."""
     import polars as pl
 
-    timed = pl.col("verb") != "check"
-    runs = (pl.col("verb") == "run").sum()
+    timed, run = pl.col("verb") != "check", pl.col("verb") == "run"
     merges = (pl.col("verb") == "merge").sum()
-    one = ("suite", "stage", "device", "workers", "block", "cache_state")
+    memory = pl.col("requested_memory_bytes")
+    asked = memory.filter(run).max()
+    one = ("suite", "stage", "device", "workers", "windows", "block")
     return tasks.group_by("trial", maintain_order=True).agg(
         *(pl.col(column).first() for column in one),
         pl.col("position").min(),
         pl.col("attempt").filter(timed).max().fill_null(1),
+        cache_state=_least_proved(pl.col("cache_state").filter(run)),
         failed=(timed & (pl.col("status") != "done")).any(),
         oversubscribed=pl.col("oversubscribed").any(),
         disturbed=pl.col("disturbed").any(),
         hardware=pl.col("hardware").filter(timed).unique().sort(),
-        # One worker has nothing to join.
-        _has_all_tasks=(runs == pl.col("workers").first())
-        & (merges == (pl.col("workers").first() > 1).cast(pl.UInt32)),
+        peak_rss_bytes=pl.col("peak_rss_bytes").filter(memory.eq_missing(asked)).max(),
+        requested_memory_bytes=asked,
+        cores_used=pl.col("cpu_s").filter(run).sum() / pl.col("wall_s").filter(run).sum(),
+        requested_cpus=pl.col("requested_cpus").filter(run).max(),
+        # What was one window is whole.
+        _has_all_tasks=(run.sum() == pl.col("windows").first())
+        & (merges == (pl.col("windows").first() > 1).cast(pl.UInt32)),
     )
 
 
-def _times(timed: pl.DataFrame) -> pl.DataFrame:
-    """Wall times of a trial's tasks, and how its workers lay in time."""
+def _least_proved(states: pl.Expr) -> pl.Expr:
+    """State of a trial from those of its windows; where some are not known nothing is proved."""
     import polars as pl
 
-    run = pl.col("verb") == "run"
-    start = pl.col("start_utc").filter(run)
-    end = pl.col("end_utc").filter(run)
-    slowest_s = pl.col("wall_s").filter(run).max()
-    together_s = (end.min() - start.max()).dt.total_microseconds() / 1e6
-    return timed.group_by("trial").agg(
-        slowest_s=slowest_s,
-        shortest_s=pl.col("wall_s").filter(run).min(),
-        merge_s=pl.col("wall_s").filter(~run).sum(),
-        busy_s=pl.col("wall_s").sum(),
-        queue_s=pl.col("queue_s").filter(run).median(),
-        start_stagger_s=(start.max() - start.min()).dt.total_microseconds() / 1e6,
-        # The two ends of one task come from two clocks; a fraction above 1 would be theirs.
-        overlap=(together_s / slowest_s).clip(0.0, 1.0),
+    known = states.cast(pl.Enum(LEAST_PROVED_FIRST))
+    unknown = known.null_count()
+    return (
+        pl.when((unknown > 0) & (unknown < known.len()))
+        .then(pl.lit("unsupported"))
+        .otherwise(known.min().cast(pl.String))
     )
 
 

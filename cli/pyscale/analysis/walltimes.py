@@ -98,8 +98,19 @@ def _not_measured() -> dict[str, Any]:
         "unattributed_s",
         "overlap",
         "start_stagger_s",
+        "gap_s",
         "queue_s",
+        "queue_worst_s",
+        "clock_error_s",
+        "cores_used",
         "agreement",
+    )
+    whole_numbers = (
+        "windows",
+        "nodes",
+        "peak_rss_bytes",
+        "requested_memory_bytes",
+        "requested_cpus",
     )
     others = {
         "cache_state": pl.String,
@@ -111,5 +122,9 @@ def _not_measured() -> dict[str, Any]:
         "agreement_identical": pl.Boolean,
         "check_failed": pl.Boolean,
     }
-    kinds: dict[str, Any] = {**dict.fromkeys(numbers, pl.Float64), **others}
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(numbers, pl.Float64),
+        **dict.fromkeys(whole_numbers, pl.Int64),
+        **others,
+    }
     return {name: pl.lit(None, dtype=kind) for name, kind in kinds.items()}

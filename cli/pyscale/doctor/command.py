@@ -21,12 +21,12 @@ from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import ask_nodes
 from pyscale.doctor.probe import NodeAnswer, Request
 from pyscale.doctor.slurm import slurm
-from pyscale.doctor.slurmcommands import nodes_of
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
-from pyscale_stages.measure import stamp
+from pyscale.slurm.commands import nodes_of
+from pyscale_stages.measure.nodename import node_name
 
 EXIT_PROBLEM = 1
 
@@ -63,7 +63,7 @@ def doctor(
 def _here(subject: Subject) -> Diagnosis:
     with _progress() as progress:
         findings = _examined(subject, ON_THIS_MACHINE, progress)
-    return Diagnosis(node=stamp.node_name(), suite=subject.suite, findings=(*findings, *slurm(())))
+    return Diagnosis(node=node_name(), suite=subject.suite, findings=(*findings, *slurm(())))
 
 
 def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float) -> Diagnosis:
@@ -92,7 +92,7 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
             between += differences(of_nodes)
             findings += [*_everywhere(of_nodes, name), *silent]
     return Diagnosis(
-        node=stamp.node_name(),
+        node=node_name(),
         suite=subject.suite,
         partitions=tuple(of_partition),
         findings=tuple(findings),

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem
-from pyscale.doctor.slurmcommands import on_login_node
 from pyscale.doctor.subject import Subject
 from pyscale.placement import visible_gpus
+from pyscale.slurm.commands import on_login_node
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.gpus import Gpu, describe_gpus, gpu_present

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pyscale.doctor.slurmcommands import default_partition
 from pyscale.doctor.subject import Entry, Subject
+from pyscale.executors.submission import WINDOWS, Submission, asked_for, submissions
+from pyscale.plan import Plan
 from pyscale.sbatch.options import allocation, slurm_options
 from pyscale.sites import Site
+from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
 
 MEMORY_OPTIONS = ("mem", "mem-per-cpu")
@@ -33,6 +36,22 @@ class JobRequest:
     def device(self) -> Device:
         """Where the entries compute."""
         return self.entries[0].device
+
+    @property
+    def tasks(self) -> int:
+        """Jobs of the array, where it is one."""
+        last = (self.options.get("array") or "0-0").partition("%")[0].partition("-")[2]
+        return int(last) + 1
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether it is one job of several tasks."""
+        return self.options.get("ntasks") != "1"
+
+    @property
+    def names_gpus(self) -> bool:
+        """Whether GPUs are asked for."""
+        return any("gpu" in f"{name}={value}" for name, value in self.options.items())
 
     @property
     def names_memory(self) -> bool:
@@ -67,13 +86,61 @@ def job_requests(subject: Subject, site: Site, partition: str | None) -> list[Jo
     UserError
         If the site's file leaves open what it needs to say, or Slurm does not answer.
     """
+    threads = subject.cpus_per_worker
+    return _gathered(
+        _request(
+            entry,
+            slurm_options(site, allocation(site, entry.definition, entry.device, threads)),
+            partition,
+        )
+        for entry in subject.entries
+    )
+
+
+def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
+    """What the largest jobs of a plan ask of its site, array and gang included.
+
+    Raises
+    ------
+    UserError
+        If the site's file leaves open what it needs to say, or Slurm does not answer.
+    """
+    entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
+    largest: dict[tuple[str, str], Submission] = {}
+    for trial in plan.trials:
+        for submission in submissions(trial):
+            place = (trial.entry, submission.batch_name)
+            if place not in largest or largest[place].tasks < submission.tasks:
+                largest[place] = submission
+    asked = [
+        _plan_request(entries[entry], submission, site, plan.settings["cpus_per_worker"])
+        for (entry, _), submission in largest.items()
+    ]
+    # A merge that asks for what one element of an array does is not asked about again.
+    covered = [request.without("array") for request in asked if request.tasks > 1]
+    return _gathered(request for request in asked if request not in covered)
+
+
+def _plan_request(entry: Entry, submission: Submission, site: Site, threads: int) -> JobRequest:
+    wanted = asked_for(site, submission.trial, submission.batch_name, threads)
+    options = slurm_options(site, wanted, submission.tasks if submission.is_gang else 1)
+    if submission.tasks > 1 and not submission.is_gang:
+        options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
+    if submission.batch_name != WINDOWS:
+        entry = entry.model_copy(update={"device": "cpu"})
+    return _request(entry, options, None)
+
+
+def _request(entry: Entry, options: dict[str, str | None], partition: str | None) -> JobRequest:
+    named = partition or options.get("partition") or default_partition()
+    return JobRequest((entry,), named, options).without("partition")
+
+
+def _gathered(requests: Iterable[JobRequest]) -> list[JobRequest]:
+    """Put those that ask for the same into one."""
     found: list[JobRequest] = []
-    for entry in subject.entries:
-        wanted = allocation(site, entry.definition, entry.device, subject.cpus_per_worker)
-        options = slurm_options(site, wanted)
-        named = partition or options.get("partition") or default_partition()
-        options.pop("partition", None)
-        request = JobRequest((entry,), named, options)
+    for request in requests:
+        (entry,) = request.entries
         alike = [
             place
             for place, other in enumerate(found)
@@ -81,7 +148,8 @@ def job_requests(subject: Subject, site: Site, partition: str | None) -> list[Jo
         ]
         if alike:
             known = found[alike[0]]
-            found[alike[0]] = replace(known, entries=(*known.entries, entry))
+            if entry not in known.entries:
+                found[alike[0]] = replace(known, entries=(*known.entries, entry))
         else:
             found.append(request)
     return found

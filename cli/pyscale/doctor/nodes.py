@@ -18,10 +18,10 @@ from watchfiles import watch
 from pyscale.doctor.findings import Finding, Status
 from pyscale.doctor.jobrequest import JobRequest
 from pyscale.doctor.probe import NodeAnswer, Request, answer_file
-from pyscale.doctor.slurmcommands import NodeState, ask
 from pyscale.errors import UserError
 from pyscale.interruption import blocked, termination_as_interrupt
 from pyscale.sites import Site
+from pyscale.slurm.commands import NodeState, ask
 from pyscale_stages.atomic import write_atomically
 
 REQUEST = "request.json"

@@ -1,5 +1,7 @@
-"""What a plan lacks on this machine, found in under a second, before its first trial.
+"""What a plan lacks, found before its first trial: in under a second on this machine.
 
+For a cluster the nodes are not looked at, but what every node shares with this machine, and Slurm
+is asked whether it would take the jobs.
 What planning refuses is not looked at again, nor are the images, which the run verifies itself;
 no stage's library is imported: `pyscale doctor` does that.
 """
@@ -9,8 +11,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from shutil import disk_usage
 
@@ -18,13 +21,18 @@ from pyscale.console import talk
 from pyscale.doctor.cores import memory, thread_variables
 from pyscale.doctor.data import names
 from pyscale.doctor.disks import page_cache
+from pyscale.doctor.elsewhere import out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, warning
 from pyscale.doctor.gpu import missing_device
+from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale_stages.errors import ResourceExhausted, StageError
+
+Looks = Mapping[str, Callable[[Entry], None]]
+"""How to look for what a stage needs beside libraries, by the stage's name."""
 
 FULL_DISK = "disk.room"
 AMPLE = 8
@@ -44,8 +52,15 @@ print(number.value if code == 0 else 0)
 """
 
 
-def before_run(plan: Plan) -> None:
-    """Refuse a plan that this machine cannot carry out; say what it would do otherwise than meant.
+def before_run(plan: Plan, *, resumed: bool = False) -> None:
+    """Refuse a plan that cannot be carried out; say what it would do otherwise than meant.
+
+    Parameters
+    ----------
+    plan : Plan
+    resumed : bool
+        Whether the run began before: Slurm has taken its jobs then, and some may still hold what
+        their kind is allowed.
 
     Raises
     ------
@@ -54,7 +69,7 @@ def before_run(plan: Plan) -> None:
     ResourceExhausted
         If the disk is full.
     """
-    findings = preflight(plan)
+    findings = preflight(plan, resumed=resumed)
     for finding in findings:
         if finding.status == "problem":
             sentence = f"{finding.sentence}: {finding.remedy}"
@@ -63,27 +78,47 @@ def before_run(plan: Plan) -> None:
         talk(f"warning: {finding.sentence}: {finding.remedy}")
 
 
-def preflight(plan: Plan) -> list[Finding]:
-    """Problems and warnings of a plan on this machine, without importing any stage's library."""
+def preflight(plan: Plan, *, resumed: bool = False) -> list[Finding]:
+    """Problems and warnings of a plan, without importing any stage's library."""
     subject = Subject.of_plan(plan)
-    return [
-        finding
-        for finding in (*_parts(subject), *_surroundings(subject, plan.movie))
-        if finding.status in {"problem", "warning"}
-    ]
+    looks = _here(subject, plan.movie)
+    if plan.site is not None:
+        looks = chain(
+            _beside_the_nodes(subject, plan.movie), () if resumed else refusals(plan, plan.site)
+        )
+    found = (finding for finding in looks if finding.status in {"problem", "warning"})
+    return list({(finding.check, finding.sentence): finding for finding in found}.values())
 
 
-def _parts(subject: Subject) -> Iterator[Finding]:
-    """Look for what the stages need."""
+def _here(subject: Subject, movie: Path) -> Iterator[Finding]:
+    """Look at this machine, where the tasks will run."""
     device = missing_device(subject.device)
     if device is not None:
         yield device
+    yield from _parts(subject, _LOOKS)
+    yield from _surroundings(subject, movie)
+    yield from memory(subject)
+    if subject.cache == "cold":
+        yield page_cache("runs", subject.runs_folder, subject.cache)
+        yield page_cache("data", movie.parent, subject.cache)
+
+
+def _beside_the_nodes(subject: Subject, movie: Path) -> Iterator[Finding]:
+    """Look at what the nodes of a cluster see as this machine does, and at what jobs inherit."""
+    yield from _parts(subject, _LOOKS_FOR_FILES)
+    yield from _surroundings(subject, movie)
+    yield from out_of_nodes_sight(subject.runs_folder, movie)
+    yield from overriding(os.environ)
+
+
+def _parts(subject: Subject, looks: Looks) -> Iterator[Finding]:
+    """Look for what the stages need in this environment; an image has its own."""
     for entry in distinct(subject.entries):
         if subject.runtime == "native":
-            yield from _native(entry)
+            yield from _native(entry, looks)
 
 
-def _native(entry: Entry) -> Iterator[Finding]:
+def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
     backend = entry.params.get("backend")
     wanted = _MODULES["trackmate" if backend == "trackmate" else entry.stage]
     absent = [name for name in wanted if find_spec(name) is None]
@@ -97,7 +132,7 @@ def _native(entry: Entry) -> Iterator[Finding]:
         )
         return
     try:
-        _LOOKS[entry.stage](entry)
+        looks[entry.stage](entry)
     except StageError as error:
         sentence, _, remedy = str(error).rpartition(": ")
         yield problem(f"stage.{entry.name}.works", f"{entry.name}: {sentence}", remedy)
@@ -134,35 +169,40 @@ def _look_for_opencl(entry: Entry) -> None:
 def _look_for_java(entry: Entry) -> None:
     from pyscale_stages.track import jvm
 
+    _look_for_jars(entry)
+    if entry.params["backend"] == "trackmate":
+        jvm.configure(from_maven=False, threads=1, heap_mib=None)
+
+
+def _look_for_jars(entry: Entry) -> None:
+    from pyscale_stages.track import jvm
+
     if entry.params["backend"] != "trackmate":
         return
     given = entry.params["trackmate_jars"]
     jars = jvm.jars_folder(None if given is None else str(given), os.environ)
     if jars is not None:
         jvm.trackmate_jars(jars)
-    jvm.configure(from_maven=False, threads=1, heap_mib=None)
 
 
 def _nothing(_entry: Entry) -> None:
     """Look for nothing beside libraries."""
 
 
-_LOOKS = {
+_LOOKS: Looks = {
     "register_denoise": _nothing,
     "segment": _look_for_weights,
     "contact": _look_for_opencl,
     "track": _look_for_java,
 }
+_LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jars}
+"""Without what each node has of its own: drivers and Java."""
 
 
 def _surroundings(subject: Subject, movie: Path) -> Iterator[Finding]:
     yield from room(subject.runs_folder, _size_bytes(movie))
     yield from thread_variables(os.environ, subject)
-    yield from memory(subject)
     yield names(movie)
-    if subject.cache == "cold":
-        yield page_cache("runs", subject.runs_folder, subject.cache)
-        yield page_cache("data", movie.parent, subject.cache)
 
 
 def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:

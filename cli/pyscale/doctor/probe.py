@@ -6,7 +6,6 @@ nodes see and leaves the answer beside it, under the node's name.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,8 +18,8 @@ from pyscale.doctor.findings import Finding, ok, problem
 from pyscale.doctor.subject import Subject
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.measure import stamp
 from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.measure.nodename import node_name
 
 _NO_SCRATCH = "change scratch in the site's file, or ask the staff to mount it"
 
@@ -55,15 +54,13 @@ def probe(request: Request, scratch: str, binds: Sequence[str]) -> NodeAnswer:
     binds : sequence of str
         Paths that the site makes visible in images, as the node's shell knows them.
     """
-    # Several nodes of a test cluster have one host name: Slurm's own name tells them apart.
-    node = os.environ.get("SLURMD_NODENAME") or stamp.node_name()
     of_site = [folder("site_scratch", Path(scratch), _NO_SCRATCH)] if scratch else []
     findings = (
         *presence([*request.paths, *map(Path, binds)]),
         *of_site,
         *examine(request.subject, ON_THIS_MACHINE),
     )
-    return NodeAnswer(node=node, findings=findings)
+    return NodeAnswer(node=node_name(), findings=findings)
 
 
 def presence(paths: Sequence[Path]) -> Iterator[Finding]:

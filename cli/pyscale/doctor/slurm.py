@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Iterator, Sequence
 
 from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, problem, warning
-from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest
-from pyscale.doctor.slurmcommands import (
-    NEEDED,
-    Answer,
-    ask,
-    nodes_of,
-    slurm_is_here,
-)
+from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
+from pyscale.doctor.slurmlimits import account_of_user, most_of_an_array, time_limit, told
 from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.sites import Site
+from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, slurm_is_here
+
+PARTITION = "slurm.partition."
+"""Begin of the names of checks of a partition."""
 
 
 def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
@@ -41,9 +40,47 @@ def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
         yield from _partition(request)
     for request in requests:
         yield from _gpus(request)
+        yield from time_limit(request)
         yield _submission(request)
     for account in sorted({request.options.get("account") or "" for request in requests} - {""}):
-        yield from _account(account)
+        yield from account_of_user(account)
+
+
+def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
+    """Why Slurm would not carry out the jobs of a plan, the cause that helps most first.
+
+    Raises
+    ------
+    UserError
+        If the site's file leaves open what it needs to say.
+    """
+    if not slurm_is_here():
+        yield problem(
+            "slurm.commands",
+            "Slurm's commands are not on PATH here, and the run is to go through Slurm",
+            "run this on a login node, load Slurm's module, or use --executor local",
+        )
+        return
+    broken = [found for found in (_commands(), _controller()) if found.status == "problem"]
+    if broken:
+        yield from broken
+        return
+    for request in plan_requests(plan, site):
+        account = request.options.get("account")
+        submission = _submission(request)
+        causes = [
+            *_partition(request),
+            *_gpus(request),
+            *time_limit(request),
+            *(account_of_user(account) if account else ()),
+            submission,
+        ]
+        for found in causes:
+            if found.status != "problem":
+                continue
+            # Nodes that are down or asleep take jobs later, where Slurm takes them now.
+            waits = found.check.startswith(PARTITION) and submission.status == "ok"
+            yield found.model_copy(update={"status": "warning"}) if waits else found
 
 
 def _cluster() -> Iterator[Finding]:
@@ -90,31 +127,33 @@ def _accounting() -> Finding:
 
 
 def _partition(request: JobRequest) -> Iterator[Finding]:
-    name = request.partition
-    check = f"slurm.partition.{name}"
+    for name in request.partition.split(","):
+        yield _nodes(name)
+
+
+def _nodes(name: str) -> Finding:
+    check = f"{PARTITION}{name}"
     try:
         nodes = nodes_of(name)
     except UserError as error:
         sentence, _, remedy = str(error).rpartition(": ")
-        yield problem(check, sentence, remedy)
-        return
+        return problem(check, sentence, remedy)
     able = [node for node in nodes if node.able]
     sentence = (
         f"{len(able)} of {counted(len(nodes), 'node')} of {name} take jobs, for up to "
-        f"{_told(name, '%l')}"
+        f"{told(name, '%l')}"
     )
     if able:
-        yield ok(check, sentence)
-    else:
-        yield problem(check, sentence, "name another partition; `sinfo -R` says why nodes are out")
+        return ok(check, sentence)
+    return problem(check, sentence, "name another partition; `sinfo -R` says why nodes are out")
 
 
 def _gpus(request: JobRequest) -> Iterator[Finding]:
     """Look whether a partition declares the GPUs that jobs ask for."""
-    if request.device != "cuda":
+    if request.device != "cuda" or not request.names_gpus:
         return
     check, name = f"slurm.gpus.{request.partition}", request.partition
-    declared = sorted(set(_told(name, "%G").split()) - {"(null)"})
+    declared = sorted(set(told(name, "%G").split()) - {"(null)"})
     if declared:
         yield ok(check, f"{name} declares {', '.join(declared)}", value=" ".join(declared))
     else:
@@ -122,25 +161,6 @@ def _gpus(request: JobRequest) -> Iterator[Finding]:
             check,
             f"no node of {name} declares a GPU (gres)",
             "name a partition with GPUs; `sinfo -o '%R %G'` lists them",
-        )
-
-
-def _account(account: str) -> Iterator[Finding]:
-    """Look whether an account is one of this user's, where Slurm keeps accounts."""
-    user = getpass.getuser()
-    answer = ask(
-        "sacctmgr", "--noheader", "--parsable2", "show", "assoc", f"user={user}", "format=account"
-    )
-    if answer.code != 0:
-        return  # Without accounting no account is asked for; --test-only has the last word.
-    known = sorted(set(answer.out.split()))
-    if account in known:
-        yield ok("slurm.account", f"{user} may use the account {account}")
-    else:
-        yield problem(
-            "slurm.account",
-            f"the account {account} is not among those of {user}: {', '.join(known)}",
-            "name one of these in the site's file, or ask the staff",
         )
 
 
@@ -158,18 +178,21 @@ def _submission(request: JobRequest) -> Finding:
             f"Slurm would refuse {asked} for its memory ({answer.complaint})",
             "set memory_gib in the site's file, or memory_option to what the site accepts",
         )
+    if request.tasks > 1 and _tested(request.without("array")).code == 0:
+        return problem(
+            check,
+            f"Slurm would refuse an array of {request.tasks} jobs of {names} "
+            f"({answer.complaint}{most_of_an_array()})",
+            "lower --workers or --chunks-per-worker",
+        )
     return problem(
         check,
         f"Slurm would refuse {asked} ({answer.complaint})",
-        "change the site's file, or what you ask for",
+        "lower --workers, use --layout array, or change the site's file"
+        if request.is_gang
+        else "change the site's file, or what you ask for",
     )
 
 
 def _tested(request: JobRequest) -> Answer:
     return ask("sbatch", "--test-only", *request.directives(), "--wrap=true")
-
-
-def _told(partition: str, field: str) -> str:
-    """A field of a partition's nodes, each value once."""
-    answer = ask("sinfo", "--noheader", f"--partition={partition}", f"--format={field}")
-    return " ".join(dict.fromkeys(answer.out.split()))

@@ -10,51 +10,117 @@ import ctypes
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pyscale.executors.clock import offset_to
+from pyscale.executors.nodework import do_once_on_this_node
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""
+SIGNALS_FROM = 128
+"""What shells add to the number of a signal to make it an exit code."""
 
 
-def launch(folder: str) -> int | None:
+def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> int | None:
+    """Run the task of this rank of a job that srun started with one rank a task.
+
+    Parameters
+    ----------
+    folders, tokens : sequence of str
+        What `launch` takes, by rank.
+    """
+    rank = int(os.environ["SLURM_PROCID"])
+    return launch(folders[rank], tokens[rank] if tokens else None)
+
+
+def launch(folder: str, token: str | None = None) -> int | None:
     """Run the task whose order lies in `folder` and return its exit code.
 
     Parameters
     ----------
     folder : str
         Folder with `order.json`; stdout, stderr, `launch.json` and `exit.json` go there too.
+    token : str, optional
+        That of the order, where another order may take its place before the job begins.
+
+    Returns
+    -------
+    int or None
+        None where there was nothing to run: the order is gone, or was begun before.
     """
     task = Path(folder)
-    order = json.loads((task / "order.json").read_text(encoding="utf-8"))
+    begin_utc = datetime.now(UTC)
+    order = _read(task / "order.json")
+    if order is None or order["token"] != (token or order["token"]):
+        return None
+    if _was_begun(task, order):
+        return None
     _end_with_parent()
     _lead_a_session()
     _adopt_orphans()
     if order["cpus"]:
         os.sched_setaffinity(0, order["cpus"])
+    if order["node_work"]:
+        do_once_on_this_node(order["node_work"])
+    if not _stands(task, order):
+        return None
     with _environment(order) as environment:
-        returncode = _run(task, order, environment)
+        returncode = _run(task, order, environment, begin_utc)
         _end_orphans()
-    _write(
-        task / "exit.json",
-        token=order["token"],
-        returncode=returncode,
-        end_utc=datetime.now(UTC).isoformat(),
-    )
+    if _stands(task, order):
+        _write_exit(task, order, returncode)
     return returncode
 
 
-def _run(task: Path, order: dict[str, Any], environment: dict[str, str]) -> int:
+def _was_begun(task: Path, order: dict[str, Any]) -> bool:
+    """Whether the order was begun before; if it did not end by itself, record why not."""
+    before = _read(task / "launch.json")
+    if before is None or before["token"] != order["token"]:
+        return False
+    if not _is_explained(_read(task / "exit.json"), order):
+        message = (
+            f"its job was put back into the queue after the task had begun on {before['node']}, as "
+            "Slurm does when it preempts a job or loses its node: use a partition that does not "
+            "preempt, or allow more retries"
+        )
+        cause = {"kind": "Requeued", "message": message, "exit_code": 1}
+        _write_exit(task, order, None, cause)
+    return True
+
+
+def _is_explained(ended: dict[str, Any] | None, order: dict[str, Any]) -> bool:
+    """Whether an exit record is the order's, and tells more than that the process was killed."""
+    if ended is None or ended["token"] != order["token"]:
+        return False
+    returncode = ended["returncode"]
+    killed = returncode is None or returncode < 0
+    if order["container"] and not killed:
+        # So a container program tells of a signal that ended the process inside.
+        killed = returncode > SIGNALS_FROM
+    return bool(ended["cause"]) or not killed
+
+
+def _stands(task: Path, order: dict[str, Any]) -> bool:
+    """Whether the order is still that of its folder: its trial may have been set aside."""
+    now = _read(task / "order.json")
+    return now is not None and now["token"] == order["token"]
+
+
+def _run(
+    task: Path, order: dict[str, Any], environment: dict[str, str], begin_utc: datetime
+) -> int:
+    clock = offset_to(order["clock"]) if order["clock"] else None
     prefix = order["container"]["variable_prefix"] if order["container"] else ""
     with (task / "stdout").open("wb") as stdout, (task / "stderr").open("wb") as stderr:
         spawn_utc = datetime.now(UTC)
@@ -71,16 +137,20 @@ def _run(task: Path, order: dict[str, Any], environment: dict[str, str]) -> int:
             )
         except OSError as error:
             stderr.write(
-                f"{order['argv'][0]} cannot be started on {socket.gethostname()} "
+                f"{order['argv'][0]} cannot be started on {node_name()} "
                 f"({error.strerror}): install it there at the same path\n".encode()
             )
             return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
     _write(
         task / "launch.json",
+        token=order["token"],
+        begin_utc=begin_utc.isoformat(),
         pid=process.pid,
-        node=socket.gethostname(),
+        node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
+        job_id=_job_id(),
+        clock=clock._asdict() if clock else None,
         cpus=sorted(os.sched_getaffinity(0)),
     )
     if not order["container"]:
@@ -98,6 +168,34 @@ def _environment(order: dict[str, Any]) -> AbstractContextManager[dict[str, str]
     from pyscale.executors.containernode import prepared
 
     return prepared(order["container"], order["env"])
+
+
+def _job_id() -> str | None:
+    """Slurm's id of this job, as squeue names it: 17, or 17_3 for an element of an array."""
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
+    if array:
+        return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
+    return os.environ.get("SLURM_JOB_ID")
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return record
+
+
+def _write_exit(
+    task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None = None
+) -> None:
+    _write(
+        task / "exit.json",
+        token=order["token"],
+        returncode=returncode,
+        end_utc=datetime.now(UTC).isoformat(),
+        cause=cause,
+    )
 
 
 def _write(path: Path, **record: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +16,12 @@ import psutil
 
 from pyscale.executors.containernode import left_scratch
 from pyscale.executors.launch import launch
-from pyscale.executors.protocol import Job
+from pyscale.executors.protocol import Batch
+from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import blocked
+from pyscale.placement import Placement
+from pyscale.processes import wait_until_ended
+from pyscale.store.records import TaskOrder, write_order
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
@@ -40,6 +45,9 @@ class LocalJob:
         """Whether the controller still runs."""
         return bool(self._job.state == "RUNNING")
 
+    def why_gone(self) -> None:
+        """Nobody knows: this machine keeps no account of it."""
+
 
 class LocalExecutor:
     """Starts tasks as processes of this machine.
@@ -48,12 +56,56 @@ class LocalExecutor:
     ----------
     submissions : Path
         Folder for submitit's own files.
+    placement : Placement
+        Which cores and GPUs each worker gets.
     """
 
-    def __init__(self, submissions: Path) -> None:
-        self._submissions = submissions
+    on_this_node = True
 
-    def submit(self, folders: Sequence[Path]) -> list[Job]:
+    def __init__(self, submissions: Path, placement: Placement) -> None:
+        self._submissions = submissions
+        self._placement = placement
+
+    def run(self, batch: Batch) -> None:
+        """Keep as many workers busy as the batch allows, until all its tasks have ended."""
+        waiting = deque(batch.orders)
+        idle = list(range(batch.at_once))
+        running: dict[Path, LocalJob] = {}
+        slots: dict[Path, int] = {}
+        while waiting or running:
+            started = {waiting.popleft(): slot for slot in idle[: len(waiting)]}
+            # Orders carry the time of submission, so all are written before the first starts.
+            for folder, slot in started.items():
+                write_order(folder, self._placed(batch, batch.orders[folder], slot))
+            jobs = dict(zip(started, self._submit(list(started)), strict=True))
+            if jobs:
+                batch.submitted({folder.name: job.id for folder, job in jobs.items()})
+            running |= jobs
+            slots |= started
+            ended = wait_for_any(running)
+            idle = sorted({*idle[len(started) :], *(slots[folder] for folder in ended)})
+            running = {folder: job for folder, job in running.items() if folder not in ended}
+
+    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
+        """Leave it: processes of a dead pyscale were ended with it."""
+        return False
+
+    def end_strays(self) -> int:
+        """End all: a process that has lost its pyscale cannot be waited for."""
+        return self.end_all()
+
+    def _placed(self, batch: Batch, order: TaskOrder, slot: int) -> TaskOrder:
+        place = self._placement.of(slot, batch.trial.workers, batch.trial.device)
+        return order.model_copy(
+            update={
+                "env": place.env | order.env,
+                "cpus": place.cpus,
+                "oversubscribed": place.shared,
+                "slot": slot,
+            }
+        )
+
+    def _submit(self, folders: Sequence[Path]) -> list[LocalJob]:
         """Start one process chain for each task folder."""
         import submitit
 
@@ -65,7 +117,7 @@ class LocalExecutor:
         with blocked(signal.SIGINT):
             return [LocalJob(executor.submit(launch, str(folder))) for folder in folders]
 
-    def end_leftovers(self) -> int:
+    def end_all(self) -> int:
         """End the processes whose command line names this run's submission folder.
 
         A launcher may be starting while the others are found: the search goes on until it
@@ -127,7 +179,7 @@ def _end_trees(pids: Sequence[int]) -> int:
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.kill()
-    psutil.wait_procs(family)
+    wait_until_ended(family)
     return len(family)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pyscale.executors.protocol import Job
+from pyscale.executors.protocol import Batch
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
@@ -17,6 +17,8 @@ from pyscale.store.records import (
     ExitRecord,
     LaunchRecord,
     TaskOrder,
+    write_order,
+    write_vanished,
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
@@ -28,7 +30,7 @@ from pyscale_stages.contract import (
     TaskResult,
     TaskSpec,
 )
-from pyscale_stages.measure.stamp import node_name
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.registry import load_stage
 
 
@@ -41,34 +43,25 @@ class MockEnd:
     wall_s : float
         The time it claims to have taken.
     returncode : int or None
-        Its exit code; None pretends that it vanished without a word.
+        Its exit code, or minus a signal; None pretends that it vanished without a word.
     agrees : bool
         What a check finds.
+    error : TaskError, optional
+        Why it failed: the task says so itself where it has an exit code of its own; where it was
+        killed or vanished somebody else knows, as Slurm does.
     """
 
     wall_s: float = 1.0
     returncode: int | None = 0
     agrees: bool = True
+    error: TaskError | None = None
 
 
 Behaviour = Callable[[str, str, TaskSpec], MockEnd]
-"""Decides by trial, task and spec how a task ends."""
+"""Decides by trial, task and spec how a task ends.
 
-
-class MockJob:
-    """A pretended job; it has ended before anyone can ask."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    @property
-    def id(self) -> str:
-        """Trial and task."""
-        return self._name
-
-    def is_alive(self) -> bool:
-        """Tell that it has ended."""
-        return False
+What it raises kills the pretended pyscale, and leaves this task running and the others queued.
+"""
 
 
 class MockExecutor:
@@ -78,46 +71,88 @@ class MockExecutor:
     ----------
     behaviour : callable, optional
         How each task ends; by default all succeed after one claimed second.
+    on_this_node : bool
+        Whether pyscale prepares the page cache itself; false is a cluster.
+    takes_up : bool
+        Whether tasks of a killed pyscale go on, and are waited for by the next.
 
     Attributes
     ----------
     started : list of tuple of str
         Trial and task in the order in which they were started.
+    batches : list of Batch
+        Every batch that was run.
+    taken_up : list of tuple of str
+        Trial and task of those that an earlier pyscale had ordered.
     """
 
-    def __init__(self, behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd()) -> None:
+    def __init__(
+        self,
+        behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd(),
+        *,
+        on_this_node: bool = True,
+        takes_up: bool = False,
+    ) -> None:
         self._behaviour = behaviour
+        self._takes_up = takes_up
+        self.on_this_node = on_this_node
         self.started: list[tuple[str, str]] = []
+        self.batches: list[Batch] = []
+        self.taken_up: list[tuple[str, str]] = []
 
-    def submit(self, folders: Sequence[Path]) -> list[Job]:
+    def run(self, batch: Batch) -> None:
         """Pretend to run the tasks, one after the other."""
-        return [self._pretend(folder) for folder in folders]
+        self.batches.append(batch)
+        for folder, order in batch.orders.items():
+            write_order(folder, order)
+        batch.submitted({folder.name: f"{batch.trial.id}/{folder.name}" for folder in batch.orders})
+        for folder in batch.orders:
+            self.started.append((batch.trial.id, folder.name))
+            self._pretend(folder)
 
-    def end_leftovers(self) -> int:
-        """Find nothing: a pretended task never outlives its pyscale."""
+    def take_up(self, batch: Batch) -> bool:
+        """Pretend that tasks of an earlier pyscale go on to their end."""
+        if not self._takes_up:
+            return False
+        for folder in batch.orders:
+            self.taken_up.append((batch.trial.id, folder.name))
+            self._pretend(folder)
+        return True
+
+    def end_strays(self) -> int:
+        """Find nothing."""
         return 0
 
-    def _pretend(self, folder: Path) -> MockJob:
+    def end_all(self) -> int:
+        """Find nothing."""
+        return 0
+
+    def _pretend(self, folder: Path) -> None:
         trial, task = folder.parent.name, folder.name
-        self.started.append((trial, task))
         spec = TaskSpec.model_validate_json((folder / SPEC_FILE).read_bytes())
-        end = self._behaviour(trial, task, spec)
         now = datetime.now(UTC)
-        _write(
-            folder / LAUNCH_FILE, LaunchRecord(pid=1, node=node_name(), spawn_utc=now, cpus=(0,))
+        order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
+        launch = LaunchRecord(
+            token=order.token, pid=1, node=node_name(), begin_utc=now, spawn_utc=now, cpus=(0,)
         )
-        if end.returncode == 0:
-            _write(folder / RESULT_FILE, _result(spec, end, now))
-        elif end.returncode is not None and end.returncode > 0:
-            _write(folder / RESULT_FILE, _result(spec, end, now, f"mock failure in {task}"))
-        if end.returncode is not None:
-            order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
-            ended = ExitRecord(token=order.token, returncode=end.returncode, end_utc=now)
-            _write(folder / EXIT_FILE, ended)
-        return MockJob(f"{trial}/{task}")
+        _write(folder / LAUNCH_FILE, launch)
+        end = self._behaviour(trial, task, spec)
+        if end.returncode is None:
+            write_vanished(folder, end.error)
+            return
+        if end.returncode >= 0:
+            _write(folder / RESULT_FILE, _result(task, spec, end, now))
+        cause = end.error if end.returncode < 0 else None
+        ended = ExitRecord(token=order.token, returncode=end.returncode, end_utc=now, cause=cause)
+        _write(folder / EXIT_FILE, ended)
 
 
-def _result(spec: TaskSpec, end: MockEnd, now: datetime, error: str | None = None) -> TaskResult:
+def _result(task: str, spec: TaskSpec, end: MockEnd, now: datetime) -> TaskResult:
+    error = None
+    if end.returncode:
+        error = end.error or TaskError(
+            kind="Mock", message=f"mock failure in {task}", exit_code=end.returncode
+        )
     outputs: tuple[OutputFile, ...] = ()
     if spec.output is not None and error is None:
         name = load_stage(spec.stage).output
@@ -144,9 +179,7 @@ def _result(spec: TaskSpec, end: MockEnd, now: datetime, error: str | None = Non
         if spec.verb == "check"
         else None,
         stamp={"label": "mock"},
-        error=TaskError(kind="Mock", message=error, exit_code=end.returncode or 1)
-        if error
-        else None,
+        error=error,
     )
 
 

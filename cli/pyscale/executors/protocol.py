@@ -2,27 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pyscale.plan import Trial
+from pyscale.store.records import TaskOrder
 
-class Job(Protocol):
-    """One submitted task."""
 
-    @property
-    def id(self) -> str:
-        """The place's own name for the job."""
+@dataclass(frozen=True)
+class Batch:
+    """Tasks of one trial that are started together: its windows, its merge or its check.
 
-    def is_alive(self) -> bool:
-        """Whether the job may still leave a record."""
+    Attributes
+    ----------
+    trial : Trial
+    name : str
+        `windows`, `merge` or `check`.
+    orders : mapping of Path to TaskOrder
+        Task folder and draft of its order, in the order in which they should start. The
+        executor adds what depends on the place and writes it.
+    at_once : int
+        How many may run at the same time.
+    submitted : callable
+        To be told of the jobs, by task, as soon as they are submitted.
+    """
+
+    trial: Trial
+    name: str
+    orders: Mapping[Path, TaskOrder]
+    at_once: int
+    submitted: Callable[[Mapping[str, str]], None]
 
 
 class Executor(Protocol):
     """Starts tasks; it neither decides what to run nor judges how it ended."""
 
-    def submit(self, folders: Sequence[Path]) -> list[Job]:
-        """Start the tasks whose `order.json` lies in these folders, all at once."""
+    @property
+    def on_this_node(self) -> bool:
+        """Whether tasks run on the machine of pyscale itself, sharing its page cache."""
 
-    def end_leftovers(self) -> int:
-        """End what an earlier, dead pyscale left running of this run; return how many."""
+    def run(self, batch: Batch) -> None:
+        """Start the tasks of a batch and return when all have an exit record."""
+
+    def take_up(self, batch: Batch) -> bool:
+        """Wait for tasks that an earlier pyscale started, until all have an exit record.
+
+        Returns
+        -------
+        bool
+            False, and nothing was done, where none of them was left running.
+        """
+
+    def end_strays(self) -> int:
+        """End what a dead pyscale left of this run and nothing can take up; return how many."""
+
+    def end_all(self) -> int:
+        """End everything that runs for this run; return how many processes or jobs."""

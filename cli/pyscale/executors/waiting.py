@@ -2,55 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from watchfiles import watch
 
-from pyscale.executors.protocol import Job
 from pyscale.store.records import EXIT_FILE, has_ended, write_vanished
+from pyscale_stages.contract import TaskError
 
-LIVENESS_PERIOD_MS = 500
+PERIOD_S = 0.5
 """How often jobs are asked whether they live, and how late a record is seen at worst where the
 filesystem tells no other node of changes."""
+PERIOD_OF_EACH_S = 0.0005
+"""What each further task adds to the period: a look at it takes a hundredth of that."""
+MOST_WATCHED = 256
+"""Tasks that are few enough to watch, so that the end of one is seen at once."""
 
 
-def wait_for(jobs: Mapping[Path, Job]) -> None:
-    """Return when every task has ended; a job that vanished leaves an exit record from here.
+class Job(Protocol):
+    """One submitted task."""
+
+    def is_alive(self) -> bool:
+        """Whether the job may still leave a record; asked of each pending job in each period."""
+
+    def why_gone(self) -> TaskError | None:
+        """Say why a job that is not alive left no record, where somebody knows."""
+
+
+def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
+    """Return when a task has ended; a job that vanished leaves an exit record from here.
+
+    With many jobs it returns at the end of a period, with all that have ended in it.
 
     Parameters
     ----------
     jobs : mapping of Path to Job
         Task folder and job of each task.
+
+    Returns
+    -------
+    collection of Path
+        Folders of all that have ended; empty where there were no jobs.
     """
-    pending = _unfinished(jobs)
-    if not pending:
-        return
+    ended = _ended(jobs)
+    if ended or not jobs:
+        return ended
+    for _ in _moments(jobs):
+        ended = _ended(jobs)
+        if ended:
+            break
+    return ended
+
+
+def _moments(folders: Collection[Path]) -> Iterator[None]:
+    """Yield whenever it is worth looking."""
+    period_s = max(PERIOD_S, len(folders) * PERIOD_OF_EACH_S)
+    if len(folders) > MOST_WATCHED:
+        while True:
+            time.sleep(period_s)
+            yield
     for _ in watch(
-        *pending,
+        *folders,
         recursive=False,
         # What a task says on stdout must not wake us: we share its cores.
         watch_filter=lambda _change, path: path.endswith(EXIT_FILE),
         debounce=50,
         step=5,
-        rust_timeout=LIVENESS_PERIOD_MS,
+        rust_timeout=int(period_s * 1000),
         yield_on_timeout=True,
         raise_interrupt=True,
     ):
-        pending = _unfinished(pending)
-        if not pending:
-            return
+        yield
 
 
-def _unfinished(jobs: Mapping[Path, Job]) -> dict[Path, Job]:
-    pending = {}
+def _ended(jobs: Mapping[Path, Job]) -> set[Path]:
+    found = set()
     for folder, job in jobs.items():
-        # Asked before the record is looked for: a job may write it and end in between.
-        alive = job.is_alive()
-        if has_ended(folder):
-            continue
-        if alive:
-            pending[folder] = job
-        else:
-            write_vanished(folder)
-    return pending
+        if _has_record(folder):
+            found.add(folder)
+        elif not job.is_alive():
+            # Looked for once more: a job may write its record and end between the two questions.
+            if not _has_record(folder):
+                write_vanished(folder, job.why_gone())
+            found.add(folder)
+    return found
+
+
+def _has_record(folder: Path) -> bool:
+    # That the file is there says nothing yet of which attempt it is, but mostly it is not.
+    return (folder / EXIT_FILE).exists() and has_ended(folder)

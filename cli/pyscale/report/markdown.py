@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.intervals import RESAMPLES
-from pyscale.report import sentences
+from pyscale.report import beside, sentences
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import (
@@ -58,6 +58,9 @@ def write_markdown(
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
         results=[_result(curve, row) for curve in found for row in curve.rows],
+        beside_columns=beside.COLUMNS,
+        beside=beside.rows(found),
+        too_much=list(beside.too_much(found)),
         stages=[_stage(curve, losses) for curve in found],
         not_measured=[*sentences.not_measured(found), *context.not_measured],
         resamples=RESAMPLES,
@@ -101,7 +104,6 @@ def _stage(curve: Curve, losses: pl.DataFrame) -> dict[str, object]:
     columns, rows = _loss_table(curve, losses)
     remarks = (
         sentences.serial_fractions(curve),
-        sentences.beside_the_wall_time(curve),
         sentences.agreement(curve),
         sentences.correctness(curve),
     )

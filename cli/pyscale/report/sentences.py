@@ -85,24 +85,6 @@ def serial_fractions(curve: Curve) -> str | None:
     return f"Serial fraction by Karp and Flatt: {found}."
 
 
-def beside_the_wall_time(curve: Curve) -> str | None:
-    """State queue wait, stagger and overlap, which are no part of the wall time."""
-    rows = [row for row in curve.timed if row["queue_s"] is not None]
-    if not rows:
-        return None
-    found = "; ".join(
-        f"N = {row['workers']}: queue {number(row['queue_s'])} s"
-        + (
-            f", stagger {number(row['start_stagger_s'])} s, all workers together for "
-            f"{100 * row['overlap']:.0f} % of the slowest one's time"
-            if row["workers"] > 1
-            else ""
-        )
-        for row in rows
-    )
-    return f"Beside the wall time (medians): {found}."
-
-
 def agreement(curve: Curve) -> str | None:
     """State how far the outputs are those of the base case."""
     rows = [row for row in curve.rows if row["agreement"] is not None]

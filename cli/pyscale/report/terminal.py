@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.report import sentences
+from pyscale.report import beside, sentences
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import ABSENT, agreement, ratio, speedup, wall_time
 
@@ -23,6 +23,11 @@ FACTORS = {
     "useful_share": "useful\nshare",
 }
 
+BESIDE = (
+    *("win-\ndows", "nodes", "queue\nwait s", "longest\nwait s", "stagger\ns", "over-\nlap"),
+    *("gaps\nworker-s", "memory\nGiB", "cores"),
+)
+
 NAME_WIDTH = 8
 """Columns that a stage's name keeps in a narrow terminal, where it folds."""
 
@@ -32,7 +37,8 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
 
     Flags are letters, which lines below the table explain; quality has as many measures as a
     stage likes and stands below the table too. In a narrow terminal names of stages fold; where
-    that is not enough, the factors of efficiency are left out, which a line says.
+    that is not enough, the factors of efficiency are left out, which a line says. Of runs on a
+    cluster a second table says how long workers waited and what they asked for and used.
     """
     from rich.console import Group
     from rich.text import Text
@@ -54,15 +60,32 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         Text.assemble((f"{letter} {code}", "bold"), f": {SENTENCES[code]}")
         for code, letter in letters.items()
     ]
-    return Group(_Fitted(_table(drawn, letters, FACTORS), _table(drawn, letters, {})), *notes)
+    tables = [
+        _Fitted(
+            _table(drawn, letters, FACTORS),
+            _table(drawn, letters, {}),
+            "Efficiency and its factors need a wider terminal; the report has them.",
+        )
+    ]
+    if configurations["requested_cpus"].is_not_null().any():
+        notes += map(Text, beside.too_much(drawn))
+        tables.append(
+            _Fitted(
+                _beside(drawn),
+                None,
+                "Waiting, overlap and requests need a wider terminal; the report has them.",
+            )
+        )
+    return Group(*tables, *notes)
 
 
 @dataclass(frozen=True)
 class _Fitted:
-    """The whole table where the terminal has room for it, else the one without factors."""
+    """The whole table where the terminal has room for it, else a shorter one and a line."""
 
     whole: Table
-    short: Table
+    short: Table | None
+    otherwise: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.measure import Measurement
@@ -74,19 +97,40 @@ class _Fitted:
         if natural - max(name - NAME_WIDTH, 0) <= options.max_width:
             yield self.whole
             return
-        yield self.short
-        yield Text("Efficiency and its factors need a wider terminal; the report has them.")
+        if self.short is not None:
+            yield self.short
+        yield Text(self.otherwise)
 
 
-def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
+def _empty_table() -> Table:
     from rich import box
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
     # Where the terminal is narrow, names of stages give way before numbers do.
     table.add_column("stage", overflow="fold")
     table.add_column("N", justify="right", no_wrap=True)
+    return table
+
+
+def _beside(drawn: list[Curve]) -> Table:
+    from rich.text import Text
+
+    table = _empty_table()
+    for header in BESIDE:
+        table.add_column(header, justify="right", no_wrap=True)
+    for curve in drawn:
+        for place, cells in enumerate(beside.rows([curve])):
+            name = Text(cells[0] if place == 0 else "")
+            table.add_row(name, *cells[1:])
+        table.add_section()
+    return table
+
+
+def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
+    from rich.text import Text
+
+    table = _empty_table()
     table.add_column("wall s", no_wrap=True)
     table.add_column("speedup", no_wrap=True)
     for header in factors.values():

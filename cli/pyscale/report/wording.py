@@ -51,6 +51,24 @@ def agreement(row: Mapping[str, float | None]) -> str:
     return f"{score(row['agreement'])} =" if row["identical"] else score(row["agreement"])
 
 
+def percent(value: float | None) -> str:
+    """Print a share in whole percent."""
+    return ABSENT if value is None else f"{100 * value:.0f} %"
+
+
+def gib(size_bytes: int | None) -> str:
+    """Print memory in GiB; requests are whole numbers of them, and look like it."""
+    if size_bytes is None:
+        return ABSENT
+    whole, rest = divmod(size_bytes, 2**30)
+    return number(size_bytes / 2**30) if rest else str(whole)
+
+
+def of_requested(used: str, requested: str) -> str:
+    """Put what was used beside what was asked for, where something was."""
+    return used if requested == ABSENT else f"{used} of {requested}"
+
+
 def with_interval(text: str, low: str, high: str) -> str:
     """Put an interval beside a number, where there is one."""
     return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"

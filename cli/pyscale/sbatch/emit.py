@@ -17,7 +17,7 @@ from pyscale.settings import load_settings
 from pyscale.sites import load_site
 from pyscale.suite import suite_names
 
-MEASURING = ("repeats", "cache", "executor", "retries", "keep_outputs")
+MEASURING = ("repeats", "cache", "executor", "layout", "retries", "keep_outputs")
 """Flags that say how to measure, of which scripts know nothing."""
 
 

@@ -52,8 +52,17 @@ def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Alloca
     )
 
 
-def slurm_options(site: Site, wanted: Allocation) -> dict[str, str | None]:
+def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, str | None]:
     """Options of sbatch that ask for an allocation, in the site's dialect.
+
+    Parameters
+    ----------
+    site : Site
+    wanted : Allocation
+        What one task asks for.
+    ranks : int
+        Tasks that share the job, on as many nodes as it takes. What a site says by the node is
+        asked for by the task then, as nobody knows how many tasks a node will have.
 
     Returns
     -------
@@ -63,7 +72,7 @@ def slurm_options(site: Site, wanted: Allocation) -> dict[str, str | None]:
     Raises
     ------
     UserError
-        If the site's way to ask for GPUs names their type, and the site says none.
+        If the site's way to ask for GPUs names their type, and the site says none, or the reverse.
     """
     request = wanted.request
     options: dict[str, str | None] = {
@@ -71,32 +80,43 @@ def slurm_options(site: Site, wanted: Allocation) -> dict[str, str | None]:
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "nodes": "1",
-        "ntasks": "1",
+        "nodes": f"1-{ranks}" if ranks > 1 else "1",
+        "ntasks": str(ranks),
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
-    if site.memory_option == "mem":
+    if site.memory_option == "mem" and ranks == 1:
         options["mem"] = f"{wanted.memory_mib}M"
-    elif site.memory_option == "mem-per-cpu":
+    elif site.memory_option == "mem" and request.exclusive:
+        # By the core it would be asked for all cores of the node, and may be more than it has.
+        options["mem"] = "0"
+    elif site.memory_option != "none":
         options["mem-per-cpu"] = f"{math.ceil(wanted.memory_mib / wanted.cpus)}M"
     options["time"] = _clock(wanted.time_min)
     if request.exclusive:
         options["exclusive"] = None
     if wanted.gpus:
-        options |= _option(_gpu_option(site, wanted))
+        options |= _option(_gpu_option(site, wanted, ranks))
     for option in site.options:
         options |= _option(option)
     return options
 
 
-def _gpu_option(site: Site, wanted: Allocation) -> str:
+def _gpu_option(site: Site, wanted: Allocation, ranks: int) -> str:
     gpu_type = wanted.request.gpu_type
+    if "{type}" not in site.gpu_option and gpu_type is not None:
+        raise UserError(
+            f"the site {site.name} asks for GPUs by {site.gpu_option}, which would not say the "
+            f"gpu_type {gpu_type}: put {{type}} into its gpu_option, or leave gpu_type out"
+        )
     if "{type}" in site.gpu_option and gpu_type is None:
         raise UserError(
             f"the site {site.name} asks for GPUs by {site.gpu_option} but names no type: "
             "give its request, or its override for the device, a gpu_type"
         )
+    if ranks > 1:
+        typed = "" if gpu_type is None else f"{gpu_type}:"
+        return f"--gpus-per-task={typed}{wanted.gpus}"
     return site.gpu_option.format(count=wanted.gpus, type=gpu_type)
 
 

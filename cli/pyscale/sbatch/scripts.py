@@ -109,7 +109,7 @@ class _Job:
         self.trial = trial
         self.name = folder_name(trial)
         self.stage: Stage = load_stage(trial.stage)
-        self.merges = trial.workers > 1
+        self.merges = len(trial.windows) > 1
         self.image = None if trial.image is None else images[trial.image]
         self._plan = plan
         self._site = site
@@ -166,10 +166,11 @@ class _Job:
             }
         )
         around = self.stage.surroundings(self.stage.params.model_validate(trial.params))
-        last = trial.workers - 1
+        last = len(trial.windows) - 1
+        at_once = f"%{trial.workers}" if len(trial.windows) > trial.workers else ""
         extra = {
             "job-name": self.name,
-            "array": f"0-{last}" if last else "0",
+            "array": f"0-{last}{at_once}" if last else "0",
             "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
         }
         return {
@@ -192,7 +193,7 @@ class _Job:
         return {
             "directives": self._directives(extra, "cpu"),
             "arguments": _arguments(spec, Path("$task/result.json")),
-            "last": self.trial.workers - 1,
+            "last": len(self.trial.windows) - 1,
             "around": Surroundings(),
             "links": [],
             "gpu": False,
@@ -232,8 +233,7 @@ class _Job:
 
 def _output_folder(trial: Trial) -> str:
     """Folder of a configuration's whole output, from the folder of all."""
-    last_task = "merge" if trial.workers > 1 else "w0"
-    return f"{folder_name(trial)}/{last_task}/out"
+    return f"{folder_name(trial)}/{trial.output_task}/out"
 
 
 def _arguments(spec: TaskSpec, result: Path) -> str:

@@ -86,8 +86,8 @@ class RunFolder:
         return self.trial(trial) / task
 
     def output(self, trial: Trial) -> Path:
-        """Folder of a trial's whole output: of the merge, or of the only worker."""
-        return self.task(trial, "merge" if trial.workers > 1 else "w0") / "out"
+        """Folder of a trial's whole output."""
+        return self.task(trial, trial.output_task) / "out"
 
     def set_aside(self, trial: Trial, why: str) -> None:
         """Keep a trial's folder under another name and make room for a new attempt."""
@@ -114,7 +114,11 @@ class RunFolder:
 
 def _count(folder: Path, why: str) -> int:
     """Number of folders that were set aside from this name for this reason."""
-    return len(list(folder.parent.glob(f"{folder.name}.{why}-*")))
+    # They are numbered from 1; to list the parent would take long where a run has many trials.
+    count = 0
+    while folder.with_name(f"{folder.name}.{why}-{count + 1}").exists():
+        count += 1
+    return count
 
 
 def new_run_id() -> str:

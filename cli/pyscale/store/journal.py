@@ -20,8 +20,12 @@ EventKind = Literal[
     "trial_failed",
     "trial_retried",
     "trial_continued",
+    "trial_taken_up",
     "trial_skipped",
     "trial_interrupted",
+    "jobs_ended",
+    "slurm_silent",
+    "slurm_answers",
     "run_interrupted",
     "run_cancelled",
     "run_finished",
@@ -38,6 +42,9 @@ class Event(Record):
     detail: str = Field("", description="In plain words")
 
 
+Listener = Callable[[Event], None]
+
+
 class Journal:
     """Appends events to a file and reads them back.
 
@@ -49,7 +56,7 @@ class Journal:
         Hears of each event once it is written.
     """
 
-    def __init__(self, path: Path, listener: Callable[[Event], None] | None = None) -> None:
+    def __init__(self, path: Path, listener: Listener | None = None) -> None:
         self._path = path
         self._listener = listener
 

@@ -16,7 +16,7 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.measure.stamp import node_name
+from pyscale_stages.measure.nodename import host_name
 
 PATIENCE_S = 2.0
 """A look at the lock holds it for an instant; a writer holds it for the whole run."""
@@ -27,11 +27,11 @@ class LockHolder(Record):
 
     pid: int
     started_s: float = Field(description="When the process began: its number may be used again")
-    node: str
+    node: str = Field(description="Name of the host, whose process numbers these are")
 
     def process(self) -> psutil.Process | None:
         """Return the process, if it lives on this node."""
-        if self.node != node_name():
+        if self.node != host_name():
             return None
         try:
             found = psutil.Process(self.pid)
@@ -60,7 +60,7 @@ def run_lock(run: Path) -> Iterator[None]:
             f"--watch`, or end it with `pyscale cancel {run.name}`"
         ) from error
     try:
-        me = LockHolder(pid=os.getpid(), started_s=psutil.Process().create_time(), node=node_name())
+        me = LockHolder(pid=os.getpid(), started_s=psutil.Process().create_time(), node=host_name())
         write_atomically(run / "lock.json", me.model_dump_json() + "\n")
         yield
     finally:

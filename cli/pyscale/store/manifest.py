@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from pyscale.plan import Trial
 from pyscale.runtimes.words import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
@@ -25,12 +27,22 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
         application and of each stage's libraries, every distinct hardware stamp with the tasks
         that ran on it, the output of each stage's reference trial with its sha256, and warnings.
     """
-    results = list(_results(run))
-    hardware: dict[str, dict[str, Any]] = {}
-    for task, result in results:
-        label = str(result.stamp.get("label", "unknown"))
-        hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})["tasks"].append(task)
     plan = run.plan
+    hardware: dict[str, dict[str, Any]] = {}
+    versions: dict[str, dict[str, str]] = {}
+    determinism: dict[str, str] = {}
+    outputs: dict[str, list[dict[str, Any]]] = {t.entry: [] for t in plan.trials if t.is_reference}
+    warnings: set[str] = set()
+    # One result at a time: those of ten thousand tasks would not fit into memory.
+    for trial, task, result in _results(run):
+        label = str(result.stamp.get("label", "unknown"))
+        found = hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})
+        found["tasks"].append(f"{trial.id}/{task}")
+        versions[result.spec.stage] = result.versions
+        determinism[result.spec.stage] = result.determinism
+        warnings.update(result.warnings)
+        if trial.is_reference:
+            outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]
     origin = read_provenance(run.path)
     return {
         "run_id": plan.run_id,
@@ -51,20 +63,11 @@ def build_manifest(run: RunFolder) -> dict[str, Any]:
             "files": [file.model_dump(mode="json") for file in origin.input_files],
         },
         "order": [trial.id for trial in plan.trials],
-        "versions": {result.spec.stage: result.versions for _, result in results},
-        "determinism": {result.spec.stage: result.determinism for _, result in results},
+        "versions": versions,
+        "determinism": determinism,
         "hardware": hardware,
-        "outputs": {
-            trial.entry: [
-                output.model_dump(mode="json")
-                for _, result in _results(run, trial.id)
-                for output in result.outputs
-            ]
-            for trial in plan.trials
-            if trial.is_reference
-        },
-        "warnings": sorted({warning for _, result in results for warning in result.warnings})
-        + _slow_starts(run),
+        "outputs": outputs,
+        "warnings": sorted(warnings) + _slow_starts(run),
     }
 
 
@@ -76,16 +79,12 @@ def write_manifest(run: RunFolder) -> dict[str, Any]:
     return manifest
 
 
-def _results(run: RunFolder, only: str | None = None) -> list[tuple[str, TaskResult]]:
-    found = []
+def _results(run: RunFolder) -> Iterator[tuple[Trial, str, TaskResult]]:
     for trial in run.plan.trials:
-        if only is not None and trial.id != only:
-            continue
         for task in trial.tasks:
             result = read_task(run.task(trial, task)).result
             if result is not None:
-                found.append((f"{trial.id}/{task}", result))
-    return found
+                yield trial, task, result
 
 
 def _slow_starts(run: RunFolder) -> list[str]:

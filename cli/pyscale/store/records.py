@@ -6,6 +6,7 @@ import os
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
+from secrets import token_hex
 from typing import Literal, TypeVar
 
 from pydantic import Field, ValidationError
@@ -27,6 +28,8 @@ SURROUNDINGS_FILE = "surroundings.json"
 ORDER_FILE = "order.json"
 LAUNCH_FILE = "launch.json"
 EXIT_FILE = "exit.json"
+NODE_FILE = "node.{node}.json"
+_JOBS_SUFFIX = ".jobs.json"
 _LOG_BYTES = 4096
 
 
@@ -40,24 +43,63 @@ class ContainerOrder(Record):
     scratch_prefix: str = Field(description="How the names of this run's scratch folders begin")
 
 
+class Requested(Record):
+    """What a cluster was asked to give a task."""
+
+    cpus: int
+    memory_bytes: int | None = Field(description="Absent where the site takes no such request")
+    time_limit_s: int
+    gpus: int
+
+
+class NodeWork(Record):
+    """What the first task of a trial does on each node, before any task of the trial reads there.
+
+    pyscale itself does it where tasks run on its own machine.
+    """
+
+    folder: Path = Field(description="Folder of the trial, which takes the node's record")
+    cache: Literal["cold", "warm", "asis"] = Field(description="Page-cache state that is asked for")
+    inputs: tuple[Path, ...]
+
+
 class TaskOrder(Record):
     """What the launcher on the node has to start."""
 
-    token: str = Field(description="Drawn anew for each order; the exit record repeats it")
-    submit_utc: datetime
+    token: str = Field("", description="Drawn for each order anew; the task's records repeat it")
+    submit_utc: datetime | None = Field(None, description="Absent in a draft")
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
     container: ContainerOrder | None = Field(None, description="Absent for a native task")
     cpus: tuple[int, ...] = Field((), description="Cores to pin to; none leaves it to the node")
     oversubscribed: bool = Field(False, description="Another worker shares these cores or GPU")
+    slot: int | None = Field(
+        None, description="Which of the N workers processes it, where pyscale decides that"
+    )
+    requested: Requested | None = Field(None, description="Absent on this machine")
+    node_work: NodeWork | None = Field(None, description="Absent where pyscale has done it")
+    clock: str | None = Field(
+        None, description="Addresses and port at which the orchestrator tells its time to nodes"
+    )
+
+
+class ClockOffset(Record):
+    """How far a node's clock is from the orchestrator's, by an exchange of times."""
+
+    offset_s: float = Field(description="The node's clock minus the orchestrator's")
+    error_s: float = Field(description="Half the round trip: the offset is known no better")
 
 
 class LaunchRecord(Record):
     """Written by the launcher on the node as soon as the task's process is there."""
 
+    token: str = Field(description="That of the order")
     pid: int
     node: str
-    spawn_utc: datetime
+    begin_utc: datetime = Field(description="When the launcher began, by the node's clock")
+    spawn_utc: datetime = Field(description="When the task's process was started")
+    job_id: str | None = Field(None, description="Slurm's, like 17 or 17_3")
+    clock: ClockOffset | None = Field(None, description="Absent where it was not to be had")
     cpus: tuple[int, ...] = Field(description="Cores that the process is pinned to")
 
 
@@ -69,11 +111,19 @@ class ExitRecord(Record):
     """
 
     token: str
-
     returncode: int | None = Field(
-        description="Negative: the signal that ended it; None: it vanished without a word"
+        description="Negative: the signal that ended it; None: it left no word of its own"
     )
     end_utc: datetime
+    cause: TaskError | None = Field(
+        None, description="Why it left no word, where somebody else knows, as Slurm does"
+    )
+
+
+class Jobs(Record):
+    """Jobs that tasks of a trial were submitted as, so that a later pyscale finds them."""
+
+    job_ids: dict[str, str] = Field(description="Task -> job")
 
 
 class TrialCache(Record):
@@ -101,14 +151,24 @@ class Surroundings(Record):
     """What else ran on the machine just before the workers of a trial and just after them."""
 
     start: Bystanders
-    end: Bystanders
+    end: Bystanders | None = Field(
+        None, description="Absent where other workers of the trial still ran on the node"
+    )
 
     def disturb(self, threads: int) -> bool:
         """Whether workers with so many threads had to share, at either moment."""
         return any(
             seen.pyscale_tasks > 0 or (seen.runnable >= 1 and seen.runnable + threads > seen.cores)
             for seen in (self.start, self.end)
+            if seen is not None
         )
+
+
+class NodeRecord(Record):
+    """What the first task of a trial on a node found and did there, before any of them read."""
+
+    cache: TrialCache
+    surroundings: Surroundings
 
 
 class TaskRecord(Record):
@@ -156,12 +216,50 @@ def has_ended(folder: Path) -> bool:
     return order is not None and ended is not None and order.token == ended.token
 
 
-def write_vanished(folder: Path) -> None:
+def write_order(folder: Path, order: TaskOrder) -> str:
+    """Order a task, and return the order's token; nothing slow comes before its submission."""
+    new = order.model_copy(update={"token": token_hex(8), "submit_utc": datetime.now(UTC)})
+    write_atomically(folder / ORDER_FILE, new.model_dump_json(indent=1) + "\n")
+    return new.token
+
+
+def write_vanished(folder: Path, cause: TaskError | None = None) -> None:
     """Record that a task's job is gone and left no exit record."""
     order = _read(TaskOrder, folder / ORDER_FILE)
     if order is not None:
-        ended = ExitRecord(token=order.token, returncode=None, end_utc=datetime.now(UTC))
+        ended = ExitRecord(
+            token=order.token, returncode=None, end_utc=datetime.now(UTC), cause=cause
+        )
         write_atomically(folder / EXIT_FILE, ended.model_dump_json() + "\n")
+
+
+def was_killed(folder: Path) -> bool:
+    """Whether a signal ended a task's process, while its launcher lived to record that."""
+    order, ended = _read(TaskOrder, folder / ORDER_FILE), _read(ExitRecord, folder / EXIT_FILE)
+    if order is None or ended is None or ended.returncode is None:
+        return False
+    return ended.returncode < 0 or (
+        order.container is not None and killed_by(ended.returncode) is not None
+    )
+
+
+def explain_kill(folder: Path, cause: TaskError) -> None:
+    """Add to a task's exit record who killed its process."""
+    ended = _read(ExitRecord, folder / EXIT_FILE)
+    if ended is not None and ended.cause is None:
+        told = ended.model_copy(update={"cause": cause})
+        write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
+
+
+def write_jobs(trial_folder: Path, name: str, jobs: Jobs) -> None:
+    """Record the jobs of a step of a trial: `windows`, `merge` or `check`."""
+    write_atomically(trial_folder / f"{name}{_JOBS_SUFFIX}", jobs.model_dump_json() + "\n")
+
+
+def read_jobs(trial_folder: Path) -> dict[str, str]:
+    """Task -> job of all that were submitted of a trial."""
+    found = (_read(Jobs, file) for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"))
+    return {task: job for jobs in found if jobs for task, job in jobs.job_ids.items()}
 
 
 def image_was_unpacked(folder: Path) -> bool:
@@ -183,7 +281,14 @@ def read_surroundings(trial_folder: Path) -> Surroundings | None:
     return _read(Surroundings, trial_folder / SURROUNDINGS_FILE)
 
 
+def read_node(trial_folder: Path, node: str) -> NodeRecord | None:
+    """What the first task of a trial on a node did there, where that was its work."""
+    return _read(NodeRecord, trial_folder / NODE_FILE.format(node=node))
+
+
 def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
+    if ended.cause is not None:
+        return ended.cause
     if ended.returncode is None:
         return TaskError(
             kind="Lost",

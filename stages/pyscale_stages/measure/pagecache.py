@@ -7,7 +7,6 @@ and "cold" never means more than "absent from the memory of this node".
 from __future__ import annotations
 
 import os
-import platform
 import stat
 import sys
 import time
@@ -21,6 +20,7 @@ from pydantic import ConfigDict, Field
 
 from pyscale_stages.contract import CacheState, Record, Residency
 from pyscale_stages.measure import residency as kernel
+from pyscale_stages.measure.nodename import node_name
 
 PAUSES_S = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Pause before each round of eviction: pages come back while a read is under way."""
@@ -144,21 +144,23 @@ def warm(path: Path) -> Residency:
     """Read a file from end to end and say how much of it then lies in the page cache.
 
     Less than its size stays where memory, or the task's limit of it, is too small.
-
-    Raises
-    ------
-    OSError
-        If storage fails while the file is read.
     """
-    buffer = memoryview(bytearray(_WARM_CHUNK_BYTES))
     try:
         with _opened(path) as file:
-            offset = 0
-            while count := os.preadv(file.descriptor, [buffer], offset):
-                offset += count
+            _read(file)
             return _looked_at(file)
     except _Unusable as reason:
         return _unknown(path, str(reason))
+
+
+def _read(file: _OpenFile) -> None:
+    buffer = memoryview(bytearray(_WARM_CHUNK_BYTES))
+    offset = 0
+    try:
+        while count := os.preadv(file.descriptor, [buffer], offset):
+            offset += count
+    except OSError as error:
+        raise _Unusable(f"it cannot be read: {error.strerror}") from error
 
 
 def _evict_once(path: Path) -> Eviction:
@@ -174,7 +176,7 @@ def _evict_once(path: Path) -> Eviction:
         nothing = _unknown(path, str(reason))
         return Eviction(
             path=path,
-            node=platform.node(),
+            node=node_name(),
             before=nothing,
             after=nothing,
             state="unsupported",
@@ -203,7 +205,7 @@ def _judged(file: _OpenFile, before: Residency, after: Residency) -> Eviction:
         reason = f"cold on this node; the {server} server may still hold the file in memory"
     return Eviction(
         path=file.path,
-        node=platform.node(),
+        node=node_name(),
         before=before,
         after=after,
         state=state,

@@ -7,8 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
-from pyscale_stages.contract import Phase, Span
+if TYPE_CHECKING:
+    # The launcher imports this module, and models would cost every task a tenth of a second.
+    from pyscale_stages.contract import Phase, Span
 
 SPAWN_VARIABLE = "PYSCALE_SPAWN_MONOTONIC_S"
 """Set by whoever starts the process: the monotonic clock just before `exec`."""
@@ -77,6 +80,8 @@ class SpanRecorder:
 
     def add(self, phase: Phase, start: float, end: float) -> None:
         """Record a span that lies in the past, from readings of the monotonic clock."""
+        from pyscale_stages.contract import Span
+
         self._spans.append(
             Span(
                 phase=phase,

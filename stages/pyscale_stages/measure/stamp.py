@@ -22,6 +22,7 @@ from pyscale_stages.measure.cpus import Cpu
 from pyscale_stages.measure.gpus import Gpu, describe_gpus, gpu_present
 from pyscale_stages.measure.kernel_text import kernel_text
 from pyscale_stages.measure.mounts import Filesystem, filesystem_of
+from pyscale_stages.measure.nodename import NODE_VARIABLE, node_name
 
 IMAGE_VARIABLE = "PYSCALE_IMAGE_SHA256"
 """Set by whoever starts the image: sha256 of the SIF file."""
@@ -29,6 +30,7 @@ COMMIT_VARIABLE = "PYSCALE_GIT_COMMIT"
 """Set by the application: commit of the code that runs."""
 
 SLURM_VARIABLES = (
+    NODE_VARIABLE,
     "SLURM_CLUSTER_NAME",
     "SLURM_JOB_ID",
     "SLURM_ARRAY_JOB_ID",
@@ -104,7 +106,7 @@ class Stamp(Record):
     model_config = ConfigDict(defer_build=True)
 
     label: str = Field(description="The hardware in a few words; nodes of one kind share it")
-    node: str = Field(description="Name of the node")
+    node: str = Field(description="Slurm's name of the node in a job, else the host's")
     machine: str = Field(description="Maker and model, or the hypervisor's; empty if not told")
     kernel: str
     operating_system: str = Field(description="In an image: the image's")
@@ -164,11 +166,6 @@ def take(paths: Iterable[Path] = ()) -> Stamp:
         image_sha256=os.environ.get(IMAGE_VARIABLE),
         git_commit=os.environ.get(COMMIT_VARIABLE),
     )
-
-
-def node_name() -> str:
-    """Name of this node, as the kernel knows it."""
-    return platform.node()
 
 
 def _environment(names: Iterable[str]) -> dict[str, str]:

@@ -16,10 +16,12 @@ TASK_SCHEMA: dict[str, Any] = {
     "suite": pl.String,
     "stage": pl.String,
     "workers": pl.Int64,
+    "windows": pl.Int64,
     "block": pl.Int64,
     "position": pl.Int64,
     "task": pl.String,
     "verb": pl.String,
+    "lane": pl.Int64,
     "status": pl.String,
     "device": pl.String,
     "wall_s": pl.Float64,
@@ -27,6 +29,9 @@ TASK_SCHEMA: dict[str, Any] = {
     "end_utc": pl.Datetime("us", "UTC"),
     "queue_s": pl.Float64,
     "node": pl.String,
+    "clock_error_s": pl.Float64,
+    "requested_cpus": pl.Int64,
+    "requested_memory_bytes": pl.Int64,
     "frames": pl.Int64,
     "objects": pl.Int64,
     "input_bytes": pl.Int64,
@@ -73,6 +78,8 @@ class RunBuilder:
         block: int = 0,
         merge: Mapping[str, float] | None = None,
         start_s: Sequence[float] | None = None,
+        lanes: Sequence[int] | None = None,
+        nodes: Sequence[str] = ("node1",),
         agreement: float | None = None,
         same: bool | None = None,
         identical: bool | None = None,
@@ -85,20 +92,27 @@ class RunBuilder:
         """Add one trial.
 
         `workers` and `merge` give seconds by phase; the key `unattributed` is time without a
-        span. A merge that takes no time is added where several workers need one. `check` is
-        the status of a check task; `hardware` is dealt to the workers in turn.
+        span. A merge that takes no time is added where several windows need one. With `lanes`
+        an item of `workers` is a window, and `lanes` says which worker does it. `check` is the
+        status of a check task; `hardware` and `nodes` are dealt to the windows in turn.
         """
+        lanes = lanes or range(len(workers))
+        count = max(lanes) + 1
         base = {
-            "trial": f"{stage}-n{len(workers)}-b{block}-{self._trials}",
+            "trial": f"{stage}-n{count}-b{block}-{self._trials}",
             "suite": "demo",
             "stage": stage,
-            "workers": len(workers),
+            "workers": count,
+            "windows": len(workers),
             "block": block,
             "position": self._trials,
             "status": "done",
             "device": "cpu",
             "queue_s": 0.5,
-            "node": "node1",
+            "node": nodes[0],
+            "clock_error_s": None,
+            "requested_cpus": None,
+            "requested_memory_bytes": None,
             "frames": 80 // len(workers),
             "objects": 100,
             "input_bytes": 1 << 20,
@@ -113,13 +127,13 @@ class RunBuilder:
             "disturbed": False,
         } | every_task
         self._trials += 1
-        start_s = start_s or [0.0] * len(workers)
-        ends = []
-        for index, (phases, delay) in enumerate(zip(workers, start_s, strict=True)):
+        free = dict.fromkeys(lanes, self._now)
+        for index, (phases, lane) in enumerate(zip(workers, lanes, strict=True)):
             label = hardware[index % len(hardware)]
-            start = self._now + timedelta(seconds=delay)
-            ends.append(self._task(base, f"w{index}", "run", phases, start, failed, label))
-        end = max(ends)
+            own = base | {"lane": lane, "node": nodes[index % len(nodes)]}
+            start = self._now + timedelta(seconds=start_s[index]) if start_s else free[lane]
+            free[lane] = self._task(own, f"w{index}", "run", phases, start, failed, label)
+        end = max(free.values())
         if len(workers) > 1:
             end = self._task(base, "merge", "merge", merge or {}, end, failed, hardware[0])
         if check or agreement is not None or quality is not None:

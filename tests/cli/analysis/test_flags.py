@@ -108,6 +108,47 @@ def test_workers_that_ran_one_after_the_other_are_flagged(new_run):
     assert flags_of(pairs(new_run, [0.0, 40.0]), workers=2) == []
 
 
+def on_two_nodes(new_run, start_s=(0.0, 0.0), **every_trial):
+    builder = repeated(new_run, clock_error_s=0.001)
+    for block in range(6):
+        both = [{"compute": 100.0}] * 2
+        builder.trial("track", both, block=block, start_s=start_s, nodes=["a", "b"], **every_trial)
+    return flags_of(builder, workers=2)
+
+
+def test_an_overlap_between_clocks_that_nobody_compared_is_not_trusted(new_run):
+    assert on_two_nodes(new_run, clock_error_s=None) == ["clocks-unknown"]
+
+
+def test_clocks_are_trusted_as_far_as_the_verdict_on_overlap_allows(new_run):
+    assert on_two_nodes(new_run, clock_error_s=0.001) == []
+    assert on_two_nodes(new_run, clock_error_s=20.0) == []
+    # Together for 60 s, 10 s from the verdict; two clocks may be off by 6 s each.
+    assert on_two_nodes(new_run, start_s=[0.0, 40.0], clock_error_s=6.0) == ["clocks-unknown"]
+    assert on_two_nodes(new_run, start_s=[0.0, 40.0], clock_error_s=4.0) == []
+    assert on_two_nodes(new_run, start_s=[0.0, 54.0], clock_error_s=3.0) == [
+        "workers-did-not-overlap",
+        "clocks-unknown",
+    ]
+
+
+def test_nodes_of_one_kind_are_no_different_hardware(new_run):
+    """Names of nodes do not matter, their hardware does."""
+    assert on_two_nodes(new_run, clock_error_s=0.001, hardware=["xeon"]) == []
+    assert on_two_nodes(new_run, clock_error_s=0.001, hardware=["xeon", "epyc"]) == [
+        "mixed-hardware"
+    ]
+
+
+def test_workers_that_took_turns_on_one_core_did_not_overlap(new_run):
+    builder = repeated(new_run)
+    turns = [{"compute": 10.0}] * 6
+    for block in range(6):
+        starts = [10.0 * window for window in range(6)]
+        builder.trial("track", turns, block=block, lanes=[0, 1] * 3, start_s=starts)
+    assert flags_of(builder, workers=2) == ["workers-did-not-overlap"]
+
+
 def test_imbalance_alone_is_not_taken_for_missing_overlap(new_run):
     assert flags_of(pairs(new_run, [0.0, 1.0], second_s=10.0), workers=2) == []
 
@@ -115,6 +156,13 @@ def test_imbalance_alone_is_not_taken_for_missing_overlap(new_run):
 def test_a_retried_trial_is_left_out_and_flagged(new_run):
     builder = repeated(new_run).trial("track", [{"compute": 500.0}], block=6, attempt=2)
     assert flags_of(builder) == ["retried"]
+
+
+def test_a_retried_trial_that_is_counted_says_so(new_run):
+    builder = repeated(new_run, STEADY[:5]).trial("track", [{"compute": 100.0}], attempt=2, block=5)
+    table = trial_table(builder.tasks, builder.spans, count_retried=True)
+    assert flag_codes(table, table) == ["retried-counted"]
+    assert "counted" in SENTENCES["retried-counted"]
 
 
 def test_a_failed_trial_is_left_out_and_flagged(new_run):
@@ -167,6 +215,13 @@ def test_every_doubt_is_raised_at_once(new_run):
         "track", [{"compute": 40.0}] * 2, block=4, cache_state="warm", agreement=0.1, same=False
     )
     builder.trial("track", [{"compute": 40.0}] * 2, block=5, cache_state="asis")
-    builder.trial("track", [{"compute": 40.0}] * 2, block=6, cache_state="evicted-unverified")
-    every_other = [code for code in SENTENCES if code != "first-trial"]
+    builder.trial(
+        "track",
+        [{"compute": 40.0}] * 2,
+        block=6,
+        cache_state="evicted-unverified",
+        nodes=["a", "b"],
+    )
+    # A first trial apart is no scatter, and a retried trial is either counted or not.
+    every_other = [code for code in SENTENCES if code not in {"first-trial", "retried-counted"}]
     assert flags_of(builder, workers=2) == every_other

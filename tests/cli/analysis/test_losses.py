@@ -18,14 +18,19 @@ WORKER = st.fixed_dictionaries(
 
 @st.composite
 def curves(draw):
-    """Trials of one stage: for two or three worker counts, one to four repeats each."""
+    """Trials of one stage: for two or three worker counts, one to four repeats each.
+
+    A worker has one window or several, dealt out anyhow.
+    """
     counts = draw(st.lists(st.integers(1, 5), min_size=2, max_size=3, unique=True))
     repeats = draw(st.integers(1, 4))
+    more = draw(st.integers(0, 4))
     return [
         (
             block,
-            draw(st.lists(WORKER, min_size=count, max_size=count)),
+            draw(st.lists(WORKER, min_size=count + more, max_size=count + more)),
             {"python_start": draw(SECONDS), "merge": draw(SECONDS)},
+            (*range(count), *draw(st.tuples(*[st.integers(0, count - 1)] * more))),
         )
         for block in range(repeats)
         for count in counts
@@ -34,10 +39,10 @@ def curves(draw):
 
 def trials_of(new_run, curve, scale=1.0):
     builder = new_run()
-    for block, workers, merge in curve:
+    for block, workers, merge, lanes in curve:
         scaled = [{phase: s * scale for phase, s in worker.items()} for worker in workers]
         merged = {phase: s * scale for phase, s in merge.items()}
-        builder.trial("segment", scaled, block=block, merge=merged)
+        builder.trial("segment", scaled, block=block, merge=merged, lanes=lanes)
     return trial_table(builder.tasks, builder.spans)
 
 
@@ -99,9 +104,11 @@ def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
 @given(curve=curves(), order=st.randoms(use_true_random=False))
 @property_test
 def test_the_order_of_workers_changes_nothing(new_run, curve, order):
-    shuffled = [
-        (block, order.sample(workers, len(workers)), merge) for block, workers, merge in curve
-    ]
+    shuffled = []
+    for block, windows, merge, lanes in curve:
+        dealt = list(zip(windows, lanes, strict=True))
+        mixed, mixed_lanes = zip(*order.sample(dealt, len(dealt)), strict=True)
+        shuffled.append((block, mixed, merge, mixed_lanes))
     before = loss_table(trials_of(new_run, curve))
     after = loss_table(trials_of(new_run, shuffled))
     assert after["part"].to_list() == before["part"].to_list()

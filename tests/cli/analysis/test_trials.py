@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pyscale.analysis.trials import TASK_PHASES, TIMING_COLUMNS, trial_table
 
@@ -141,3 +143,121 @@ def test_order_of_rows_and_names_of_workers_change_nothing(one_trial):
     assert changed.keys() == original.keys()
     for column in TIMING_COLUMNS:
         assert changed[column] == pytest.approx(original[column]), column
+
+
+@pytest.fixture
+def lanes(new_run):
+    """Two workers: one did windows of 3 and 4 s with 1 s between, the other 2, 2 and 2 s."""
+    return new_run().trial(
+        "segment",
+        [{"compute": wall_s} for wall_s in (3.0, 2.0, 2.0, 4.0, 2.0)],
+        lanes=[0, 1, 1, 0, 1],
+        start_s=[0.0, 0.5, 2.5, 4.0, 5.0],
+        merge={"merge": 1.0},
+    )
+
+
+def test_a_worker_s_time_is_the_sum_of_its_windows(lanes):
+    row = row_of(lanes)
+    assert (row["workers"], row["windows"], row["valid"]) == (2, 5, True)
+    assert (row["slowest_s"], row["shortest_s"]) == (7, 6)
+    assert row["wall_s"] == 8
+    assert (row["busy_s"], row["mean_busy_s"], row["idle_s"]) == (14, 7, 2)
+
+
+def test_what_passes_between_a_worker_s_windows_stands_beside_the_wall_time(lanes):
+    # From 3 to 4 s the first worker waits, from 4.5 to 5 s the second.
+    assert row_of(lanes)["gap_s"] == pytest.approx(1.5)
+
+
+def test_workers_overlap_only_while_each_has_a_window_at_work(lanes):
+    # From 0.5 to 3, from 4 to 4.5 and from 5 to 7 s.
+    assert row_of(lanes)["overlap"] == pytest.approx(5 / 7)
+    assert row_of(lanes)["start_stagger_s"] == pytest.approx(0.5)
+
+
+def test_only_the_first_window_of_a_worker_waits_for_the_cluster(lanes):
+    waited = pl.Series([0.5, 2.0, 4.0, 9.0, 9.0, 0.1])  # as by start: w0, w1, w2, w3, w4, merge
+    tasks = lanes.tasks.sort("start_utc").with_columns(queue_s=waited)
+    row = trial_table(tasks, lanes.spans).row(0, named=True)
+    assert (row["queue_s"], row["queue_worst_s"]) == (1.25, 2.0)
+
+
+def test_a_worker_with_several_windows_has_a_merge_too(new_run):
+    row = row_of(new_run().trial("track", [{"compute": 2.0}] * 3, lanes=[0, 0, 0]))
+    assert (row["workers"], row["windows"], row["complete"]) == (1, 3, True)
+    assert (row["wall_s"], row["overlap"]) == (6, 1)
+
+
+def test_completeness_is_judged_by_the_windows_and_not_by_the_workers(lanes):
+    lost = lanes.tasks.filter(pl.col("task") != "w4")
+    assert trial_table(lost, lanes.spans)["complete"].to_list() == [False]
+
+
+SECONDS = st.integers(1, 10**9).map(lambda microseconds: microseconds / 1e6)
+
+
+@given(
+    walls=st.lists(SECONDS, min_size=1, max_size=5),
+    delays=st.lists(SECONDS, min_size=5, max_size=5),
+    merge_s=SECONDS,
+)
+@settings(max_examples=50, deadline=None)
+def test_with_one_window_each_everything_is_as_defined_for_single_tasks(
+    new_run, walls, delays, merge_s
+):
+    workers = len(walls)
+    delays = delays[:workers]
+    builder = new_run().trial(
+        "track",
+        [{"compute": wall_s} for wall_s in walls],
+        start_s=delays,
+        merge={"merge": merge_s},
+    )
+    merged_s = merge_s if workers > 1 else 0.0
+    runs = builder.tasks.filter(pl.col("verb") == "run")
+    together = runs["end_utc"].min() - runs["start_utc"].max()
+    row = row_of(builder)
+    assert (row["slowest_s"], row["shortest_s"]) == (max(walls), min(walls))
+    assert (row["merge_s"], row["wall_s"]) == (merged_s, max(walls) + merged_s)
+    assert row["busy_s"] == builder.tasks.sort("task")["wall_s"].sum()
+    assert row["idle_s"] == workers * row["wall_s"] - row["busy_s"]
+    overlap = min(1.0, max(0.0, together.total_seconds() / max(walls)))
+    assert row["overlap"] == pytest.approx(overlap, rel=1e-12)
+    stagger = runs["start_utc"].max() - runs["start_utc"].min()
+    assert row["start_stagger_s"] == pytest.approx(stagger.total_seconds(), rel=1e-12)
+    assert row["gap_s"] == 0
+
+
+def test_nodes_are_counted_and_how_well_their_clocks_are_known(new_run):
+    windows = [{"compute": 1.0}] * 3
+    alone = row_of(new_run().trial("track", windows))
+    assert (alone["nodes"], alone["clock_error_s"]) == (1, 0)
+    unknown = row_of(new_run().trial("track", windows, nodes=["a", "b"]))
+    assert (unknown["nodes"], unknown["clock_error_s"]) == (2, None)
+    known = row_of(new_run().trial("track", windows, nodes=["a", "b", "c"], clock_error_s=0.02))
+    assert (known["nodes"], known["clock_error_s"]) == (3, 0.04)
+
+
+@pytest.mark.parametrize(
+    ("states", "state"),
+    [
+        (["verified-cold", "verified-cold"], "verified-cold"),
+        (["verified-cold", "evicted-unverified"], "evicted-unverified"),
+        (["warm", "verified-cold"], "warm"),
+        ([None, "verified-cold"], "unsupported"),
+        ([None, None], None),
+    ],
+)
+def test_a_trial_is_as_cold_as_the_node_of_which_least_was_proved(new_run, states, state):
+    builder = new_run().trial("track", [{"compute": 1.0}] * 2)
+    cache_state = pl.Series([*states, None], dtype=pl.String)
+    tasks = builder.tasks.with_columns(cache_state=cache_state)
+    assert trial_table(tasks, builder.spans)["cache_state"].to_list() == [state]
+
+
+def test_a_retried_trial_is_timed_where_that_is_asked_for(new_run):
+    builder = new_run().trial("track", [{"compute": 1.0}], attempt=2)
+    builder.trial("track", [{"compute": 1.0}], failed=["w0"], attempt=2)
+    table = trial_table(builder.tasks, builder.spans, count_retried=True)
+    assert table["valid"].to_list() == [True, False]

@@ -15,10 +15,10 @@ from pyscale.doctor.findings import Finding
 from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import script
 from pyscale.doctor.slurm import slurm
-from pyscale.doctor.slurmcommands import NodeState, nodes_of, on_login_node
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.sites import Site, load_site
+from pyscale.slurm.commands import nodes_of, on_login_node
 
 SubjectMaker = Callable[..., Subject]
 SINFO = """
@@ -57,37 +57,6 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
 
 def by_check(requests: list[JobRequest]) -> dict[str, Finding]:
     return {finding.check: finding for finding in slurm(requests)}
-
-
-@pytest.mark.parametrize(
-    ("state", "able"),
-    [
-        ("idle", True),
-        ("mixed", True),
-        ("allocated", True),
-        ("completing", True),
-        ("allocated+", True),
-        ("idle#", True),
-        ("mixed-", True),
-        ("idle*", False),
-        ("idle~", False),
-        ("idle%", False),
-        ("mixed@", False),
-        ("idle$", False),
-        ("down", False),
-        ("down*", False),
-        ("drained", False),
-        ("draining@", False),
-        ("maint", False),
-        ("reserved", False),
-        ("failing", False),
-        ("unknown", False),
-        ("powering_down", False),
-        ("reboot_requested", False),
-    ],
-)
-def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) -> None:
-    assert NodeState("n1", state, "none").able is able
 
 
 def test_a_machine_without_slurm_needs_none(

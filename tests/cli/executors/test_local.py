@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -15,49 +16,99 @@ import pytest
 from watchfiles import watch
 
 from pyscale.executors.local import LocalExecutor
-from pyscale.executors.waiting import wait_for
+from pyscale.executors.protocol import Batch
+from pyscale.placement import Placement
+from pyscale.plan import Trial
+from pyscale.processes import wait_until_ended
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
-    ORDER_FILE,
     ExitRecord,
     LaunchRecord,
     TaskOrder,
     has_ended,
     read_task,
+    write_order,
 )
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
+CORES = sorted(os.sched_getaffinity(0))
+
+Submitted = Callable[[Mapping[str, str]], None]
+
+
+def executor_of(run: Path) -> LocalExecutor:
+    return LocalExecutor(run / "submitit", Placement(CORES, 1, ()))
 
 
 @pytest.fixture
 def executor(tmp_path: Path) -> Iterator[LocalExecutor]:
-    made = LocalExecutor(tmp_path / "submitit")
+    made = executor_of(tmp_path)
     yield made
-    made.end_leftovers()
+    made.end_all()
+
+
+def python(program: str, **env: str) -> TaskOrder:
+    return TaskOrder(argv=(sys.executable, "-c", program), env=env)
+
+
+def batch_of(
+    orders: Mapping[Path, TaskOrder],
+    at_once: int | None = None,
+    submitted: Submitted = lambda _jobs: None,
+) -> Batch:
+    workers = at_once or len(orders)
+    for folder in orders:
+        folder.mkdir(parents=True, exist_ok=True)
+    return Batch(
+        trial=Trial(
+            id="track-n1-b1",
+            entry="track",
+            stage="track",
+            workers=workers,
+            block=1,
+            device="cpu",
+            windows=((0, 1),) * workers,
+            inputs=(),
+            params={},
+            truth=None,
+            reference_trial="track-n1-b1",
+        ),
+        name="windows",
+        orders=orders,
+        at_once=workers,
+        submitted=submitted,
+    )
+
+
+def run(executor: LocalExecutor, folder: Path, program: str, **env: str) -> None:
+    """Run one task to its end."""
+    executor.run(batch_of({folder: python(program, **env)}))
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Callable[..., Path]:
-    """Order a Python program as a task; return its folder."""
-
-    def write(name: str, program: str, **options: object) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        task = TaskOrder(
-            token=name,
-            submit_utc=datetime.now(UTC),
-            argv=(sys.executable, "-c", program),
-            **options,
-        )
-        (folder / ORDER_FILE).write_text(task.model_dump_json())
-        return folder
-
-    return write
+def start(executor: LocalExecutor) -> Iterator[Callable[[Batch], Future[None]]]:
+    """Run a batch while the test goes on."""
+    with ThreadPoolExecutor() as pool:
+        yield lambda batch: pool.submit(executor.run, batch)
+        executor.end_all()
 
 
-def run(executor: LocalExecutor, *folders: Path) -> None:
-    wait_for(dict(zip(folders, executor.submit(folders), strict=True)))
+def start_and_kill_pyscale(executor: LocalExecutor, batch: Batch) -> dict[Path, LaunchRecord]:
+    """Start tasks that wait forever from a process that is then killed."""
+    pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))
+    pyscale.start()
+    launched = {folder: wait_until_ready(folder) for folder in batch.orders}
+    pyscale.kill()
+    pyscale.join()
+    return launched
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def ended(folder: Path) -> ExitRecord:
@@ -77,12 +128,9 @@ def wait_until_ready(folder: Path) -> LaunchRecord:
     raise AssertionError("the watch ended")
 
 
-def test_what_a_task_says_and_how_it_ends_is_kept(
-    executor: LocalExecutor, order: Callable[..., Path]
-) -> None:
-    program = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
-    folder = order("task", program)
-    run(executor, folder)
+def test_what_a_task_says_and_how_it_ends_is_kept(executor: LocalExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    run(executor, folder, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
     assert (folder / "stdout").read_text() == "out\n"
     assert (folder / "stderr").read_text() == "err\n"
     assert ended(folder).returncode == 7
@@ -92,36 +140,74 @@ def test_what_a_task_says_and_how_it_ends_is_kept(
     assert record.error.message == "err"
 
 
-def test_a_task_is_pinned_and_has_its_variables(
-    executor: LocalExecutor, order: Callable[..., Path]
-) -> None:
-    core = min(os.sched_getaffinity(0))
+def test_a_task_is_pinned_and_has_its_variables(executor: LocalExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "task"
     program = "import json, os; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]))"
-    folder = order("task", program, cpus=(core,), env={"X": "given"})
-    run(executor, folder)
-    assert json.loads((folder / "stdout").read_text()) == [[core], "given"]
-    assert launched(folder).cpus == (core,)
+    run(executor, folder, program, X="given")
+    assert json.loads((folder / "stdout").read_text()) == [CORES[:1], "given"]
+    assert launched(folder).cpus == (CORES[0],)
+    order = read_task(folder).order
+    assert order is not None
+    assert (order.cpus, order.slot, order.oversubscribed) == ((CORES[0],), 0, False)
 
 
-def test_tasks_of_one_submission_run_at_once(
-    executor: LocalExecutor, order: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_the_workers_of_a_batch_run_at_once(executor: LocalExecutor, tmp_path: Path) -> None:
     """Each task opens its end of two pipes, which blocks until the other is there too."""
     for name in ("ab", "ba"):
         os.mkfifo(tmp_path / name)
     meet = "open({first!r}, {mode_1!r}); open({second!r}, {mode_2!r})"
     ab, ba = str(tmp_path / "ab"), str(tmp_path / "ba")
-    first = order("a", meet.format(first=ab, mode_1="w", second=ba, mode_2="r"))
-    second = order("b", meet.format(first=ab, mode_1="r", second=ba, mode_2="w"))
-    run(executor, first, second)
-    assert (ended(first).returncode, ended(second).returncode) == (0, 0)
+    a, b = tmp_path / "a", tmp_path / "b"
+    first = python(meet.format(first=ab, mode_1="w", second=ba, mode_2="r"))
+    second = python(meet.format(first=ab, mode_1="r", second=ba, mode_2="w"))
+    executor.run(batch_of({a: first, b: second}))
+    assert (ended(a).returncode, ended(b).returncode) == (0, 0)
 
 
-def test_a_killed_task_tells_its_signal(
-    executor: LocalExecutor, order: Callable[..., Path]
-) -> None:
-    folder = order("task", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    run(executor, folder)
+class TestMoreTasksThanWorkers:
+    @pytest.fixture
+    def folders(self, tmp_path: Path, missing: Callable[[str, str], None]) -> list[Path]:
+        if len(CORES) < 2:
+            missing("a second core", "run this test on a machine that has two")
+        return [tmp_path / f"w{task}" for task in (3, 0, 4, 1, 2)]
+
+    def test_no_core_ever_has_two_of_them(
+        self, executor: LocalExecutor, folders: list[Path], tmp_path: Path
+    ) -> None:
+        """A task takes a file of its core's name, which none may find taken."""
+        program = (
+            "import os, time; (core,) = os.sched_getaffinity(0); "
+            f"taken = {str(tmp_path)!r} + f'/core{{core}}'; "
+            "os.close(os.open(taken, os.O_CREAT | os.O_EXCL)); time.sleep(0.2); os.unlink(taken)"
+        )
+        executor.run(batch_of(dict.fromkeys(folders, python(program)), at_once=2))
+        assert [ended(folder).returncode for folder in folders] == [0] * 5
+        assert {launched(folder).cpus for folder in folders} == {(CORES[0],), (CORES[1],)}
+
+    def test_they_start_in_the_order_of_the_batch(
+        self, executor: LocalExecutor, folders: list[Path]
+    ) -> None:
+        told: list[str] = []
+        executor.run(
+            batch_of(dict.fromkeys(folders, python("pass")), at_once=2, submitted=told.extend)
+        )
+        assert told == ["w3", "w0", "w4", "w1", "w2"]
+        submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
+        assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
+
+    def test_one_that_fails_ends_no_other(
+        self, executor: LocalExecutor, folders: list[Path]
+    ) -> None:
+        orders = dict.fromkeys(folders, python("pass"))
+        orders[folders[0]] = python("raise SystemExit(1)")
+        orders[folders[1]] = python("import os; os.kill(os.getpid(), 9)")
+        executor.run(batch_of(orders, at_once=2))
+        assert [ended(folder).returncode for folder in folders] == [1, -9, 0, 0, 0]
+
+
+def test_a_killed_task_tells_its_signal(executor: LocalExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    run(executor, folder, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert ended(folder).returncode == -signal.SIGKILL
     record = read_task(folder)
     assert record.error is not None
@@ -130,67 +216,64 @@ def test_a_killed_task_tells_its_signal(
 
 @pytest.mark.parametrize("module", ["submitit.local._local", "submitit.core._submit"])
 def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
-    executor: LocalExecutor, order: Callable[..., Path], module: str
+    start: Callable[[Batch], Future[None]], tmp_path: Path, module: str
 ) -> None:
-    folder = order("task", WAITS_FOREVER)
-    (job,) = executor.submit([folder])
+    folder = tmp_path / "task"
+    running = start(batch_of({folder: python(WAITS_FOREVER)}))
     task = psutil.Process(wait_until_ready(folder).pid)
     chain = [task, *task.parents()]
     victim = next(p for p in chain if any(module in part for part in p.cmdline()))
     victim.kill()
-    wait_for({folder: job})
-    psutil.wait_procs([task], timeout=30)
-    assert not task.is_running()
+    running.result()
+    wait_until_ended([task])
+    assert not lives(task.pid)
     assert read_task(folder).state == "failed"
 
 
-def test_what_pyscale_ends_is_no_failure(
-    executor: LocalExecutor, order: Callable[..., Path]
-) -> None:
+def test_what_pyscale_ends_is_no_failure(executor: LocalExecutor, tmp_path: Path) -> None:
     """The launcher goes before its task, so it cannot record the task's death."""
-    folders = [order(f"task{i}", WAITS_FOREVER) for i in range(4)]
-    executor.submit(folders)
-    for folder in folders:
-        wait_until_ready(folder)
-    assert executor.end_leftovers() > 0
-    assert {read_task(folder).state for folder in folders} == {"running"}
+    batch = batch_of({tmp_path / f"task{i}": python(WAITS_FOREVER) for i in range(4)})
+    start_and_kill_pyscale(executor, batch)
+    assert executor.end_strays() > 0
+    assert {read_task(folder).state for folder in batch.orders} == {"running"}
+
+
+def test_nothing_of_a_dead_pyscale_is_taken_up(executor: LocalExecutor, tmp_path: Path) -> None:
+    batch = batch_of({tmp_path / "task": python(WAITS_FOREVER)})
+    start_and_kill_pyscale(executor, batch)
+    assert not executor.take_up(batch)
 
 
 def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(
-    executor: LocalExecutor, order: Callable[..., Path]
+    executor: LocalExecutor, tmp_path: Path
 ) -> None:
-    folder = order("task", "pass")
-    run(executor, folder)
-    assert read_task(folder).error is not None or has_ended(folder)
-    newer = TaskOrder(token="newer", submit_utc=datetime.now(UTC), argv=("true",))
-    (folder / ORDER_FILE).write_text(newer.model_dump_json())
+    folder = tmp_path / "task"
+    run(executor, folder, "pass")
+    assert has_ended(folder)
+    write_order(folder, TaskOrder(argv=("true",)))
     assert not has_ended(folder)
     assert read_task(folder).state == "running"
 
 
 def test_leftovers_of_this_run_are_ended_and_those_of_another_are_not(
-    executor: LocalExecutor, order: Callable[..., Path], tmp_path: Path
+    executor: LocalExecutor, tmp_path: Path
 ) -> None:
-    other = LocalExecutor(tmp_path / "other")
-    mine, theirs = order("mine", WAITS_FOREVER), order("theirs", WAITS_FOREVER)
-    executor.submit([mine])
-    other.submit([theirs])
-    my_task = psutil.Process(wait_until_ready(mine).pid)
-    their_task = psutil.Process(wait_until_ready(theirs).pid)
-    assert executor.end_leftovers() > 0
-    assert not my_task.is_running()
-    assert their_task.is_running()
-    assert other.end_leftovers() > 0
-    assert not their_task.is_running()
+    other = executor_of(tmp_path / "other")
+    mine, theirs = (tmp_path / name for name in ("mine", "theirs"))
+    my_task = start_and_kill_pyscale(executor, batch_of({mine: python(WAITS_FOREVER)}))[mine].pid
+    their_task = start_and_kill_pyscale(other, batch_of({theirs: python(WAITS_FOREVER)}))[
+        theirs
+    ].pid
+    assert executor.end_strays() > 0
+    assert not lives(my_task)
+    assert lives(their_task)
+    assert other.end_all() > 0
+    assert not lives(their_task)
 
 
-def test_a_program_that_is_not_there_is_said(
-    executor: LocalExecutor, order: Callable[..., Path], tmp_path: Path
-) -> None:
-    folder = order("task", "pass")
-    absent = TaskOrder(token="task", submit_utc=datetime.now(UTC), argv=(str(tmp_path / "none"),))
-    (folder / ORDER_FILE).write_text(absent.model_dump_json())
-    run(executor, folder)
+def test_a_program_that_is_not_there_is_said(executor: LocalExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    executor.run(batch_of({folder: TaskOrder(argv=(str(tmp_path / "none"),))}))
     record = read_task(folder)
     assert record.state == "failed"
     assert record.error is not None
@@ -198,15 +281,13 @@ def test_a_program_that_is_not_there_is_said(
     assert "No such file" in record.error.message
 
 
-def test_what_a_task_leaves_behind_ends_with_it(
-    executor: LocalExecutor, order: Callable[..., Path]
-) -> None:
+def test_what_a_task_leaves_behind_ends_with_it(executor: LocalExecutor, tmp_path: Path) -> None:
     """The child is in a session of its own, as a daemon would be, when its parent ends."""
     program = (
         "import subprocess, sys; "
         "print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)"
     )
-    folder = order("task", program)
-    run(executor, folder)
+    folder = tmp_path / "task"
+    run(executor, folder, program)
     assert ended(folder).returncode == 0
-    assert not psutil.pid_exists(int((folder / "stdout").read_text()))
+    assert not lives(int((folder / "stdout").read_text()))

@@ -159,7 +159,7 @@ def test_two_devices_of_a_stage_are_named_apart(tmp_path, new_run):
         builder.trial("segment", [{"compute": 100.0}], device=device)
     builder.trial("track", [{"compute": 100.0}])
     text = markdown_of(tmp_path, analysed(builder))
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[2:5] == [
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[3:6] == [
         "segment (cpu)",
         "segment (cuda)",
         "track",

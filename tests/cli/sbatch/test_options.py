@@ -16,9 +16,9 @@ SEGMENT = load_stage("segment")
 
 
 def options(
-    site: Site, device: Device = "cpu", threads: int = 1, stage: str = "segment"
+    site: Site, device: Device = "cpu", threads: int = 1, ranks: int = 1
 ) -> dict[str, str | None]:
-    return slurm_options(site, allocation(site, load_stage(stage), device, threads))
+    return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
 
 
 def site(**fields: Any) -> Site:
@@ -79,9 +79,25 @@ def test_the_last_override_that_fits_decides() -> None:
 def test_gpus_are_asked_for_as_the_site_wants_and_never_for_the_cpu(
     gpu_option: str, option: str, value: str
 ) -> None:
-    cluster = site(gpu_option=gpu_option, request={"gpus": 2, "gpu_type": "a100"})
+    gpu_type = "a100" if "{type}" in gpu_option else None
+    cluster = site(gpu_option=gpu_option, request={"gpus": 2, "gpu_type": gpu_type})
     assert options(cluster, "cuda")[option] == value
     assert option not in options(cluster, "cpu")
+
+
+def test_ranks_of_one_job_ask_for_what_each_of_them_needs() -> None:
+    cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
+    asked = options(cluster, "cuda", ranks=4)
+    assert (asked["nodes"], asked["ntasks"], asked["cpus-per-task"]) == ("1-4", "4", "2")
+    assert asked["mem-per-cpu"] == "2048M"
+    assert asked["gpus-per-task"] == "2"
+    # These would be for a node, however many ranks it has.
+    assert not {"mem", "gres"} & set(asked)
+    alone = options(site(request={"exclusive": True}), ranks=4)
+    assert (alone["mem"], "mem-per-cpu" in alone) == ("0", False)
+    typed = site(gpu_option="--gres=gpu:{type}:{count}", request={"gpu_type": "a100"})
+    assert options(typed, "cuda", ranks=2)["gpus-per-task"] == "a100:1"
+    assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none"), ranks=2))
 
 
 def test_a_gpu_of_no_type_cannot_be_asked_for_by_type() -> None:
@@ -90,9 +106,15 @@ def test_a_gpu_of_no_type_cannot_be_asked_for_by_type() -> None:
         options(cluster, "cuda")
 
 
-def test_options_of_the_site_come_last_and_replace_others() -> None:
-    asked = options(site(options=["--time=7", "--requeue"]))
-    assert (asked["time"], asked["requeue"]) == ("7", None)
+def test_a_type_that_would_not_be_asked_for_is_refused() -> None:
+    cluster = site(request={"gpu_type": "a100"})
+    with pytest.raises(UserError, match="would not say the gpu_type a100: put {type} into its"):
+        options(cluster, "cuda")
+
+
+def test_options_of_the_site_are_added() -> None:
+    asked = options(site(options=["--reservation=spring", "--spread-job"]))
+    assert (asked["reservation"], asked["spread-job"]) == ("spring", None)
 
 
 def test_a_time_beyond_a_day_is_written_with_days() -> None:

@@ -95,6 +95,28 @@ def test_each_configuration_runs_once_however_often_it_would_be_measured() -> No
     assert "frames=(0:4 4:8)\n" in texts["segment-n2/windows.sbatch"]
 
 
+def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers() -> None:
+    texts = texts_for(load_site("plain"), chunks_per_worker=2)
+    assert "--array=0-1%1" in directives(texts["segment-n1/windows.sbatch"])
+    assert "--array=0-3%2" in directives(texts["segment-n2/windows.sbatch"])
+    assert "frames=(0:2 2:4 4:6 6:8)\n" in texts["segment-n2/windows.sbatch"]
+    assert "for worker in {0..3}; do\n" in texts["segment-n2/merge.sbatch"]
+    assert "for worker in {0..1}; do\n" in texts["segment-n1/merge.sbatch"]
+    assert "4 x segment" in texts["README.md"]
+    source = '"$PWD/segment-n1/merge/out/labels.ome.tif"'
+    assert f"input_labels={source}\n" in texts["contact-n2/windows.sbatch"]
+
+
+def test_more_windows_than_workers_wait_for_a_worker() -> None:
+    texts = texts_for(load_site("plain"), chunks_per_worker=2)
+    windows = texts["segment-n2/windows.sbatch"]
+    assert "--array=0-3%2" in directives(windows)
+    assert "frames=(0:2 2:4 4:6 6:8)\n" in windows
+    assert "--array=0-1%1" in directives(texts["segment-n1/windows.sbatch"])
+    assert "segment-n1/merge.sbatch" in texts
+    assert "merge/out" in texts["track-n1/windows.sbatch"]
+
+
 def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
     submit = texts_for(load_site("plain"), suite="pipeline_two_channels")["submit.sh"]
     calls = [line.split()[1:] for line in submit.splitlines() if line.startswith("submit ")]

@@ -53,3 +53,17 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, other: subprocess.
         holder = lock_holder(tmp_path)
         assert holder is not None
         assert holder.pid == os.getpid()
+
+
+def test_the_holder_is_found_from_inside_and_outside_of_a_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm may call the node otherwise than the host, whose process numbers these are."""
+    monkeypatch.setenv("SLURMD_NODENAME", "n17")
+    with run_lock(tmp_path):
+        monkeypatch.delenv("SLURMD_NODENAME")
+        holder = lock_holder(tmp_path)
+        assert holder is not None
+        process = holder.process()
+        assert process is not None
+        assert process.pid == os.getpid()

@@ -267,6 +267,12 @@ class TestWarm:
     def test_a_missing_file_is_a_reason(self, disk: Path) -> None:
         assert "No such file" in pagecache.warm(disk / "nothing").reason
 
+    def test_storage_that_fails_is_a_reason(self) -> None:
+        """The first page of this process's memory is a file's content that cannot be read."""
+        assert pagecache.warm(Path("/proc/self/mem")).reason == (
+            "it cannot be read: Input/output error"
+        )
+
 
 @pytest.mark.parametrize(
     ("resident", "method", "state"),

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyscale.errors import UserError
@@ -31,7 +32,11 @@ class Answer:
     def complaint(self) -> str:
         """The last line of what it complained of, without the name of the program."""
         lines = (self.err or self.out).strip().splitlines()
-        return re.sub(r"^\w+: (error: )?", "", lines[-1]) if lines else f"exit code {self.code}"
+        return (
+            re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
+            if lines
+            else f"exit code {self.code}"
+        )
 
 
 @dataclass(frozen=True)
@@ -58,22 +63,39 @@ def on_login_node() -> bool:
     return slurm_is_here() and "SLURM_JOB_ID" not in os.environ
 
 
-def ask(program: str, *arguments: str) -> Answer:
+def ask(
+    program: str,
+    *arguments: str,
+    time_limit_s: float = TIME_LIMIT_S,
+    env: Mapping[str, str] | None = None,
+) -> Answer:
     """Run a command of Slurm; one that is absent or hangs answers with a complaint."""
     try:
         done = subprocess.run(
             [program, *arguments],
             capture_output=True,
             text=True,
-            timeout=TIME_LIMIT_S,
+            timeout=time_limit_s,
+            env=env,
             check=False,
             stdin=subprocess.DEVNULL,
         )
     except FileNotFoundError:
         return Answer(127, "", f"{program} is not on PATH")
     except subprocess.TimeoutExpired:
-        return Answer(124, "", f"{program} does not answer within {TIME_LIMIT_S:.0f} s")
+        return Answer(124, "", f"{program} does not answer within {time_limit_s:g} s")
     return Answer(done.returncode, done.stdout, done.stderr)
+
+
+def without_defaults(prefix: str) -> dict[str, str]:
+    """The environment without what a user has set for calls by hand, like filters.
+
+    Parameters
+    ----------
+    prefix : str
+        Of the variables of one program, like `SQUEUE_`.
+    """
+    return {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
 
 
 def nodes_of(partition: str) -> list[NodeState]:

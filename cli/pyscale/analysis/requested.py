@@ -1,0 +1,51 @@
+"""What tasks used of the memory and cores that they asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+GIB = 1 << 30
+
+
+def memory_to_request(peak_bytes: int) -> int:
+    """Memory to ask for, given the peak: a fifth more, in whole GiB.
+
+    `ceil(1.2 x peak)` is the rule of Princeton's jobstats.
+    """
+    tenths_of_gib = 10 * GIB
+    return max(1, -(-12 * peak_bytes // tenths_of_gib)) * GIB
+
+
+def requested_and_used(timed: pl.DataFrame) -> dict[str, Any]:
+    """Requests of one configuration beside their use, over its timed trials.
+
+    Parameters
+    ----------
+    timed : polars.DataFrame
+        The timed trials of one configuration, at least one row.
+
+    Returns
+    -------
+    dict
+        Columns of `configurations`; None for what was not asked for or not measured.
+    """
+    peak = _largest(timed["peak_rss_bytes"])
+    requested = _largest(timed["requested_memory_bytes"])
+    share, enough = None, None
+    if peak is not None and requested is not None:
+        share, enough = peak / requested, memory_to_request(peak)
+    return {
+        "peak_rss_bytes": peak,
+        "requested_memory_bytes": requested,
+        "memory_used_share": share,
+        "memory_to_request_bytes": enough,
+        "cores_used": timed["cores_used"].median(),
+        "requested_cpus": _largest(timed["requested_cpus"]),
+    }
+
+
+def _largest(values: pl.Series) -> int | None:
+    return max(values.drop_nulls().to_list(), default=None)

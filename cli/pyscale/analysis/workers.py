@@ -1,0 +1,123 @@
+"""What the workers of a trial did, and how they lay in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
+    """Wall times of a trial's workers, and how these lay in time.
+
+    A worker is a lane: the windows that it processed one after the other, of which its time is
+    the sum. The scheduler's time between them, `gap_s`, is no part of it.
+
+    Parameters
+    ----------
+    timed : polars.DataFrame
+        Tasks of the verbs run and merge, sorted by trial and task; every window's task has its
+        lane (see `pyscale.analysis.lanes`).
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per trial: `slowest_s, shortest_s, merge_s, busy_s, gap_s, queue_s,
+        queue_worst_s, start_stagger_s, overlap`, as `trial_table` describes them.
+    """
+    import polars as pl
+
+    is_run = pl.col("verb") == "run"
+    lanes = _lanes(timed.filter(is_run))
+    return (
+        timed.group_by("trial")
+        .agg(
+            merge_s=pl.col("wall_s").filter(~is_run).sum(),
+            busy_s=pl.col("wall_s").sum(),
+        )
+        .join(lanes, on="trial", how="left")
+        .join(_together(timed.filter(is_run)), on="trial", how="left")
+        # The two ends of one task come from two clocks; a fraction above 1 would be theirs.
+        .with_columns(overlap=(pl.col("together_s") / pl.col("slowest_s")).clip(0.0, 1.0))
+        .drop("together_s")
+    )
+
+
+def nodes_used(windows: pl.DataFrame) -> pl.DataFrame:
+    """How many nodes a trial's windows were processed on, and how well their clocks are known.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per trial: `nodes`, and `clock_error_s`, by which a time between two of its
+        nodes may be wrong: 0 on one node, null where a clock of several nodes is not known.
+    """
+    import polars as pl
+
+    error_s = pl.col("clock_error_s")
+    return (
+        windows.drop_nulls("node")
+        .group_by("trial", "node")
+        .agg(error_s.min())
+        .group_by("trial")
+        .agg(
+            nodes=pl.len().cast(pl.Int64),
+            clock_error_s=pl.when(pl.len() == 1)
+            .then(0.0)
+            .when(error_s.null_count() == 0)
+            .then(error_s.top_k(2).sum()),
+        )
+    )
+
+
+def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
+    """Sum up each lane, and then the lanes of each trial."""
+    import polars as pl
+
+    start, end = pl.col("start_utc"), pl.col("end_utc")
+    lanes = (
+        windows.sort("start_utc", "task", maintain_order=True)
+        .group_by("trial", "lane", maintain_order=True)
+        .agg(
+            lane_s=pl.col("wall_s").sum(),
+            start=start.min(),
+            # Later windows of a worker wait for its earlier ones, not for the cluster.
+            queue_s=pl.col("queue_s").first(),
+            gap_s=_seconds(start - end.cum_max().shift()).clip(0.0).sum(),
+        )
+    )
+    return lanes.group_by("trial").agg(
+        slowest_s=pl.col("lane_s").max(),
+        shortest_s=pl.col("lane_s").min(),
+        gap_s=pl.col("gap_s").sum(),
+        queue_s=pl.col("queue_s").median(),
+        queue_worst_s=pl.col("queue_s").max(),
+        start_stagger_s=_seconds(pl.col("start").max() - pl.col("start").min()),
+    )
+
+
+def _together(windows: pl.DataFrame) -> pl.DataFrame:
+    """How long as many tasks of a trial ran at once as it had workers."""
+    import polars as pl
+
+    events = pl.concat(
+        windows.select("trial", "workers", at=at, step=pl.lit(step))
+        for at, step in (("start_utc", 1), ("end_utc", -1))
+    )
+    running = (
+        events.group_by("trial", "workers", "at")
+        .agg(pl.col("step").sum())
+        .sort("trial", "at")
+        .with_columns(
+            running=pl.col("step").cum_sum().over("trial"),
+            lasting_s=_seconds(pl.col("at").shift(-1) - pl.col("at")).over("trial"),
+        )
+    )
+    return running.group_by("trial").agg(
+        together_s=pl.col("lasting_s").filter(pl.col("running") >= pl.col("workers")).sum()
+    )
+
+
+def _seconds(duration: pl.Expr) -> pl.Expr:
+    return duration.dt.total_microseconds() / 1e6

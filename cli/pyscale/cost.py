@@ -1,0 +1,67 @@
+"""What a run on a cluster can cost at most: each job's time limit, times what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import Field
+
+from pyscale.executors.submission import Submission, asked_for, submissions
+from pyscale.plan import Plan
+from pyscale.sites import Site
+from pyscale_stages.contract import Record
+
+NodeCores = Callable[[str | None], int | None]
+"""Cores of the largest node of a partition, None being the default one; None where unknown."""
+
+
+class StageCost(Record):
+    """What the jobs of one entry of the suite can cost at most; retries are not counted."""
+
+    entry: str = Field(description="Entry of the suite")
+    jobs: int = Field(description="Jobs, each element of an array being one")
+    core_hours: float | None = Field(description="None where a whole node's cores are unknown")
+    gpu_hours: float
+
+
+def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
+    """Cost of each entry of a plan, in the order of the pipeline.
+
+    Parameters
+    ----------
+    plan : Plan
+    site : Site
+    node_cores : callable
+        A job that has its nodes for itself holds all their cores.
+    """
+    by_entry: dict[str, list[StageCost]] = {entry: [] for entry in plan.suite.stages}
+    threads = plan.settings["cpus_per_worker"]
+    for trial in plan.trials:
+        by_entry[trial.entry] += [
+            _cost(site, submission, threads, node_cores) for submission in submissions(trial)
+        ]
+    return [total(entry, parts) for entry, parts in by_entry.items() if parts]
+
+
+def total(name: str, parts: list[StageCost]) -> StageCost:
+    """Sum of some costs; unknown where one of them is."""
+    known = [part.core_hours for part in parts if part.core_hours is not None]
+    return StageCost(
+        entry=name,
+        jobs=sum(part.jobs for part in parts),
+        core_hours=sum(known) if len(known) == len(parts) else None,
+        gpu_hours=sum(part.gpu_hours for part in parts),
+    )
+
+
+def _cost(site: Site, submission: Submission, threads: int, node_cores: NodeCores) -> StageCost:
+    wanted = asked_for(site, submission.trial, submission.batch_name, threads)
+    hours = submission.tasks * wanted.time_min / 60
+    # At most a node for each task: ranks of one job may share theirs.
+    cores = node_cores(wanted.request.partition) if wanted.request.exclusive else wanted.cpus
+    return StageCost(
+        entry=submission.trial.entry,
+        jobs=1 if submission.is_gang else submission.tasks,
+        core_hours=None if cores is None else cores * hours,
+        gpu_hours=wanted.gpus * hours,
+    )

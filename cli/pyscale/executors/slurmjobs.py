@@ -1,0 +1,131 @@
+"""Which jobs of a run live, by few questions to Slurm, and why those ended that left no record."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from pyscale.slurm.accounts import JobEnd, ends_of
+from pyscale.slurm.endings import cause_of, ended_by_slurm
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, jobs_named
+from pyscale.store.journal import Journal
+from pyscale_stages.contract import TaskError
+
+POLL_S = 2.0
+"""Between questions while tasks run: their records tell sooner, so the controller is spared."""
+GRACE_S = 5.0
+"""How long a record may be on its way after its job has ended, on a filesystem that nodes share."""
+
+
+class JobBook:
+    """What Slurm last said of the jobs of one name.
+
+    Parameters
+    ----------
+    name : str
+        Slurm's name of all jobs of the run.
+    journal : Journal
+        Is told when Slurm falls silent, and when it answers again.
+    """
+
+    def __init__(self, name: str, journal: Journal) -> None:
+        self._name = name
+        self._journal = journal
+        self._jobs: dict[str, QueuedJob] = {}
+        self._asked_s = -POLL_S
+        self._silent = False
+        self.answers = 0
+        self._ends: dict[str, JobEnd] = {}
+        self._ends_at = -1
+
+    def look(self) -> dict[str, QueuedJob]:
+        """Jobs as Slurm last told them, asked anew where that was a while ago.
+
+        `answers` rises with each answer; while Slurm is silent it stays.
+        """
+        if time.monotonic() - self._asked_s >= POLL_S:
+            try:
+                self._jobs = jobs_named(self._name)
+            except SlurmSilent as silent:
+                self._tell(silent)
+            else:
+                self._tell(None)
+                self.answers += 1
+            self._asked_s = time.monotonic()
+        return self._jobs
+
+    def ask(self) -> dict[str, QueuedJob]:
+        """Jobs as Slurm tells them now, however long it takes to answer."""
+        before = self.answers
+        self._asked_s = -POLL_S
+        jobs = self.look()
+        while self.answers == before:
+            # Nothing tells when a controller is back.
+            threading.Event().wait(POLL_S)
+            jobs = self.look()
+        return jobs
+
+    def cause(self, job_id: str) -> TaskError:
+        """Why a job ended that left no record: the queue remembers a while, accounts for long."""
+        return cause_of(job_id, *self._seen(job_id))
+
+    def ended_by_slurm(self, job_id: str) -> TaskError | None:
+        """Why Slurm ended a job; None where it did not."""
+        return ended_by_slurm(job_id, *self._seen(job_id))
+
+    def _seen(self, job_id: str) -> tuple[QueuedJob | None, JobEnd | None]:
+        """What the queue and the accounts say of a job."""
+        job = self.look().get(job_id)
+        if self._ends_at != self.answers:
+            # Accounts are asked once for all jobs of the run, however many were lost together.
+            self._ends = ends_of({job_id, *self._jobs})
+            self._ends_at = self.answers
+        return job, self._ends.get(job_id)
+
+    def _tell(self, silent: SlurmSilent | None) -> None:
+        if silent is not None and not self._silent:
+            self._journal.append("slurm_silent", detail=str(silent))
+        elif silent is None and self._silent:
+            self._journal.append("slurm_answers")
+        self._silent = silent is not None
+
+
+class SlurmJob:
+    """The job of one task.
+
+    Parameters
+    ----------
+    job_id : str
+    folder : Path
+        The task's folder.
+    book : JobBook
+    """
+
+    def __init__(self, job_id: str, folder: Path, book: JobBook) -> None:
+        self._id = job_id
+        self._folder = folder
+        self._book = book
+        self._gone_s: float | None = None
+        self._gone_at = 0
+
+    def is_alive(self) -> bool:
+        """Whether the job may still leave a record.
+
+        A job has gone when two answers of Slurm say so and its record had time to arrive.
+        """
+        job = self._book.look().get(self._id)
+        if self._book.answers == 0 or (job is not None and job.alive):
+            self._gone_s = None
+            return True
+        if self._gone_s is None:
+            self._gone_s, self._gone_at = time.monotonic(), self._book.answers
+        if self._book.answers == self._gone_at or time.monotonic() - self._gone_s < GRACE_S:
+            return True
+        # Listing a folder makes a network filesystem look again for files that were not there.
+        next(self._folder.iterdir(), None)
+        return False
+
+    def why_gone(self) -> TaskError:
+        """Why it ended without a record."""
+        return self._book.cause(self._id)

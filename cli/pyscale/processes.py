@@ -1,0 +1,27 @@
+"""Processes of this machine, and when they have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import psutil
+
+ZOMBIE_PERIOD_S = 0.1
+
+
+def wait_until_ended(processes: Collection[psutil.Process]) -> None:
+    """Return when all have ended.
+
+    A zombie has ended: what is left of it goes when its parent asks, which may be never.
+    """
+    alive = list(processes)
+    while alive:
+        _, left = psutil.wait_procs(alive, timeout=ZOMBIE_PERIOD_S)
+        alive = [process for process in left if not _has_ended(process)]
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

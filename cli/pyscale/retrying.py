@@ -1,0 +1,18 @@
+"""Which failures are worth another try."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import TaskError
+from pyscale_stages.errors import EXIT_BAD_INPUT
+
+LIMITS = {"OutOfMemory", "TimeLimit"}
+"""Kinds of error by which a cluster says that a task needed more than it had asked for."""
+
+
+def why_not_again(error: TaskError) -> str | None:
+    """Say why the same task would fail the same way; None where it may do better next time."""
+    if error.exit_code == EXIT_BAD_INPUT:
+        return "the same input gives the same answer"
+    if error.kind in LIMITS:
+        return "the same request would end the same way"
+    return None

@@ -1,0 +1,163 @@
+"""What Slurm says of a run's jobs, and what that makes of a task's records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pyscale.plan import Plan
+from pyscale.slurm.accounts import ends_of
+from pyscale.slurm.endings import cause_of
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named
+from pyscale.slurm.reasons import why_it_waits
+
+PERIOD_S = 5.0
+"""Between questions of one who watches: the controller is everybody's."""
+CLOCK_GRACE_S = 10.0
+"""How far the clocks of this machine and of the file system may differ."""
+
+TaskState = Literal["waiting", "queued", "starting", "running", "gone", "done", "failed"]
+"""Waiting: not ordered yet. Starting: Slurm runs its job, and its process is not there yet.
+Gone: its job has ended or is not known, and left no word of how the task ended."""
+WAITS = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"}
+
+
+@dataclass(frozen=True)
+class Queue:
+    """What Slurm said of the jobs of a run at one moment.
+
+    Attributes
+    ----------
+    asked_s : float
+        When it was asked, in seconds since 1970.
+    jobs : mapping of str to QueuedJob
+    complaint : str or None
+        Why it did not answer, where it did not.
+    """
+
+    asked_s: float
+    jobs: Mapping[str, QueuedJob] = field(default_factory=dict)
+    complaint: str | None = None
+
+    def came_later(self, written_s: float) -> bool:
+        """Whether a record may be too young for Slurm to have known of it when it was asked."""
+        return written_s > self.asked_s - CLOCK_GRACE_S
+
+    def why_gone(self, job_ids: Collection[str]) -> dict[str, str]:
+        """Why jobs have ended, by the controller's word and the accounts', where there are any."""
+        ends = ends_of(job_ids)
+        return {
+            job_id: cause_of(job_id, job_of(self.jobs, job_id), ends.get(job_id)).message
+            for job_id in job_ids
+        }
+
+
+class RunQueue:
+    """Asks Slurm of the jobs of a run, and not more often than it should.
+
+    Parameters
+    ----------
+    plan : Plan
+        One with a site.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._name = job_name(plan.run_id)
+        self._last: Queue | None = None
+        self._answered_s = 0.0
+        self._question: Future[Queue] | None = None
+        self._thread = ThreadPoolExecutor(1)
+
+    def now(self) -> Queue:
+        """What Slurm says, or said some seconds ago: only the first answer is waited for.
+
+        A controller that does not answer is given many seconds, and tasks are watched meanwhile.
+        """
+        if self._last is None:
+            self._last = self._ask()
+        elif self._question is None and time.monotonic() - self._answered_s > PERIOD_S:
+            self._question = self._thread.submit(self._ask)
+        elif self._question is not None and self._question.done():
+            self._last = self._question.result()
+            self._question = None
+        return self._last
+
+    def _ask(self) -> Queue:
+        asked_s = time.time()
+        try:
+            return Queue(asked_s, jobs_named(self._name))
+        except SlurmSilent as silent:
+            return Queue(asked_s, complaint=str(silent))
+        finally:
+            self._answered_s = time.monotonic()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a task that has not ended is.
+
+    Attributes
+    ----------
+    state : TaskState
+    why : str
+        In plain words, where there is something to say.
+    node : str or None
+        As Slurm says, where it does.
+    """
+
+    state: TaskState
+    why: str = ""
+    node: str | None = None
+
+
+def place_of(
+    *, launched: bool, written_s: float, job_id: str | None, queue: Queue | None, attended: bool
+) -> Place:
+    """Where a task is that was ordered and has no record of its end.
+
+    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer.
+
+    Parameters
+    ----------
+    launched : bool
+        Whether the launcher has recorded the start of its process.
+    written_s : float
+        When its latest record was written.
+    job_id : str or None
+        Its job, where that is recorded.
+    queue : Queue or None
+        What Slurm says; asked before the records were read. None where tasks are no jobs.
+    attended : bool
+        Whether a living pyscale waits for it.
+    """
+    by_records = Place("running" if launched else "queued")
+    if queue is None or queue.complaint is not None:
+        return by_records
+    if job_id is None and launched:
+        return by_records
+    if job_id is None:
+        if attended:
+            return Place("queued", "being submitted")
+        return Place("gone", "no job of it is recorded; resuming the run starts it again")
+    later = "its end is being found out" if attended else "resuming the run records its end"
+    job = job_of(queue.jobs, job_id)
+    if job is None:
+        if queue.came_later(written_s):
+            return by_records
+        return Place("gone", f"Slurm no longer knows its job; {later}")
+    node = job.node or None
+    if not job.alive:
+        return Place("gone", f"Slurm says {job.state}; {later}", node)
+    if job.state in WAITS:
+        if not launched:
+            return Place("queued", why_it_waits(job.reason))
+        if queue.came_later(written_s):
+            return by_records
+        return Place("queued", f"put back into the queue; {why_it_waits(job.reason)}")
+    if job.state == "COMPLETING" and not launched:
+        return Place("gone", f"Slurm says {job.state}; {later}", node)
+    why = "" if job.state == "RUNNING" else f"Slurm says {job.state}"
+    return Place("running" if launched else "starting", why, node)

@@ -1,0 +1,1 @@
+"""What Slurm's commands answer, as plain records and sentences."""

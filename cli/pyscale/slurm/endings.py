@@ -1,0 +1,176 @@
+"""Why a job is gone that left no word of its own, each in a sentence that says what to do."""
+
+from __future__ import annotations
+
+import pwd
+import signal
+
+from pyscale.slurm.accounts import JobEnd
+from pyscale.slurm.queue import ENDED, QueuedJob
+from pyscale_stages.contract import TaskError
+from pyscale_stages.errors import EXIT_FAILED, EXIT_RESOURCE_EXHAUSTED
+
+AGAIN = "resume the run to try it again"
+NOT_STARTED = 53
+"""What slurmd gives as the signal that ended a job which it could not start."""
+
+
+def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskError:
+    """Why a task's job is gone and its task has no exit record.
+
+    Parameters
+    ----------
+    job_id : str
+    job : QueuedJob or None
+        What the controller last said of it, where it still knew it.
+    end : JobEnd or None
+        What the accounts say, where there are any; they know more, and longer.
+    """
+    by_slurm = ended_by_slurm(job_id, job, end)
+    if by_slurm is not None:
+        return by_slurm
+    state = _state(job, end)
+    where = _on(job, end)
+    if state == "FAILED":
+        return _failed(job_id, end, where)
+    if state == "COMPLETED":
+        return _error(
+            "Lost",
+            f"job {job_id} completed{where}, and no record of its task's end is here: see that the "
+            "run's folder is on a filesystem that the nodes share and may write to",
+        )
+    return _error(
+        "Lost",
+        f"job {job_id} vanished{where} and Slurm does not tell how it ended: ask the cluster's "
+        f"administrators if that happens again, and {AGAIN}",
+    )
+
+
+def ended_by_slurm(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskError | None:
+    """Why Slurm ended a job; None where it did not, or does not tell.
+
+    Parameters
+    ----------
+    job_id, job, end
+        As of `cause_of`.
+    """
+    where = _on(job, end)
+    match _state(job, end):
+        case "OUT_OF_MEMORY":
+            return _error(
+                "OutOfMemory",
+                f"job {job_id} ran out of memory{where}{_of_memory(end)}: raise memory_gib in the "
+                "site's file, or use more workers so that each has less to hold",
+                EXIT_RESOURCE_EXHAUSTED,
+            )
+        case "TIMEOUT":
+            return _error(
+                "TimeLimit",
+                f"job {job_id} reached its time limit{where}{_of_time(end)}: raise time_min in the "
+                "site's file, or use more workers so that each has less to do",
+                EXIT_RESOURCE_EXHAUSTED,
+            )
+        case "DEADLINE":
+            return _error(
+                "TimeLimit",
+                f"job {job_id} could not end before its deadline{where}: ask for a later one, or "
+                "for none, in the site's file",
+                EXIT_RESOURCE_EXHAUSTED,
+            )
+        case "NODE_FAIL":
+            return _error(
+                "NodeFail",
+                f"job {job_id} lost its node{_named(where)}, which went down or no longer answers: "
+                f"{AGAIN}, and tell the cluster's administrators if that happens again",
+            )
+        case "BOOT_FAIL":
+            return _error(
+                "NodeFail",
+                f"job {job_id} did not begin because its node{_named(where)} did not boot: "
+                f"{AGAIN}, and tell the cluster's administrators if that happens again",
+            )
+        case "PREEMPTED":
+            return _error(
+                "Preempted",
+                f"job {job_id} had to give way{where} to one of higher priority: {AGAIN}, or name "
+                "a partition or qos in the site's file whose jobs are not preempted",
+            )
+        case "CANCELLED":
+            return _error(
+                "Cancelled",
+                f"job {job_id} was cancelled{_by(end)}{where or ' before it began'}: {AGAIN}",
+            )
+        case "REVOKED":
+            return _error(
+                "Cancelled",
+                f"job {job_id} was revoked because another cluster of the federation began it: "
+                "let the site's file name one cluster alone",
+            )
+        case _:
+            return None
+
+
+def _failed(job_id: str, end: JobEnd | None, where: str) -> TaskError:
+    log = "see its log in the run's folder submitit"
+    if end is None:
+        return _error("Failed", f"job {job_id} failed{where} and did not record why: {log}")
+    if end.signal == NOT_STARTED:
+        return _error(
+            "Failed",
+            f"job {job_id} could not be started{where}: see that the run's folder is on a "
+            "filesystem that the nodes share and may write to",
+        )
+    if end.signal:
+        name = _signal_name(end.signal)
+        return _error("Killed", f"job {job_id} was ended by {name}{where}: {log}, and {AGAIN}")
+    return _error(
+        "Failed",
+        f"job {job_id} failed with exit code {end.exit_code}{where} and did not record why: {log}",
+    )
+
+
+def _error(kind: str, message: str, exit_code: int = EXIT_FAILED) -> TaskError:
+    return TaskError(kind=kind, message=message, exit_code=exit_code)
+
+
+def _state(job: QueuedJob | None, end: JobEnd | None) -> str | None:
+    if end is not None:
+        return end.state
+    return job.state if job is not None and job.state in ENDED else None
+
+
+def _on(job: QueuedJob | None, end: JobEnd | None) -> str:
+    node = (end.node if end is not None else "") or (job.node if job is not None else "")
+    return f" on {node}" if node else ""
+
+
+def _named(where: str) -> str:
+    return where.removeprefix(" on")
+
+
+def _of_memory(end: JobEnd | None) -> str:
+    if end is None or end.memory_bytes is None:
+        return ""
+    return f", of {end.memory_bytes / 2**30:.3g} GiB that it asked for"
+
+
+def _of_time(end: JobEnd | None) -> str:
+    if end is None or end.time_limit_s is None:
+        return ""
+    return f", of {end.time_limit_s / 60:g} min"
+
+
+def _by(end: JobEnd | None) -> str:
+    if end is None or end.cancelled_by is None:
+        return ""
+    try:
+        return f" by {pwd.getpwuid(end.cancelled_by).pw_name}"
+    except KeyError:
+        return f" by user {end.cancelled_by}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,144 @@
+"""The jobs of one name, as the controller sees them: asked, and cancelled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pyscale.slurm.commands import ask, without_defaults
+from pyscale.slurm.jobids import array_of, elements
+
+TIME_LIMIT_S = 20.0
+"""Longer than Slurm's own patience of 10 s, so that its complaint is heard; a site may have set
+that to minutes, and whoever polls asks again anyway."""
+ENDED = frozenset(
+    [
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    ]
+)
+"""States after which nothing of a job follows."""
+# Characters that mark where a job and where a field begins: a comment may hold every other.
+_JOB = "\x1e"
+_FIELD = "\x1f"
+_FORMAT = _JOB + _FIELD.join(["%i", "%T", "%N", "%S", "%r", "%k"])
+
+
+def job_name(run_id: str) -> str:
+    """Slurm's name of all jobs of a run, by which they are found."""
+    return f"pyscale-{run_id}"
+
+
+class SlurmSilent(Exception):  # noqa: N818 - what happened, not a defect
+    """Slurm does not answer, or not what it was asked; what it says of it."""
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """A job, or one element of an array, that the controller knows."""
+
+    job_id: str
+    """Like 17, or 17_3 for an element of an array."""
+    name: str
+    state: str
+    """Slurm's word, like PENDING or RUNNING."""
+    reason: str
+    """Why it waits or why it ended, in Slurm's word; `None` is one of them."""
+    node: str
+    """Nodes that it runs or ran on, like n1 or n[1-2]; empty where it has none."""
+    start: datetime | None
+    """When it began, or is expected to; absent where that is not known."""
+    comment: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether it waits, runs, or is about to end or to begin again."""
+        return self.state not in ENDED
+
+
+def jobs_named(name: str) -> dict[str, QueuedJob]:
+    """Jobs of this user that have a name, by their id; ended ones some minutes long.
+
+    Raises
+    ------
+    SlurmSilent
+        If the controller does not answer.
+    """
+    answer = ask(
+        "squeue",
+        "--noheader",
+        "--all",
+        "--states=all",
+        f"--user={os.getuid()}",
+        f"--name={name}",
+        f"--format={_FORMAT}",
+        time_limit_s=TIME_LIMIT_S,
+        # Seconds since 1970 know no time zone; 0 is no limit to the length of an array's indices.
+        env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
+    )
+    if answer.code != 0:
+        raise SlurmSilent(f"squeue: {answer.complaint}")
+    return parse(answer.out, name)
+
+
+def parse(text: str, name: str) -> dict[str, QueuedJob]:
+    """Read what squeue wrote of jobs of one name.
+
+    Raises
+    ------
+    SlurmSilent
+        If it is not what squeue was asked for.
+    """
+    jobs = {}
+    for line in text.split(_JOB)[1:]:
+        try:
+            job_ids, state, node, start, reason, comment = line.removesuffix("\n").split(_FIELD)
+            for job_id in elements(job_ids):
+                jobs[job_id] = QueuedJob(
+                    job_id=job_id,
+                    name=name,
+                    state=state,
+                    reason=reason,
+                    node=node,
+                    start=datetime.fromtimestamp(int(start), UTC) if start.isdigit() else None,
+                    comment="" if comment == "(null)" else comment,
+                )
+        except ValueError:
+            raise SlurmSilent(f"squeue answers what is not its form: {line!r}") from None
+    return jobs
+
+
+def job_of(jobs: Mapping[str, QueuedJob], job_id: str) -> QueuedJob | None:
+    """What is known of a job, or of the array that it was an element of.
+
+    Slurm keeps elements that are cancelled while they wait as one job without elements.
+    """
+    return jobs.get(job_id) or jobs.get(array_of(job_id))
+
+
+def cancel(job_ids: Collection[str]) -> None:
+    """Cancel jobs, those of an array together; returns before they have ended.
+
+    That one has ended already is no error. Jobs are named by id alone: where scancel is told a
+    name or a user too, Slurm forgets which elements of an array waited, and an ended job is an
+    error.
+
+    Raises
+    ------
+    SlurmSilent
+        If the controller does not answer.
+    """
+    arrays = sorted({array_of(job_id) for job_id in job_ids})
+    answer = ask("scancel", *arrays, env=without_defaults("SCANCEL_"))
+    if answer.code != 0:
+        raise SlurmSilent(f"scancel: {answer.complaint}")

@@ -1,0 +1,59 @@
+"""Why a job waits, in plain words."""
+
+from __future__ import annotations
+
+import re
+
+BEHIND = "waiting for an earlier task of its array"
+_WORDS = {
+    "": "not yet looked at by Slurm",
+    "None": "not yet looked at by Slurm",
+    "Resources": "waiting for free nodes",
+    "Priority": "waiting behind jobs of higher priority",
+    "JobArrayTaskLimit": BEHIND,
+    "Dependency": "waiting for another job to end",
+    "DependencyNeverSatisfied": "waiting for a job that will never end as it should",
+    "JobHeldUser": "held by its user (scontrol release lets it go)",
+    "JobHeldAdmin": "held by an administrator",
+    "BeginTime": "waiting for its time to begin",
+    "Cleaning": "waiting for its earlier start to be cleared away",
+    "Licenses": "waiting for a licence",
+    "Reservation": "waiting for its reservation",
+    "PartitionDown": "its partition is down",
+    "PartitionInactive": "its partition is inactive",
+    "PartitionNodeLimit": "it asks for more nodes than its partition allows",
+    "PartitionTimeLimit": "it asks for more time than its partition allows",
+    "BadConstraints": "no node is what it asks for",
+    "NodeDown": "a node that it needs is down",
+    "InvalidAccount": "its account is not valid",
+    "InvalidQOS": "its QOS is not valid",
+    "AccountNotAllowed": "its account may not use the partition",
+    "QOSNotAllowed": "its QOS may not use the partition",
+}
+_PATTERNS = (
+    (r"ReqNodeNotAvail", "a node that it needs is not available"),
+    (r"Nodes required for job are DOWN", "all nodes that it could run on are down or reserved"),
+    (r"held", "held by Slurm after a start that failed (scontrol release lets it go)"),
+    (r"Assoc.*(Limit|Minutes|Jobs)", "a limit of the account is reached"),
+    (r"QOS.*(Limit|Minutes|Per)", "a limit of the QOS is reached"),
+    (r"Limit", "a limit of the site is reached"),
+)
+
+
+def why_it_waits(reason: str) -> str:
+    """Say Slurm's reason in plain words; what is not known by heart keeps Slurm's own.
+
+    Parameters
+    ----------
+    reason : str
+        As squeue gives it.
+    """
+    # squeue and scontrol differ in how they part the words of a long reason.
+    spaced = reason.strip("()").replace("_", " ")
+    known = _WORDS.get(spaced)
+    if known is not None:
+        return known
+    for pattern, words in _PATTERNS:
+        if re.search(pattern, spaced):
+            return f"{words} ({spaced})"
+    return f"waiting, for Slurm's reason {spaced}"

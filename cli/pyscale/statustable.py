@@ -1,0 +1,116 @@
+"""How the state of a run looks on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from pyscale.status import RunStatus, TrialStatus
+from pyscale.taskstatus import TaskStatus
+
+STYLES = {"failed": "bold red", "gone": "red", "running": "green", "starting": "green"}
+
+
+def rendered(status: RunStatus) -> RenderableType:
+    """The configurations, the tasks of trials under way, and what there is to do."""
+    parts: list[RenderableType] = [_configurations(status)]
+    # Before the tasks: a live table is cut where the terminal ends.
+    parts += [_line(sentence) for sentence in _outlook(status)]
+    for trial in status.trials:
+        parts += [_line(_headline(trial)), _tasks(trial)]
+    parts += [_line(f"failed: {failure}") for failure in status.failures]
+    if status.state in {"interrupted", "cancelled", "incomplete"}:
+        parts.append(_line(_advice(status)))
+    return Group(*parts)
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 48 s, 12 min, 3 h 20 min."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 100:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours / 24:.0f} days"
+
+
+def _configurations(status: RunStatus) -> Table:
+    table = Table(title=f"{status.run_id}  {status.suite}  {status.state}")
+    for column in ("stage", "N", "done", "failed", "of", "trial s"):
+        table.add_column(column, justify="left" if column == "stage" else "right")
+    for row in status.configurations:
+        table.add_row(
+            row.entry,
+            str(row.workers),
+            str(row.done),
+            Text(str(row.failed), style="bold red" if row.failed else ""),
+            str(row.total),
+            "" if row.median_s is None else f"{row.median_s:.1f}",
+        )
+    return table
+
+
+def _headline(trial: TrialStatus) -> str:
+    counts = ", ".join(f"{count} {state}" for state, count in trial.counts.items())
+    return f"{trial.trial}: {counts}"
+
+
+def _tasks(trial: TrialStatus) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2), show_header=False)
+    for column in range(5):
+        table.add_column(justify="right" if column == 3 else "left", overflow="fold")
+    for task in trial.tasks:
+        table.add_row(*_cells(task))
+    rest = _line(f"  … and {_rest(trial)}") if _rest(trial) else None
+    waits = [
+        _line(f"  {count} queued: {why}")
+        for why, count in trial.waits.items()
+        if count > sum(task.why == why for task in trial.tasks)
+    ]
+    return Group(table, *([rest] if rest else []), *waits)
+
+
+def _cells(task: TaskStatus) -> tuple[Text, ...]:
+    where = " ".join(filter(None, ("on" if task.node else "", task.node)))
+    elapsed = "" if task.elapsed_s is None else duration(task.elapsed_s)
+    job = f"job {task.job_id}" if task.job_id and task.state in {"queued", "gone"} else ""
+    state = Text(task.state, style=STYLES.get(task.state, ""))
+    return (Text(f"  {task.task}"), state, Text(where or job), Text(elapsed), Text(task.why))
+
+
+def _rest(trial: TrialStatus) -> str:
+    """How many tasks of each state have no line of their own."""
+    told = [task.state for task in trial.tasks]
+    more = {state: count - told.count(state) for state, count in trial.counts.items()}
+    return ", ".join(f"{count} more {state}" for state, count in more.items() if count)
+
+
+def _outlook(status: RunStatus) -> Iterator[str]:
+    if status.slurm_complaint is not None:
+        yield (
+            f"Slurm does not answer ({status.slurm_complaint}): what is shown is from the records "
+            "alone"
+        )
+    if status.eta_s is not None:
+        yield f"about {duration(status.eta_s)} to go"
+
+
+def _advice(status: RunStatus) -> str:
+    resume = f"pyscale run --resume {status.run_id}"
+    jobs = status.jobs
+    if jobs is None or jobs.running + jobs.queued == 0:
+        return f"finish it with: {resume}"
+    going_on = [
+        f"{count} job{'' if count == 1 else 's'} still {verb}{'s' if count == 1 else ''}"
+        for count, verb in ((jobs.running, "run"), (jobs.queued, "wait"))
+        if count
+    ]
+    return f"{status.state}; {' and '.join(going_on)}; take them up with: {resume}"
+
+
+def _line(text: str) -> Text:
+    return Text(text, overflow="fold")

@@ -1,0 +1,22 @@
+"""What this node is called. It imports nothing heavy: the launcher asks it for every task."""
+
+from __future__ import annotations
+
+import os
+
+NODE_VARIABLE = "SLURMD_NODENAME"
+"""Set by Slurm for every process of a job."""
+
+
+def node_name() -> str:
+    """Name of this node: Slurm's in a job, else the host's.
+
+    Slurm's is the one that its messages and commands use; a host may have another, and several
+    nodes of a test cluster share one host.
+    """
+    return os.environ.get(NODE_VARIABLE) or host_name()
+
+
+def host_name() -> str:
+    """Name of the machine whose process numbers and page cache this process shares."""
+    return os.uname().nodename

@@ -1,0 +1,118 @@
+"""Windows are dealt to workers by when they ran, and nobody does two at a time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.analysis.lanes import lanes_of, most_at_once, with_lanes
+
+BEGIN = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
+
+
+def at(*seconds):
+    """Intervals from pairs of seconds."""
+    return [(BEGIN + timedelta(seconds=a), BEGIN + timedelta(seconds=b)) for a, b in seconds]
+
+
+INTERVALS = st.lists(
+    st.tuples(st.integers(0, 50), st.integers(1, 20)).map(lambda pair: (pair[0], sum(pair))),
+    max_size=30,
+).map(lambda pairs: at(*pairs))
+
+
+def overlaps_within_lanes(intervals, lanes):
+    """Pairs of tasks of one lane that ran at the same moment."""
+    tasks = list(zip(intervals, lanes, strict=True))
+    return [
+        (one, other)
+        for place, (one, lane) in enumerate(tasks)
+        for other, other_lane in tasks[place + 1 :]
+        if lane == other_lane and one[0] < other[1] and other[0] < one[1]
+    ]
+
+
+def test_a_window_belongs_to_the_worker_that_was_free_longest():
+    # w1 ends first, so w2 is its worker's; then w0's worker is free since 10 s, w2's since 12 s.
+    assert lanes_of(at((0, 10), (0, 4), (5, 12), (13, 14)), 2) == [1, 0, 0, 1]
+
+
+def test_as_many_windows_as_workers_have_a_lane_each_whatever_their_times():
+    one_after_the_other = at((0, 1), (5, 6), (9, 10))
+    assert sorted(lanes_of(one_after_the_other, 3)) == [0, 1, 2]
+
+
+def test_one_worker_did_everything():
+    assert lanes_of(at((3, 5), (0, 2), (7, 9)), 1) == [0, 0, 0]
+
+
+def test_clocks_that_are_off_make_no_further_worker():
+    # Three at once cannot be two workers': the third goes to whoever is free first.
+    assert lanes_of(at((0, 9), (1, 6), (2, 8)), 2) == [0, 1, 1]
+
+
+@given(intervals=INTERVALS)
+def test_where_the_times_allow_it_nobody_does_two_tasks_at_once(intervals):
+    workers = max(1, most_at_once(intervals))
+    lanes = lanes_of(intervals, workers)
+    assert set(lanes) <= set(range(workers))
+    assert overlaps_within_lanes(intervals, lanes) == []
+
+
+@given(intervals=INTERVALS, workers=st.integers(1, 5))
+def test_there_are_never_more_lanes_than_workers(intervals, workers):
+    lanes = lanes_of(intervals, workers)
+    assert len(lanes) == len(intervals)
+    assert set(lanes) == set(range(min(workers, len(intervals))))
+
+
+@given(intervals=INTERVALS)
+def test_most_at_once_is_what_any_moment_shows(intervals):
+    seen = [sum(a <= moment < b for a, b in intervals) for moment, _ in intervals]
+    assert most_at_once(intervals) == max(seen, default=0)
+
+
+def test_a_task_that_ends_makes_room_for_one_that_starts_then():
+    assert most_at_once(at((0, 5), (5, 9))) == 1
+
+
+def table(lanes, intervals, workers=2):
+    runs = len(intervals)
+    starts, ends = ([pair[end] for pair in intervals] for end in (0, 1))
+    return pl.DataFrame(
+        {
+            "trial": ["t"] * (runs + 1),
+            "verb": ["run"] * runs + ["merge"],
+            "workers": workers,
+            "lane": pl.Series([*lanes, None], dtype=pl.Int64),
+            "start_utc": [*starts, BEGIN],
+            "end_utc": [*ends, BEGIN],
+        }
+    )
+
+
+def test_lanes_that_pyscale_dealt_out_stay():
+    chosen = table([1, 1, 0], at((0, 1), (2, 3), (0, 3)))
+    assert with_lanes(chosen)["lane"].to_list() == [1, 1, 0, None]
+
+
+def test_a_merge_that_ran_in_a_worker_s_place_is_no_window_of_it():
+    everywhere = table([0, 1], at((0, 1), (0, 3))).with_columns(pl.col("lane").fill_null(0))
+    assert with_lanes(everywhere)["lane"].to_list() == [0, 1, None]
+
+
+def test_lanes_that_a_scheduler_chose_follow_from_the_times_and_merges_have_none():
+    unknown = table([None, None, None], at((0, 1), (2, 3), (0, 3)))
+    assert with_lanes(unknown)["lane"].to_list() == [0, 0, 1, None]
+
+
+def test_a_window_without_times_has_no_lane():
+    lost = table([None, None], [*at((0, 1)), (None, None)])
+    assert with_lanes(lost)["lane"].to_list() == [0, None, None]
+
+
+def test_a_run_without_records_has_no_lanes():
+    assert with_lanes(table([], [])).height == 1

@@ -1,0 +1,215 @@
+"""Why Slurm would not carry out the jobs of a plan, by stand-ins that answer as Slurm does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.jobrequest import plan_requests
+from pyscale.doctor.preflight import preflight
+from pyscale.doctor.slurm import refusals
+from pyscale.plan import Plan
+from pyscale.sites import Site, load_site
+
+PlanMaker = Callable[..., Plan]
+ONLY = ("contact",)
+SINFO = """
+case "$*" in
+  *version*) echo "slurm 22.05.8" ;;
+  *%N*) printf 'n1|idle|none\\n' ;;
+  *%R*) printf 'day\\nnight\\n' ;;
+  *%P*) printf 'day*\\nnight\\n' ;;
+  *%l*) echo 2:00:00 ;;
+  *%G*) printf '(null)\\n' ;;
+esac
+"""
+VERSION = 'echo "slurm 22.05.8"'
+CONFIG = "printf 'MaxArraySize            = 3\\nAccountingStorageType   = {kind}\\n'"
+TAKES_NO_ARRAY = """
+case "$*" in *--array=*) echo "allocation failure: Invalid job array specification" >&2; exit 1 ;;
+esac
+"""
+TAKES_NOTHING = """
+case "$*" in --version) ;; *) echo "allocation failure: no" >&2; exit 1 ;; esac
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put stand-ins on PATH; those of a cluster that takes all jobs are there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+    def make(**programs: str) -> None:
+        for name, body in programs.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+
+    config = CONFIG.format(kind="accounting_storage/slurmdbd")
+    make(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
+    make(sacctmgr="exit 1")
+    return make
+
+
+def site(**fields: Any) -> Site:
+    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
+
+
+def found(plan: Plan, place: Site | None = None) -> list[Finding]:
+    return list(refusals(plan, place or load_site("plain")))
+
+
+def first(plan: Plan, place: Site | None = None) -> str:
+    finding = found(plan, place)[0]
+    assert finding.status == "problem"
+    return f"{finding.sentence}: {finding.remedy}"
+
+
+def test_a_cluster_that_takes_all_jobs_refuses_nothing(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    assert found(make()) == []
+
+
+def test_each_different_job_is_asked_about_once_at_its_largest(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    plan = make(only=ONLY, workers=(1, 2, 4), repeats=3)
+    asked = [
+        ([entry.name for entry in request.entries], request.options.get("array"))
+        for request in plan_requests(plan, site())
+    ]
+    # What feeds the measured stage runs at N = 1 alone.
+    assert asked == [(["register_denoise", "segment"], None), (["contact"], "0-3%4")]
+
+
+def test_the_gpu_jobs_and_the_gangs_of_a_plan_are_asked_about_and_so_are_their_merges(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    plan = make(only=("segment",), device="cuda", layout="gang")
+    requests = plan_requests(plan, load_site("modules"))
+    of_segment = [
+        (request.partition, request.options["ntasks"])
+        for request in requests
+        if "segment" in {entry.name for entry in request.entries}
+    ]
+    assert of_segment == [("gpu", "2"), ("cpu", "1")]
+
+
+def test_where_slurm_is_not_the_run_is_refused(
+    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert first(make()).startswith("Slurm's commands are not on PATH here")
+
+
+def test_a_controller_that_does_not_answer_is_named_alone(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    cluster(sinfo=f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; exit 1 ;; esac')
+    (finding,) = found(make())
+    assert finding.sentence == "Slurm's controller does not answer (refused)"
+
+
+def test_an_array_larger_than_slurm_takes_says_what_to_lower(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    cluster(sbatch=TAKES_NO_ARRAY)
+    said = first(make(only=ONLY, workers=(4,)))
+    assert "an array of 4 jobs of register_denoise, segment, contact" in said
+    assert "MaxArraySize is 3" in said
+    assert said.endswith("lower --workers or --chunks-per-worker")
+
+
+def test_a_gang_that_does_not_fit_says_what_to_lower(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    cluster(sbatch=TAKES_NOTHING.replace("--version) ;; *)", "*--ntasks=2*)"))
+    said = first(make(only=ONLY, layout="gang"))
+    assert said.startswith("Slurm would refuse a job of contact with --partition=day --nodes=1-2")
+    assert "lower --workers, use --layout array, or change the site's file" in said
+
+
+def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    plan = make(only=ONLY)
+    assert found(plan, site(request={"time_min": 120})) == []
+    said = first(plan, site(request={"time_min": 121}))
+    assert "asks for 02:01:00, and the partition day allows 2:00:00: lower time_min" in said
+    cluster(sacctmgr="echo '00:10:00|'")
+    said = first(plan, site(request={"time_min": 60, "qos": "short"}))
+    assert "the QOS short allows 00:10:00" in said
+    cluster(sacctmgr="echo '1-00:00:00|PartitionTimeLimit'")
+    assert found(plan, site(request={"time_min": 240, "qos": "long"})) == []
+
+
+@pytest.mark.parametrize("kind", ["accounting_storage/none", "(null)"])
+def test_an_account_where_slurm_keeps_none_is_refused(
+    cluster: Callable[..., None], make: PlanMaker, kind: str
+) -> None:
+    place = site(request={"account": "lab"})
+    assert found(make(), place) == []
+    cluster(scontrol=CONFIG.format(kind=kind))
+    assert "account lab, and this Slurm keeps no accounts: leave" in first(make(), place)
+
+
+def test_gpus_in_a_partition_without_are_refused(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    plan = make(device="cuda")
+    assert first(plan).startswith("no node of day declares a GPU (gres)")
+    # A site may tell its GPU nodes apart by something else.
+    assert found(plan, site(request={"gpus": 0})) == []
+
+
+def test_nodes_that_are_away_for_now_are_a_warning_while_slurm_takes_the_job(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    away = SINFO.replace("n1|idle|none", "n1|idle~|none")
+    cluster(sinfo=away)
+    assert {finding.status for finding in found(make())} == {"warning"}
+    cluster(sbatch=TAKES_NOTHING)
+    assert first(make()).startswith("0 of 1 node of day take jobs")
+
+
+def test_a_plan_for_a_cluster_looks_for_libraries_and_not_at_this_machines_parts(
+    cluster: Callable[..., None],
+    make: PlanMaker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    plan = make(device="cuda").model_copy(update={"site": site(request={"gpus": 0})})
+    assert [one for one in preflight(plan) if one.status == "problem"] == []
+    monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(tmp_path))
+    monkeypatch.setenv("SBATCH_QOS", "x")
+    weights = make(stages={"segment": {"model": "cyto3"}}).model_copy(update={"site": site()})
+    problems = [one.check for one in preflight(weights) if one.status == "problem"]
+    assert problems == ["stage.segment.works", "slurm.environment"]
+
+
+def test_a_run_that_began_before_is_not_judged_again(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    cluster(sbatch=TAKES_NOTHING)
+    plan = make().model_copy(update={"site": site()})
+    assert [one for one in preflight(plan) if one.status == "problem"]
+    assert [one for one in preflight(plan, resumed=True) if one.status == "problem"] == []
+
+
+def test_a_finding_of_several_jobs_is_said_once(
+    cluster: Callable[..., None], make: PlanMaker
+) -> None:
+    cluster(sinfo=SINFO.replace("n1|idle|none", "n1|idle~|none"))
+    plan = make(device="cpu").model_copy(
+        update={"site": site(override=[{"stage": "segment", "cpus": 2}])}
+    )
+    told = [one for one in preflight(plan) if one.check == "slurm.partition.day"]
+    assert len(told) == 1

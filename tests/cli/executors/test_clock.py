@@ -1,0 +1,162 @@
+"""Clocks are compared over a real socket, also with a clock that is really wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pyscale.executors.clock import _MARK, _MESSAGE, offset_to, telling_time
+from pyscale.store.records import ClockOffset
+
+TELL_OFFSET = """
+import json, sys
+from pyscale.executors.clock import offset_to
+print(json.dumps(offset_to(sys.argv[1])._asdict()))
+"""
+
+
+def port_of(clock: str) -> int:
+    return int(clock.rpartition(":")[2])
+
+
+@contextmanager
+def odd_clock(answers: Callable[[int], list[tuple[int, int]]]) -> Iterator[str]:
+    """A clock that answers the n-th question with given times, and another's number first."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        address = listener.getsockname()
+
+        def serve() -> None:
+            n = 0
+            while (question := listener.recvfrom(512))[0]:
+                data, asker = question
+                number = _MESSAGE.unpack(data)[1]
+                for times in answers(n):
+                    listener.sendto(_MESSAGE.pack(_MARK, b"another!", 0, 0), asker)
+                    listener.sendto(_MESSAGE.pack(_MARK, number, *times), asker)
+                n += 1
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{address[1]}"
+        finally:
+            listener.sendto(b"", address)
+            thread.join()
+
+
+def test_one_clock_differs_from_itself_by_no_more_than_the_error() -> None:
+    with telling_time() as clock:
+        found = offset_to(clock)
+    assert found is not None
+    assert abs(found.offset_s) <= found.error_s
+
+
+@pytest.mark.parametrize("ahead_s", [3, -3])
+def test_a_node_with_a_wrong_clock_is_found_out(
+    ahead_s: int, missing: Callable[[str, str], None]
+) -> None:
+    program = shutil.which("faketime")
+    if program is None:
+        missing("faketime", "install faketime (Debian's name)")
+    with telling_time() as clock:
+        told = subprocess.run(
+            [str(program), "-f", f"{ahead_s:+}s", sys.executable, "-c", TELL_OFFSET, clock],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+    found = ClockOffset.model_validate(json.loads(told))
+    assert abs(found.offset_s - ahead_s) <= found.error_s
+
+
+def test_the_shortest_exchange_counts() -> None:
+    """All answers but the third claim to have been sent before the question had come in."""
+
+    def answers(n: int) -> list[tuple[int, int]]:
+        now = time.time_ns()
+        return [(now, now if n == 2 else now - 10 * 10**9)]
+
+    with odd_clock(answers) as clock:
+        found = offset_to(clock)
+    assert found is not None
+    assert abs(found.offset_s) <= found.error_s < 5
+
+
+def test_a_question_that_was_lost_is_asked_again() -> None:
+    def answers(n: int) -> list[tuple[int, int]]:
+        return [(time.time_ns(), time.time_ns())] if n else []
+
+    with odd_clock(answers) as clock:
+        assert offset_to(clock) is not None
+
+
+def test_the_first_address_that_answers_is_enough() -> None:
+    with telling_time() as clock:
+        port = port_of(clock)
+        # No machine has the first, and no way leads to the second.
+        assert offset_to(f"192.0.2.77,255.255.255.255,127.0.0.1:{port}") is not None
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "192.0.2.77", "255.255.255.255"])
+def test_where_nobody_answers_there_is_no_offset(address: str) -> None:
+    with telling_time() as clock:
+        port = port_of(clock)
+    assert offset_to(f"{address}:{port}") is None
+
+
+def test_only_questions_are_answered() -> None:
+    question = _MESSAGE.pack(_MARK, b"number 1", 0, 0)
+    other_mark = _MESSAGE.pack(b"whatever", b"number 0", 0, 0)
+    with (
+        telling_time() as clock,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker,
+    ):
+        asker.connect(("127.0.0.1", port_of(clock)))
+        for data in (b"", other_mark, question[:-1], question + b"x", b"x" * 9000, question):
+            asker.send(data)
+        mark, number, received_ns, sent_ns = _MESSAGE.unpack(asker.recv(512))
+        assert (mark, number) == (_MARK, b"number 1")
+        assert 0 < received_ns <= sent_ns
+
+
+def test_who_asks_much_and_never_listens_holds_up_nobody() -> None:
+    with (
+        telling_time() as clock,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker,
+    ):
+        asker.connect(("127.0.0.1", port_of(clock)))
+        for _ in range(2000):
+            asker.send(_MESSAGE.pack(_MARK, b"number 1", 0, 0))
+        assert offset_to(clock) is not None
+
+
+def test_neither_thread_nor_port_is_left() -> None:
+    before = set(threading.enumerate())
+    with telling_time() as clock:
+        assert set(threading.enumerate()) > before
+    assert set(threading.enumerate()) == before
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
+        again.bind(("", port_of(clock)))
+
+
+def test_signals_are_left_to_the_main_thread() -> None:
+    """Where that has blocked one, another thread must not take it."""
+    before = set(threading.enumerate())
+    with telling_time():
+        (thread,) = set(threading.enumerate()) - before
+        status = Path(f"/proc/self/task/{thread.native_id}/status").read_text()
+    blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
+    assert blocked >> (signal.SIGINT - 1) & 1
+    assert blocked >> (signal.SIGTERM - 1) & 1

@@ -1,0 +1,242 @@
+"""The launcher, as a process of its own: it runs each order once, and says where and when."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.executors.clock import telling_time
+from pyscale.store.records import (
+    EXIT_FILE,
+    LAUNCH_FILE,
+    NODE_FILE,
+    ORDER_FILE,
+    ExitRecord,
+    LaunchRecord,
+    NodeWork,
+    TaskOrder,
+    read_node,
+    read_task,
+)
+
+LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
+LAUNCH_RANK = """
+import sys
+from pyscale.executors.launch import launch_rank
+launch_rank(sys.argv[1:3], sys.argv[3:5] or None)
+"""
+HEAVY = ("pydantic", "psutil", "numpy", "submitit")
+SAYS_SO = "open('ran', 'a').write('x')"
+"""What the task's process does: it works in the task's folder."""
+REPLACE = (
+    "import json; order = json.load(open('order.json')); order['token'] = 'new'; "
+    "json.dump(order, open('order.json', 'w'))"
+)
+Order = Callable[..., Path]
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    """Order a Python program as a task; return its folder."""
+
+    def write(name: str = "w0", program: str = SAYS_SO, **options: Any) -> Path:
+        folder = tmp_path / "tasks" / "trial" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        given = {"token": name, "submit_utc": datetime.now(UTC)} | options
+        task = TaskOrder(argv=(sys.executable, "-c", program), **given)
+        (folder / ORDER_FILE).write_text(task.model_dump_json())
+        return folder
+
+    return write
+
+
+def launch(*arguments: object, program: str = LAUNCH, env: Mapping[str, str] | None = None) -> str:
+    """Start a launcher and wait for it; return what it said."""
+    outside = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        env=outside | dict(env or {}),
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def launched(folder: Path) -> LaunchRecord:
+    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
+
+
+def ended(folder: Path) -> ExitRecord:
+    return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_nothing_heavy_is_imported_for_a_usual_task(order: Order) -> None:
+    with telling_time() as clock:
+        folder = order(clock=clock)
+        said = launch(folder, program=f"{LAUNCH}; print(*sys.modules)")
+    assert ended(folder).returncode == 0
+    assert not set(HEAVY) & set(said.split())
+
+
+@pytest.mark.parametrize(
+    ("variables", "job_id"),
+    [
+        ({}, None),
+        ({"SLURM_JOB_ID": "17"}, "17"),
+        (
+            {"SLURM_JOB_ID": "19", "SLURM_ARRAY_JOB_ID": "17", "SLURM_ARRAY_TASK_ID": "3"},
+            "17_3",
+        ),
+    ],
+)
+def test_the_job_is_named_as_squeue_names_it(
+    order: Order, variables: dict[str, str], job_id: str | None
+) -> None:
+    folder = order()
+    launch(folder, env=variables)
+    assert launched(folder).job_id == job_id
+
+
+@pytest.mark.parametrize(
+    ("variables", "node"),
+    [({}, os.uname().nodename), ({"SLURMD_NODENAME": "n17"}, "n17")],
+)
+def test_the_node_has_the_name_that_slurm_gives_it(
+    order: Order, variables: dict[str, str], node: str
+) -> None:
+    folder = order()
+    launch(folder, env=variables)
+    assert launched(folder).node == node
+
+
+def test_the_clock_is_compared_before_the_task_starts(order: Order) -> None:
+    with telling_time() as clock:
+        folder = order(clock=clock)
+        launch(folder)
+    found = launched(folder)
+    assert found.clock is not None
+    assert abs(found.clock.offset_s) <= found.clock.error_s
+    assert found.begin_utc < found.spawn_utc
+
+
+def test_a_task_runs_also_where_no_clock_answers(order: Order) -> None:
+    with telling_time() as clock:
+        pass
+    folder = order(clock=clock)
+    launch(folder)
+    assert launched(folder).clock is None
+    assert ended(folder).returncode == 0
+
+
+def test_a_rank_runs_its_own_task(order: Order) -> None:
+    folders = [order("w0"), order("w1")]
+    launch(*folders, program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
+    assert not (folders[0] / EXIT_FILE).exists()
+    assert ended(folders[1]).returncode == 0
+
+
+def test_the_node_is_prepared_before_the_task_starts(order: Order, tmp_path: Path) -> None:
+    trial = tmp_path / "tasks" / "trial"
+    movie = tmp_path / "frames.tif"
+    movie.write_bytes(os.urandom(1 << 16))
+    folder = order(
+        program="import os; print(os.path.exists('../node.n1.json'))",
+        node_work=NodeWork(folder=trial, cache="cold", inputs=(movie,)),
+    )
+    launch(folder, env={"SLURMD_NODENAME": "n1"})
+    assert (folder / "stdout").read_text() == "True\n"
+    found = read_node(trial, "n1")
+    assert found is not None
+    assert found.cache.asked == "cold"
+    assert found.cache.evictions[0].path == movie
+
+
+def test_an_input_that_is_not_there_is_said_by_the_task(order: Order, tmp_path: Path) -> None:
+    trial, gone = tmp_path / "tasks" / "trial", tmp_path / "gone"
+    folder = order(
+        program=f"open({str(gone)!r})",
+        node_work=NodeWork(folder=trial, cache="cold", inputs=(gone,)),
+    )
+    launch(folder, env={"SLURMD_NODENAME": "n1"})
+    record = read_task(folder)
+    assert record.error is not None
+    assert "No such file" in record.error.message
+    assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
+
+
+class TestAnOrderThatWasBegunBefore:
+    """A site requeues jobs although they ask not to be."""
+
+    def test_is_not_run_again_and_the_record_says_why(self, order: Order) -> None:
+        folder = order()
+        launch(folder, env={"SLURMD_NODENAME": "n1"})
+        (folder / EXIT_FILE).unlink()
+        launch(folder, env={"SLURMD_NODENAME": "n2"})
+        assert (folder / "ran").read_text() == "x"
+        error = read_task(folder).error
+        assert error is not None
+        assert (error.kind, error.exit_code) == ("Requeued", 1)
+        assert "after the task had begun on n1" in error.message
+
+    def test_keeps_the_record_of_its_end(self, order: Order) -> None:
+        folder = order()
+        launch(folder)
+        before = content(folder)
+        launch(folder)
+        assert content(folder) == before
+
+    def test_was_killed_for_it(self, order: Order) -> None:
+        """Slurm ends the task and the launcher, and who is first is a matter of chance."""
+        folder = order(program="import os; os.kill(os.getpid(), 15)")
+        launch(folder)
+        assert ended(folder).returncode == -15
+        launch(folder)
+        error = read_task(folder).error
+        assert error is not None
+        assert error.kind == "Requeued"
+
+    def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order: Order) -> None:
+        folder = order(token="old")
+        launch(folder)
+        order(token="new")
+        launch(folder)
+        assert (folder / "ran").read_text() == "xx"
+        assert ended(folder).token == "new"
+
+
+class TestAnOrderThatDoesNotStand:
+    """The trial was set aside while the job waited, or while it ran."""
+
+    def test_is_not_run_where_it_is_gone(self, tmp_path: Path) -> None:
+        launch(tmp_path / "tasks" / "trial" / "w0", "old")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_is_not_run_where_another_took_its_place(self, order: Order) -> None:
+        folder = order(token="new")
+        before = content(folder)
+        launch(folder, "old")
+        launch(folder, folder, "old", "old", program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
+        assert content(folder) == before
+
+    def test_is_run_where_it_still_lies(self, order: Order) -> None:
+        folder = order(token="new")
+        launch(folder, "new")
+        assert ended(folder).token == "new"
+
+    @pytest.mark.parametrize("meanwhile", [REPLACE, "import os; os.unlink('order.json')"])
+    def test_leaves_no_record_where_it_went_meanwhile(self, order: Order, meanwhile: str) -> None:
+        folder = order(program=meanwhile)
+        launch(folder)
+        assert not (folder / EXIT_FILE).exists()
+        assert read_task(folder).state != "done"

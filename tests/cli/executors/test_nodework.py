@@ -1,0 +1,161 @@
+"""The inputs are prepared once on each node, by real processes that get in each other's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.executors.nodework import do_once_on_this_node
+from pyscale.store.records import NODE_FILE, NodeWork, read_node
+
+WORKS_WHEN_TOLD = """
+import json, sys
+from pyscale.executors import nodework
+work = nodework._done
+
+def when_told(what):
+    print("preparing", flush=True)
+    sys.stdin.readline()
+    return work(what)
+
+nodework._done = when_told
+print("here", flush=True)
+nodework.do_once_on_this_node(json.loads(sys.argv[1]))
+print("ready", flush=True)
+"""
+Process = subprocess.Popen[str]
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    """Folder of a trial in a run."""
+    folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "segment-n2-r1"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def movie(tmp_path: Path) -> Path:
+    path = tmp_path / "frames.tif"
+    path.write_bytes(os.urandom(1 << 16))
+    return path
+
+
+def work(trial: Path, *inputs: Path, cache: Any = "cold") -> dict[str, Any]:
+    asked = NodeWork(folder=trial, cache=cache, inputs=inputs)
+    return dict(asked.model_dump(mode="json"))
+
+
+@pytest.fixture
+def start(trial: Path, movie: Path) -> Iterator[Callable[[str], Process]]:
+    """Start a process on a node that does the trial's work there once it is told to."""
+    started = []
+
+    def run(node: str) -> Process:
+        process = subprocess.Popen(
+            [sys.executable, "-c", WORKS_WHEN_TOLD, json.dumps(work(trial, movie))],
+            env=os.environ | {"SLURMD_NODENAME": node},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        assert hears(process) == "here"
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def hears(process: Process) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def tell(process: Process) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_one_prepares_and_the_others_wait_for_it(
+    start: Callable[[str], Process], trial: Path
+) -> None:
+    first = start("n1")
+    assert hears(first) == "preparing"
+    others = [start("n1") for _ in range(3)]
+    assert read_node(trial, "n1") is None
+    tell(first)
+    assert [hears(process) for process in (first, *others)] == ["ready"] * 4
+    assert read_node(trial, "n1") is not None
+
+
+def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
+    start: Callable[[str], Process], trial: Path
+) -> None:
+    first = start("n1")
+    assert hears(first) == "preparing"
+    second, third = start("n1"), start("n1")
+    first.kill()
+    for process in (second, third):
+        tell(process)
+    assert sorted(["preparing", "ready"]) == sorted({hears(second), hears(third)})
+    assert read_node(trial, "n1") is not None
+
+
+def test_each_node_is_prepared(start: Callable[[str], Process], trial: Path) -> None:
+    both = [start("n1"), start("n2")]
+    assert [hears(process) for process in both] == ["preparing"] * 2
+    for process in both:
+        tell(process)
+    assert [hears(process) for process in both] == ["ready"] * 2
+    for node in ("n1", "n2"):
+        found = read_node(trial, node)
+        assert found is not None
+        assert found.surroundings.start.node == node
+        assert {eviction.node for eviction in found.cache.evictions} == {node}
+
+
+def test_who_comes_later_finds_it_done(start: Callable[[str], Process], trial: Path) -> None:
+    first = start("n1")
+    tell(first)
+    assert [hears(first), hears(first)] == ["preparing", "ready"]
+    assert hears(start("n1")) == "ready"
+
+
+def test_the_record_says_what_was_reached_and_seen(
+    trial: Path, movie: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    do_once_on_this_node(work(trial, movie, cache="warm"))
+    found = read_node(trial, "n1")
+    assert found is not None
+    assert (found.cache.asked, found.cache.state) == ("warm", "warm")
+    assert found.cache.files[0].resident_bytes == 1 << 16
+    assert found.surroundings.start.cores == os.cpu_count()
+    assert found.surroundings.end is None
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm", "asis"])
+def test_an_input_that_is_not_there_is_left_to_the_task(
+    trial: Path, cache: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURMD_NODENAME", "n1")
+    do_once_on_this_node(work(trial, trial / "gone", cache=cache))
+    assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
+
+
+def test_a_trial_that_was_set_aside_is_left_alone(trial: Path, movie: Path) -> None:
+    aside = trial.rename(trial.with_name("segment-n2-r1.failed-1"))
+    do_once_on_this_node(work(trial, movie))
+    assert not trial.exists()
+    assert list(aside.iterdir()) == []

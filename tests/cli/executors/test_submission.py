@@ -1,0 +1,178 @@
+"""What is submitted: the site's words, pyscale's own terms, and the script that sbatch is given."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.executors.submission import (
+    Submission,
+    outside_of_any_job,
+    parameters,
+    requested,
+    script,
+    setup_lines,
+    submissions,
+)
+from pyscale.plan import Plan, Trial
+from pyscale.sites import Site, load_site, site_names
+
+PlanMaker = Callable[..., Plan]
+
+
+def site(**fields: Any) -> Site:
+    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
+
+
+def told(place: Site, trial: Trial, batch_name: str = "windows", tasks: int = 2) -> dict[str, Any]:
+    return parameters(
+        place,
+        trial,
+        threads=1,
+        run_id="one",
+        batch_name=batch_name,
+        tasks=tasks,
+        at_once=tasks,
+    )
+
+
+def options(
+    place: Site, trial: Trial, batch_name: str = "windows", tasks: int = 2
+) -> dict[str, Any]:
+    return dict(told(place, trial, batch_name, tasks)["additional_parameters"])
+
+
+def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make: PlanMaker) -> None:
+    plan = make(chunks_per_worker=3)
+    reference, other = plan.trial("segment-n1-b1"), plan.trial("segment-n2-b1")
+    assert list(submissions(reference)) == [
+        Submission(reference, "windows", 3, 1),
+        Submission(reference, "merge", 1, 1),
+    ]
+    assert list(submissions(other)) == [
+        Submission(other, "windows", 6, 2),
+        Submission(other, "merge", 1, 1),
+        Submission(other, "check", 1, 1),
+    ]
+
+
+def test_jobs_carry_the_name_of_their_run_and_are_never_requeued(make: PlanMaker) -> None:
+    trial = make().trial("segment-n2-b1")
+    given = told(site(request={"partition": "day", "exclusive": True}), trial)
+    assert (given["job_name"], given["comment"]) == ("pyscale-one", "segment-n2-b1/windows")
+    assert given["wckey"] is None
+    asked = given["additional_parameters"]
+    assert asked["no-requeue"] is True
+    assert asked["exclusive"] is True
+    assert asked["partition"] == "day"
+    # submitit's own signal would end tasks early, or put their job back into the queue.
+    assert "USR" not in asked["signal"]
+
+
+def test_tasks_of_an_array_start_without_srun(make: PlanMaker) -> None:
+    given = told(site(), make().trial("segment-n2-b1"))
+    assert (given["use_srun"], given["srun_args"]) == (False, None)
+    assert given["array_parallelism"] == 2
+    assert given["additional_parameters"]["ntasks"] == "1"
+
+
+def test_a_gang_is_one_job_whose_ranks_do_not_end_each_other(make: PlanMaker) -> None:
+    trial = make(layout="gang").trial("segment-n2-b1")
+    given = told(site(request={"cpus": 3, "memory_gib": 6}), trial)
+    assert given["use_srun"] is True
+    assert given["srun_args"] == ["--cpus-per-task=3", "--kill-on-bad-exit=0", "--wait=0"]
+    asked = given["additional_parameters"]
+    assert (asked["nodes"], asked["ntasks"], asked["cpus-per-task"]) == ("1-2", "2", "3")
+    assert asked["mem-per-cpu"] == "2048M"
+    assert "mem" not in asked
+    merge = told(site(), trial, "merge", tasks=1)
+    assert merge["use_srun"] is False
+    assert merge["additional_parameters"]["ntasks"] == "1"
+
+
+def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make: PlanMaker) -> None:
+    trial = make(device="cuda").trial("segment-n2-b1")
+    place = load_site("modules")
+    assert options(place, trial)["gres"] == "gpu:a100:1"
+    assert options(place, trial)["partition"] == "gpu"
+    for batch in ("merge", "check"):
+        assert "gres" not in options(place, trial, batch, tasks=1)
+        assert options(place, trial, batch, tasks=1)["partition"] == "cpu"
+        assert requested(place, trial, 1, batch).gpus == 0
+    assert requested(place, trial, 1).gpus == 1
+
+
+def test_what_an_order_records_is_what_was_asked_for(make: PlanMaker) -> None:
+    trial = make().trial("segment-n2-b1")
+    place = site(request={"cpus": 2, "memory_gib": 1.5, "time_min": 7})
+    asked = requested(place, trial, 4)
+    assert (asked.cpus, asked.memory_bytes, asked.time_limit_s) == (4, 1536 << 20, 420)
+    assert requested(site(memory_option="none"), trial, 1).memory_bytes is None
+
+
+def test_a_job_begins_with_the_lines_of_its_site_or_ends() -> None:
+    place = site(
+        setup=["export A=1"], modules=["apptainer"], scratch="/disk/$USER", binds=["/data/$A"]
+    )
+    native = [
+        "set -eo pipefail",
+        "export A=1",
+        "module load apptainer",
+        'export TMPDIR="/disk/$USER"',
+        'mkdir -p -- "$TMPDIR"',
+    ]
+    assert setup_lines(place, in_image=False) == native
+    assert setup_lines(place, in_image=True) == [
+        *native,
+        'export APPTAINER_BIND="${APPTAINER_BIND:+$APPTAINER_BIND,}/data/$A:/data/$A:ro"',
+    ]
+    assert setup_lines(site(), in_image=True) == []
+
+
+def test_a_setup_that_fails_ends_the_job_before_anything_is_measured() -> None:
+    lines = setup_lines(site(setup=["false"]), in_image=False)
+    words = "\n".join([*lines, "echo on"])
+    job = subprocess.run(["bash", "-c", words], capture_output=True, check=False)
+    assert (job.returncode, job.stdout) == (1, b"")
+
+
+@pytest.mark.parametrize("layout", ["array", "gang"])
+@pytest.mark.parametrize("name", site_names())
+def test_every_script_of_a_shipped_site_passes_shellcheck(
+    make: PlanMaker,
+    tmp_path: Path,
+    name: str,
+    layout: str,
+    missing: Callable[[str, str], None],
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    plan = make(device="cuda", runtime="apptainer", layout=layout)
+    files = []
+    for submission in submissions(plan.trial("segment-n2-b1")):
+        text = script(
+            load_site(name), submission, threads=1, run_id="one", folder=Path("/my runs/one")
+        )
+        file = tmp_path / submission.batch_name
+        file.write_text(text)
+        files.append(file)
+    check = subprocess.run(["shellcheck", *files], capture_output=True, text=True, check=False)
+    assert check.stdout == ""
+    assert check.returncode == 0
+
+
+def test_variables_of_a_job_around_pyscale_are_hidden_while_it_submits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "1000")
+    monkeypatch.setenv("SLURM_CONF", "/etc/ours.conf")
+    with outside_of_any_job():
+        assert "SLURM_MEM_PER_NODE" not in os.environ
+        assert os.environ["SLURM_CONF"] == "/etc/ours.conf"
+    assert os.environ["SLURM_MEM_PER_NODE"] == "1000"

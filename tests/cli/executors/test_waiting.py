@@ -1,0 +1,136 @@
+"""Waiting ends when a task has ended, by its record or because its job is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pyscale.executors import waiting
+from pyscale.executors.waiting import wait_for_any
+from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder, read_task, write_order
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import TaskError
+
+
+class PretendedJob:
+    """A job that does something when it is asked how it is."""
+
+    def __init__(
+        self,
+        *,
+        alive: bool = True,
+        when_asked: Callable[[], None] = lambda: None,
+        cause: TaskError | None = None,
+    ) -> None:
+        self._alive = alive
+        self._when_asked = when_asked
+        self._cause = cause
+
+    def is_alive(self) -> bool:
+        self._when_asked()
+        return self._alive
+
+    def why_gone(self) -> TaskError | None:
+        return self._cause
+
+
+def ordered(folder: Path) -> Path:
+    folder.mkdir()
+    write_order(folder, TaskOrder(argv=("true",)))
+    return folder
+
+
+def end(folder: Path, token: str | None = None) -> None:
+    """Leave the exit record that a launcher leaves."""
+    order = read_task(folder).order
+    assert order is not None
+    record = ExitRecord(token=token or order.token, returncode=0, end_utc=datetime.now(UTC))
+    write_atomically(folder / EXIT_FILE, record.model_dump_json())
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    return [ordered(tmp_path / f"w{task}") for task in range(3)]
+
+
+def test_nobody_to_wait_for_is_no_wait() -> None:
+    assert set(wait_for_any({})) == set()
+
+
+def test_what_has_ended_before_is_told_at_once(folders: list[Path]) -> None:
+    end(folders[0])
+    end(folders[2])
+    jobs = {folder: PretendedJob() for folder in folders}
+    assert set(wait_for_any(jobs)) == {folders[0], folders[2]}
+
+
+@pytest.mark.parametrize("most_watched", [256, 0], ids=["few", "many"])
+def test_a_record_that_is_written_while_we_wait_is_found(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch, most_watched: int
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_WATCHED", most_watched)
+    with ThreadPoolExecutor() as pool:
+        waits = pool.submit(wait_for_any, {folder: PretendedJob() for folder in folders})
+        end(folders[1])
+        assert set(waits.result()) == {folders[1]}
+
+
+def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(
+    folders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The period is longer than the test may last: the filesystem tells of the record."""
+    monkeypatch.setattr(waiting, "PERIOD_S", 3600.0)
+    watched = waiting.watch
+
+    def watch_and_end(*paths: Path, **options: object) -> object:
+        watcher = watched(*paths, **options)
+        with ThreadPoolExecutor() as pool:
+            first = pool.submit(next, watcher)
+            while not first.done():
+                end(folders[1])
+            yield first.result()
+
+    monkeypatch.setattr(waiting, "watch", watch_and_end)
+    jobs = {folder: PretendedJob() for folder in folders}
+    assert set(wait_for_any(jobs)) == {folders[1]}
+
+
+def test_a_job_that_is_gone_is_given_a_record(folders: list[Path]) -> None:
+    gone = PretendedJob(alive=False)
+    assert set(wait_for_any({folders[0]: gone, folders[1]: PretendedJob()})) == {folders[0]}
+    error = read_task(folders[0]).error
+    assert error is not None
+    assert error.kind == "Lost"
+
+
+def test_where_somebody_knows_why_the_record_says_it(folders: list[Path]) -> None:
+    cause = TaskError(kind="NodeFail", message="the node n2 went down", exit_code=1)
+    wait_for_any({folders[0]: PretendedJob(alive=False, cause=cause)})
+    assert read_task(folders[0]).error == cause
+
+
+def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders: list[Path]) -> None:
+    job = PretendedJob(alive=False, when_asked=lambda: end(folders[0]))
+    assert set(wait_for_any({folders[0]: job})) == {folders[0]}
+    record = read_task(folders[0])
+    assert record.error is not None
+    assert record.error.kind == "Failed", "it ended with 0 and left no result: it did not vanish"
+
+
+def test_the_record_of_an_earlier_attempt_ends_nothing(folders: list[Path]) -> None:
+    end(folders[0], token="of an earlier attempt")
+    end(folders[1])
+    jobs = {folder: PretendedJob() for folder in folders}
+    assert set(wait_for_any(jobs)) == {folders[1]}
+
+
+def test_jobs_are_not_asked_where_the_record_is_there(folders: list[Path]) -> None:
+    def asked() -> None:
+        raise AssertionError("asked")
+
+    end(folders[0])
+    assert wait_for_any({folders[0]: PretendedJob(when_asked=asked)}) == {folders[0]}

@@ -1,0 +1,122 @@
+"""Waiting, overlap and requests stand beside the wall time, and say what could be lowered."""
+
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.requested import GIB
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report import beside
+from pyscale.report.context import ReportContext
+from pyscale.report.csv import write_csv
+from pyscale.report.curves import curves
+from pyscale.report.markdown import write_markdown
+from pyscale.report.terminal import summary
+
+ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes": 5 * GIB // 4}
+
+
+def on_a_cluster(new_run, **asked):
+    """One worker with two windows, and two workers with two each, on two nodes."""
+    asked = ASKED | {"clock_error_s": 0.001, "queue_s": 2.5} | asked
+    builder = new_run().trial("segment", [{"compute": 8.0}] * 2, lanes=[0, 0], cpu_s=7.6, **asked)
+    builder.trial(
+        "segment",
+        [{"compute": 4.0}] * 4,
+        lanes=[0, 1, 0, 1],
+        start_s=[0.0, 1.0, 4.5, 5.75],
+        nodes=["a", "b"],
+        cpu_s=4.0,
+        **asked,
+    )
+    return trial_table(builder.tasks, builder.spans)
+
+
+def markdown_of(tmp_path, trials):
+    table = configurations(trials)
+    context = ReportContext(title="a run")
+    return write_markdown(tmp_path, table, loss_table(trials), context).read_text()
+
+
+def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_run):
+    text = markdown_of(tmp_path, on_a_cluster(new_run))
+    section = text.split("## Beside the wall time")[1].split("\n## ")[0]
+    one, two = (line for line in section.splitlines() if line.startswith("| segment"))
+    assert one == "| segment | 1 | 2 | 1 | 2.50 | 2.50 | - | - | 0 | 1.25 of 8 | 0.950 of 4 |"
+    # Both work from 1 to 4, from 4.5 to 5 and from 5.75 to 8.5 s: 6.25 of 8 s.
+    assert (
+        two == "| segment | 2 | 4 | 2 | 2.50 | 2.50 | 1.00 | 78 % | 1.25 | 1.25 of 8 | 1.00 of 4 |"
+    )
+
+
+def test_the_csv_holds_the_same_for_scripts(tmp_path, new_run):
+    table = pl.read_csv(write_csv(tmp_path, configurations(on_a_cluster(new_run))))
+    row = table.row(1, named=True)
+    assert (row["windows"], row["nodes"], row["gap_s"]) == (4, 2, 1.25)
+    assert (row["queue_s"], row["queue_worst_s"], row["start_stagger_s"]) == (2.5, 2.5, 1.0)
+    assert (row["requested_memory_bytes"], row["memory_to_request_bytes"]) == (8 * GIB, 2 * GIB)
+    assert (row["memory_used_share"], row["cores_used"]) == (0.15625, 1.0)
+
+
+def too_much(new_run, **asked):
+    return list(beside.too_much(curves(configurations(on_a_cluster(new_run, **asked)))))
+
+
+def test_what_nobody_used_is_named_with_what_is_enough(new_run):
+    assert too_much(new_run) == [
+        "segment: of the 8 GiB that a task asked for at most 1.25 were in use, and 2 GiB, 1.2 "
+        "times that in whole GiB, are enough (`memory_gib` of the site); of the 4 cores that a "
+        "task asked for 1.00 were busy on average (`cpus` of the site, `--cpus-per-worker`)."
+    ]
+
+
+def test_cores_alone_can_be_too_many(new_run):
+    (sentence,) = too_much(new_run, requested_memory_bytes=None)
+    assert sentence.startswith("segment: of the 4 cores")
+
+
+def test_what_was_needed_is_not_called_too_much(new_run):
+    assert too_much(new_run, requested_cpus=1, requested_memory_bytes=2 * GIB) == []
+
+
+def test_where_nothing_was_asked_for_nothing_can_be_lowered(tmp_path, new_run):
+    own_machine = {"requested_cpus": None, "requested_memory_bytes": None}
+    trials = on_a_cluster(new_run, **own_machine)
+    assert too_much(new_run, **own_machine) == []
+    text = markdown_of(tmp_path, trials)
+    assert "| 1.25 | 0.950 |" in text
+    assert "could be lowered" not in text
+
+
+def test_a_table_of_wall_times_has_nothing_beside(tmp_path):
+    wall_times = pl.DataFrame({"stage": "track", "workers": [1, 2], "wall_s": [9.0, 5.0]})
+    assert "Beside the wall time" not in markdown_of(tmp_path, trials_from_wall_times(wall_times))
+
+
+def printed(trials, width):
+    out = io.StringIO()
+    Console(file=out, width=width).print(summary(configurations(trials)))
+    return out.getvalue()
+
+
+def test_the_terminal_shows_it_for_a_cluster_alone(new_run):
+    text = printed(on_a_cluster(new_run), 100)
+    assert "1.25 of 8" in text
+    assert "`memory_gib` of the site" in " ".join(text.split())
+    here = on_a_cluster(new_run, requested_cpus=None, requested_memory_bytes=None)
+    assert "memory" not in printed(here, 100)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
+    text = printed(on_a_cluster(new_run), width)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    assert "…" not in text
+    assert ("1.25 of 8" in text) != ("Waiting, overlap and requests need a wider" in text)

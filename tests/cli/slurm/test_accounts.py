@@ -1,0 +1,138 @@
+"""What sacct tells of jobs that ended is understood; the text is that of Slurm 22.05."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pyscale.slurm.accounts import ask_accounts, ends_of, parse
+from pyscale.slurm.queue import SlurmSilent
+
+SACCT = """\
+100|COMPLETED|0:0|n1|1|UNLIMITED|200M|
+100.batch|COMPLETED|0:0|n1|1|||
+101|FAILED|3:0|n1|1|UNLIMITED|200M|
+101.batch|FAILED|3:0|n1|1|||
+102|FAILED|0:11|n1|0|UNLIMITED|200M|
+102.batch|CANCELLED|0:11|n1|0|||
+103|OUT_OF_MEMORY|0:125|n1|1|Partition_Limit|200M|
+103.batch|OUT_OF_MEMORY|0:125|n1|1|||
+104_1|CANCELLED by 0|0:0|n2|3|UNLIMITED|200M|
+104_1.batch|CANCELLED|0:15|n2|3|||3399680
+104_2|RUNNING|0:0|n2|20|UNLIMITED|200M|
+104_2.batch|RUNNING|0:0|n2|20|||
+105_[0-3]|CANCELLED by 1004|0:0|None assigned|0|Partition_Limit|200M|
+109|FAILED|1:0|n1|4|UNLIMITED|200M|
+109.batch|FAILED|1:0|n1|4|||10887168
+109.0|OUT_OF_MEMORY|0:125|n1|4|||66187264
+112|TIMEOUT|0:0|n1|27|1|200M|
+112.batch|FAILED|15:0|n1|27|||3338240
+113|NODE_FAIL|0:0|n2|27|UNLIMITED|200M|
+113.batch|CANCELLED||n2|27|||
+113.0|CANCELLED||n2|27|||
+"""
+
+
+def test_only_jobs_that_ended_have_an_end() -> None:
+    ends = parse(SACCT)
+    assert "104_2" not in ends
+    assert {job_id: end.state for job_id, end in ends.items()} == {
+        "100": "COMPLETED",
+        "101": "FAILED",
+        "102": "FAILED",
+        "103": "OUT_OF_MEMORY",
+        "104_1": "CANCELLED",
+        **{f"105_{index}": "CANCELLED" for index in range(4)},
+        "109": "OUT_OF_MEMORY",
+        "112": "TIMEOUT",
+        "113": "NODE_FAIL",
+    }
+
+
+def test_what_is_told_of_an_element_alone_outweighs_what_is_told_of_all_that_waited() -> None:
+    ends = parse(
+        "17_0|CANCELLED by 0|0:0|n1|2|5|200M|\n"
+        "17_1|RUNNING|0:0|n1|2|5|200M|\n"
+        "17_[0-2%2]|CANCELLED by 0|0:0|None assigned|0|5|200M|\n"
+    )
+    assert {job_id: end.node for job_id, end in ends.items()} == {"17_0": "n1", "17_2": ""}
+
+
+def test_codes_signals_and_who_cancelled_are_told_apart() -> None:
+    ends = parse(SACCT)
+    assert (ends["101"].exit_code, ends["101"].signal) == (3, 0)
+    assert (ends["102"].exit_code, ends["102"].signal) == (0, 11)
+    assert (ends["104_1"].cancelled_by, ends["105_2"].cancelled_by) == (0, 1004)
+    assert ends["112"].cancelled_by is None
+
+
+def test_a_job_that_never_began_has_no_node() -> None:
+    ends = parse(SACCT)
+    assert (ends["105_0"].node, ends["104_1"].node) == ("", "n2")
+
+
+def test_a_jobs_peak_of_memory_is_the_highest_of_its_steps() -> None:
+    ends = parse(SACCT)
+    assert ends["109"].peak_memory_bytes == 66187264
+    assert ends["100"].peak_memory_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("peak", "state"), [("433188864", "OUT_OF_MEMORY"), ("50331648", "FAILED"), ("", "FAILED")]
+)
+def test_a_job_that_was_killed_while_it_held_too_much_ran_out_of_memory(
+    peak: str, state: str
+) -> None:
+    ends = parse(
+        f"120|FAILED|0:9|n1|4|UNLIMITED|100M|\n120.batch|CANCELLED by 0|0:9|n1|4|||{peak}\n"
+    )
+    assert ends["120"].state == state
+
+
+@pytest.mark.parametrize(
+    ("told", "asked_bytes"),
+    [("200M", 200 << 20), ("200Mn", 200 << 20), ("1.50G", 3 << 29), ("200Mc", None), ("", None)],
+)
+def test_the_memory_that_was_asked_for_is_read(told: str, asked_bytes: int | None) -> None:
+    (end,) = parse(f"100|TIMEOUT|0:0|n1|61|1|{told}|\n").values()
+    assert end.memory_bytes == asked_bytes
+    assert (end.elapsed_s, end.time_limit_s) == (61, 60)
+
+
+def test_an_answer_in_another_form_is_no_answer() -> None:
+    with pytest.raises(SlurmSilent, match="not its form"):
+        parse("100|COMPLETED\n")
+
+
+@pytest.fixture
+def sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stand-in that knows the text above, and says what it was asked; returns where."""
+    asked = tmp_path / "asked"
+    (tmp_path / "said").write_text(SACCT)
+    program = tmp_path / "sacct"
+    program.write_text(f"#!/bin/sh\necho \"$@\" >> '{asked}'\ncat '{tmp_path}/said'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return asked
+
+
+def test_many_elements_are_asked_for_at_once_by_their_arrays(sacct: Path) -> None:
+    assert set(ends_of(["104_1", "104_2", "105_3", "112"])) == {"104_1", "105_3", "112"}
+    (call,) = sacct.read_text().splitlines()
+    assert call.endswith("--jobs=104,105,112")
+
+
+def test_nobody_is_asked_of_no_jobs(sacct: Path) -> None:
+    assert ends_of([]) == {}
+    assert not sacct.exists()
+
+
+def test_where_there_are_no_accounts_nothing_is_known_and_it_can_be_told_why(sacct: Path) -> None:
+    sacct.with_name("sacct").write_text(
+        "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n"
+    )
+    assert ends_of(["112"]) == {}
+    with pytest.raises(SlurmSilent, match="sacct: Slurm accounting storage is disabled"):
+        ask_accounts(["112"])

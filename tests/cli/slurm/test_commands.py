@@ -1,0 +1,76 @@
+"""A command of Slurm answers, or it is known why it did not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.slurm.commands import Answer, NodeState, ask, without_defaults
+
+
+def test_a_command_that_hangs_answers_with_a_complaint() -> None:
+    answer = ask("sleep", "60", time_limit_s=0.1)
+    assert answer.code != 0
+    assert answer.complaint == "sleep does not answer within 0.1 s"
+
+
+def test_a_command_that_is_absent_answers_with_a_complaint() -> None:
+    assert ask("no-such-program").complaint == "no-such-program is not on PATH"
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        (
+            "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n",
+            "Unable to contact slurm controller (connect failure)",
+        ),
+        ("Slurm accounting storage is disabled\n", "Slurm accounting storage is disabled"),
+        (
+            "sacct: error: Sending PersistInit msg: Connection refused\n"
+            "sacct: error: Problem talking to the database: Connection refused\n",
+            "Problem talking to the database: Connection refused",
+        ),
+        ("", "exit code 1"),
+    ],
+)
+def test_a_complaint_is_the_last_line_without_the_program(said: str, complaint: str) -> None:
+    assert Answer(1, "", said).complaint == complaint
+
+
+def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SQUEUE_STATES", "RUNNING")
+    monkeypatch.setenv("SLURM_CONF", "/a/file")
+    environment = without_defaults("SQUEUE_")
+    assert "SQUEUE_STATES" not in environment
+    assert environment["SLURM_CONF"] == "/a/file"
+
+
+@pytest.mark.parametrize(
+    ("state", "able"),
+    [
+        ("idle", True),
+        ("mixed", True),
+        ("allocated", True),
+        ("completing", True),
+        ("allocated+", True),
+        ("idle#", True),
+        ("mixed-", True),
+        ("idle*", False),
+        ("idle~", False),
+        ("idle%", False),
+        ("mixed@", False),
+        ("idle$", False),
+        ("down", False),
+        ("down*", False),
+        ("drained", False),
+        ("draining@", False),
+        ("maint", False),
+        ("reserved", False),
+        ("failing", False),
+        ("unknown", False),
+        ("powering_down", False),
+        ("reboot_requested", False),
+    ],
+)
+def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) -> None:
+    assert NodeState("n1", state, "none").able is able

@@ -1,0 +1,170 @@
+"""The tidy tables say of each task where it ran, what it waited for, asked for and used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.columns import span_schema, task_schema
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache, read_task
+from pyscale.store.tables import build_tables
+
+TRIAL = "register_denoise-n2-b1"
+GIB = 1 << 30
+
+
+@pytest.fixture
+def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run of one stage at N = 1 and 2 that has ended."""
+    plan = make(only=("register_denoise",), repeats=1)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def change(run: RunFolder, task: str, record: str, **keys: Any) -> None:
+    """Change a record of a task as a cluster would have written it."""
+    path = run.task(run.plan.trial(TRIAL), task) / record
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys, default=str))
+
+
+def row(run: RunFolder, task: str) -> dict[str, Any]:
+    tasks, _ = build_tables(run)
+    return tasks.row(by_predicate=(pl.col("trial") == TRIAL) & (pl.col("task") == task), named=True)
+
+
+def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
+    tasks, spans = build_tables(run)
+    assert dict(tasks.schema) == task_schema()
+    assert dict(spans.schema) == span_schema()
+    assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
+    assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
+
+
+def test_waiting_for_the_launcher_and_for_the_process_are_told_apart(run: RunFolder) -> None:
+    record = read_task(run.task(run.plan.trial(TRIAL), "w0"))
+    assert record.order is not None
+    assert record.order.submit_utc is not None
+    submitted = record.order.submit_utc
+    begin = submitted + timedelta(seconds=7)
+    change(
+        run,
+        "w0",
+        "launch.json",
+        begin_utc=begin,
+        spawn_utc=begin + timedelta(seconds=2),
+        job_id="9_0",
+    )
+    found = row(run, "w0")
+    assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
+
+
+def test_what_a_task_asked_for_stands_beside_what_it_used(run: RunFolder) -> None:
+    asked = {"cpus": 4, "memory_bytes": 8 * GIB, "time_limit_s": 3600, "gpus": 1}
+    change(run, "w0", "order.json", requested=asked)
+    change(run, "w0", "result.json", wall_s=2.0, counters={"cpu_s": 3.0, "peak_rss_bytes": 2 * GIB})
+    found = row(run, "w0")
+    assert (found["requested_cpus"], found["requested_gpus"]) == (4, 1)
+    assert (found["requested_memory_bytes"], found["requested_time_s"]) == (8 * GIB, 3600)
+    assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
+
+
+def test_on_this_machine_nothing_was_asked_for(run: RunFolder) -> None:
+    found = row(run, "w0")
+    assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
+    assert found["cores_used"] is not None
+
+
+def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run: RunFolder) -> None:
+    before, spans_before = build_tables(run)
+    ahead = {"offset_s": 5.0, "error_s": 0.002}
+    for task in ("w0", "w1"):
+        change(run, task, "launch.json", node="a", clock=ahead)
+    after, spans_after = build_tables(run)
+    shifted = after.filter(pl.col("node") == "a")
+    as_told = before.filter(pl.col("trial") == TRIAL, pl.col("verb") == "run")
+    for column in ("begin_utc", "start_utc", "end_utc"):
+        assert (as_told[column] - shifted[column]).to_list() == [timedelta(seconds=5)] * 2
+    assert shifted["queue_s"].to_list() == pytest.approx([s - 5 for s in as_told["queue_s"]])
+    assert shifted["clock_offset_s"].to_list() == [5.0, 5.0]
+    moved = spans_before["start_utc"] - spans_after["start_utc"]
+    assert sorted(moved.to_list())[-2:] == [timedelta(seconds=5)] * 2
+    others = after.filter(pl.col("node") != "a").drop("position")
+    assert others.equals(
+        before.filter(pl.col("task").is_in(others["task"]))
+        .filter((pl.col("trial") != TRIAL) | (pl.col("verb") != "run"))
+        .drop("position")
+    )
+
+
+def test_lanes_are_those_of_the_order_or_follow_from_the_times(run: RunFolder) -> None:
+    assert [row(run, task)["lane"] for task in ("w0", "w1", "merge")] == [0, 1, None]
+    for task, slot in (("w0", 1), ("w1", 0)):
+        change(run, task, "order.json", slot=slot)
+    assert [row(run, task)["lane"] for task in ("w0", "w1")] == [1, 0]
+
+
+def tell_of_node(run: RunFolder, node: str, state: str, runnable: float) -> None:
+    """Leave what the first task on a node with four cores found there."""
+    around = Bystanders(node=node, cores=4, pyscale_tasks=0, runnable=runnable)
+    record = NodeRecord(
+        cache=TrialCache.model_validate({"asked": "cold", "state": state}),
+        surroundings=Surroundings(start=around),
+    )
+    folder = run.trial(run.plan.trial(TRIAL))
+    (folder / f"node.{node}.json").write_text(record.model_dump_json())
+
+
+def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run: RunFolder) -> None:
+    change(run, "w0", "launch.json", node="a")
+    change(run, "w1", "launch.json", node="b")
+    tell_of_node(run, "a", "verified-cold", runnable=3)
+    tell_of_node(run, "b", "evicted-unverified", runnable=4)
+    found = [row(run, task) for task in ("w0", "w1")]
+    assert [task["cache_state"] for task in found] == ["verified-cold", "evicted-unverified"]
+    # One worker and three others fit on the four cores of a; on b there are four others.
+    assert [task["disturbed"] for task in found] == [False, True]
+
+
+def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run: RunFolder) -> None:
+    """Two workers of one node, at the same time and then one after the other."""
+    tell_of_node(run, "a", "verified-cold", runnable=3)
+    for task in ("w0", "w1"):
+        change(run, task, "launch.json", node="a")
+    assert row(run, "w0")["disturbed"] is True
+    ended = read_task(run.task(run.plan.trial(TRIAL), "w0")).result
+    assert ended is not None
+    later = ended.end_utc + timedelta(seconds=1)
+    change(run, "w1", "result.json", start_utc=later, end_utc=later + timedelta(seconds=1))
+    assert row(run, "w0")["disturbed"] is False
+
+
+def test_what_was_seen_on_another_node_says_nothing(run: RunFolder) -> None:
+    change(run, "w0", "launch.json", node="elsewhere")
+    assert row(run, "w0")["disturbed"] is None
+    assert row(run, "w1")["disturbed"] is not None
+
+
+def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
+    folder = run.task(run.plan.trial(TRIAL), "w1")
+    (folder / "result.json").unlink()
+    change(run, "w1", "exit.json", returncode=-9)
+    found = row(run, "w1")
+    assert (found["status"], found["wall_s"], found["lane"]) == ("failed", None, None)
+    assert "SIGKILL" in found["error"]
+
+
+def test_a_run_without_records_has_empty_tables(make: Callable[..., Plan], tmp_path: Path) -> None:
+    tasks, spans = build_tables(RunFolder.create(tmp_path / "others", make()))
+    assert (tasks.height, spans.height) == (0, 0)
+    assert dict(tasks.schema) == task_schema()

@@ -1,0 +1,82 @@
+"""What a run can cost at most: its jobs' time limits, times the cores and GPUs that they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyscale.cost import StageCost, costs, total
+from pyscale.plan import Plan
+from pyscale.sites import Site
+
+PlanMaker = Callable[..., Plan]
+ONLY = ("contact",)
+
+
+def site(**request: Any) -> Site:
+    return Site.model_validate({"name": "mine", "summary": "a cluster", "request": request})
+
+
+def nobody_asks(partition: str | None) -> int | None:
+    raise AssertionError("a job that shares its node holds what it asks for alone")
+
+
+def cost_of(plan: Plan, place: Site, entry: str = "contact") -> StageCost:
+    return next(cost for cost in costs(plan, place, nobody_asks) if cost.entry == entry)
+
+
+def test_every_job_counts_with_its_cores_and_its_whole_time(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=2)
+    cost = cost_of(plan, site(cpus=3, time_min=30))
+    # Twice N = 1: a window, the second time also a check. Twice N = 2: windows, merge, check.
+    jobs = 1 + 2 + 2 * (2 + 1 + 1)
+    assert cost == StageCost(entry="contact", jobs=jobs, core_hours=jobs * 1.5, gpu_hours=0)
+
+
+def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make: PlanMaker) -> None:
+    array, gang = (
+        cost_of(make(only=ONLY, repeats=1, layout=layout), site()) for layout in ("array", "gang")
+    )
+    assert array.core_hours == gang.core_hours == 1 + 2 + 1 + 1
+    assert (array.jobs, gang.jobs) == (5, 4)
+
+
+def test_more_windows_than_workers_each_have_the_time_of_a_job(make: PlanMaker) -> None:
+    cost = cost_of(make(only=ONLY, repeats=1, workers=(2,), chunks_per_worker=4), site())
+    assert cost.jobs == 8 + 1
+
+
+def test_gpus_are_held_by_windows_alone(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1, device="cuda")
+    cost = cost_of(plan, site(gpus=2, time_min=60))
+    assert cost.gpu_hours == 2 * (1 + 2)
+
+
+def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1, workers=(1,))
+    asked: list[str | None] = []
+
+    def node_cores(partition: str | None) -> int | None:
+        asked.append(partition)
+        return 64
+
+    (_, contact) = costs(plan, site(exclusive=True, cpus=2, partition="day"), node_cores)[-2:]
+    assert contact.core_hours == 64
+    assert set(asked) == {"day"}
+
+
+def test_unknown_cores_make_the_sum_unknown(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1)
+    found = costs(plan, site(exclusive=True), lambda _: None)
+    assert all(cost.core_hours is None for cost in found)
+    assert total("total", found).core_hours is None
+
+
+@pytest.mark.parametrize("entries", [("contact",), ("segment", "contact")])
+def test_the_total_is_the_sum_of_the_stages(make: PlanMaker, entries: tuple[str, ...]) -> None:
+    found = costs(make(only=entries, repeats=3), site(), nobody_asks)
+    whole = total("total", found)
+    assert whole.jobs == sum(cost.jobs for cost in found)
+    assert whole.core_hours == sum(cost.core_hours or 0 for cost in found)

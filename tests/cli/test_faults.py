@@ -1,0 +1,313 @@
+"""Every fault that a cluster has, pretended: the others go on, and nothing counts twice."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pyscale.benchmark import Outcome, execute
+from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Event, Journal
+from pyscale.store.records import read_task
+from pyscale.store.tables import build_tables
+from pyscale_stages.contract import TaskError, TaskSpec
+
+PlanMaker = Callable[..., Plan]
+
+TRIAL = "contact-n2-b1"
+
+
+def known(kind: str, exit_code: int = 1) -> TaskError:
+    return TaskError(kind=kind, message=f"pretended {kind} on n1", exit_code=exit_code)
+
+
+def gone(kind: str, exit_code: int = 1) -> MockEnd:
+    """A task that left no word, and Slurm knows why."""
+    return MockEnd(returncode=None, error=known(kind, exit_code))
+
+
+PASSING = {
+    "failed": MockEnd(returncode=1),
+    "killed": MockEnd(returncode=-9),
+    "vanished": MockEnd(returncode=None),
+    "node down": gone("NodeFail"),
+    "preempted": gone("Preempted"),
+    "requeued": gone("Requeued"),
+    "cancelled": gone("Cancelled"),
+    "cancelled while its launcher lived": MockEnd(returncode=-15, error=known("Cancelled")),
+    "disk full": MockEnd(returncode=3, error=known("ResourceExhausted", 3)),
+}
+"""Faults that another try may be spared."""
+
+LASTING = {
+    "out of memory": gone("OutOfMemory", 3),
+    "out of memory while its launcher lived": MockEnd(returncode=-9, error=known("OutOfMemory", 3)),
+    "time limit": gone("TimeLimit", 3),
+    "bad input": MockEnd(returncode=2),
+}
+"""Faults that another try of the same would meet again."""
+
+FAULTS = PASSING | LASTING
+faults = pytest.mark.parametrize("fault", FAULTS)
+
+
+class Killed(BaseException):
+    """What ends a pyscale without a word."""
+
+
+@pytest.fixture
+def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+    """Contacts at N = 1 and 2, twice, and what feeds them."""
+    return RunFolder.create(tmp_path / "runs", make(only=("contact",)))
+
+
+def on_a_cluster(
+    behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd(), *, takes_up: bool = False
+) -> MockExecutor:
+    return MockExecutor(behaviour, on_this_node=False, takes_up=takes_up)
+
+
+def carry_out(run: RunFolder, executor: MockExecutor) -> Outcome:
+    return execute(run, executor, lambda _event: None)
+
+
+def killed_in(run: RunFolder, behaviour: Behaviour) -> None:
+    with pytest.raises(Killed):
+        carry_out(run, on_a_cluster(behaviour))
+
+
+def ending(task: str, *ends: MockEnd | None) -> Behaviour:
+    """One task of the trial ends so, one end a time and then well; None kills pyscale."""
+    left = deque(ends)
+
+    def behaviour(trial: str, this_task: str, _spec: TaskSpec) -> MockEnd:
+        if (trial, this_task) != (TRIAL, task) or not left:
+            return MockEnd()
+        end = left.popleft()
+        if end is None:
+            raise Killed
+        return end
+
+    return behaviour
+
+
+def events(run: RunFolder, *kinds: str) -> list[Event]:
+    return [event for event in Journal(run.journal_file).read() if event.kind in kinds]
+
+
+def state(run: RunFolder, task: str) -> str:
+    return read_task(run.task(run.plan.trial(TRIAL), task)).state
+
+
+def assert_whole(run: RunFolder) -> pl.DataFrame:
+    """Every task of the plan has its one set of records, and stands in the table once."""
+    wanted = {(trial.id, task) for trial in run.plan.trials for task in trial.tasks}
+    tasks, _ = build_tables(run)
+    assert sorted(tasks.select("trial", "task").rows()) == sorted(wanted)
+    assert set(tasks["status"]) == {"done"}
+    finished = Counter(event.trial for event in events(run, "trial_finished"))
+    assert finished == Counter({trial.id: 1 for trial in run.plan.trials})
+    return tasks
+
+
+@faults
+@pytest.mark.parametrize("task", ["w0", "w1"])
+def test_a_fault_of_one_task_ends_no_other(run: RunFolder, fault: str, task: str) -> None:
+    outcome = carry_out(run, on_a_cluster(ending(task, *[FAULTS[fault]] * 9)))
+    assert outcome.incomplete == (TRIAL,)
+    other = {"w0": "w1", "w1": "w0"}[task]
+    assert state(run, task) == "failed"
+    assert state(run, other) == "done"
+    assert state(run, "merge") == "absent"
+
+
+@faults
+def test_after_a_fault_resume_completes_the_set(run: RunFolder, fault: str) -> None:
+    carry_out(run, on_a_cluster(ending("w1", *[FAULTS[fault]] * 9)))
+    again = on_a_cluster()
+    assert carry_out(run, again).incomplete == ()
+    assert {trial for trial, _ in again.started} == {TRIAL}
+    assert_whole(run)
+
+
+@pytest.mark.parametrize("fault", PASSING)
+@pytest.mark.parametrize("retries", [0, 1, 3])
+def test_tries_are_bounded_counted_and_told(
+    make: PlanMaker, tmp_path: Path, fault: str, retries: int
+) -> None:
+    run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=retries))
+    executor = on_a_cluster(ending("w0", *[FAULTS[fault]] * 9))
+    carry_out(run, executor)
+    assert executor.started.count((TRIAL, "w1")) == 1 + retries
+    assert run.attempts(run.plan.trial(TRIAL)) == 1 + retries
+    assert len(events(run, "trial_failed")) == 1 + retries
+    told = [event.detail for event in events(run, "trial_retried")]
+    assert told == [f"attempt {number}" for number in range(2, 2 + retries)]
+
+
+@pytest.mark.parametrize("fault", LASTING)
+def test_what_would_end_the_same_way_is_not_tried_again(run: RunFolder, fault: str) -> None:
+    executor = on_a_cluster(ending("w0", FAULTS[fault]))
+    assert carry_out(run, executor).incomplete == (TRIAL,)
+    assert executor.started.count((TRIAL, "w0")) == 1
+    (failed,) = events(run, "trial_failed")
+    assert "w0: " in failed.detail
+    assert "; not tried again, because the same " in failed.detail
+
+
+def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> None:
+    """Another try would lose w0 to its limit again, whatever becomes of w1."""
+
+    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        ends = {"w0": FAULTS["node down"], "w1": FAULTS["time limit"]}
+        return ends.get(task, MockEnd()) if trial == TRIAL else MockEnd()
+
+    executor = on_a_cluster(behaviour)
+    carry_out(run, executor)
+    assert executor.started.count((TRIAL, "w0")) == 1
+    (failed,) = events(run, "trial_failed")
+    assert failed.detail.startswith("w1: pretended TimeLimit on n1; not tried again")
+
+
+def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder) -> None:
+    carry_out(run, on_a_cluster(ending("w1", FAULTS["node down"])))
+    tasks = assert_whole(run)
+    retried = tasks.filter(pl.col("attempt") > 1)
+    assert set(retried["trial"]) == {TRIAL}
+    assert set(retried["attempt"]) == {2}
+
+
+class TestAKilledPyscale:
+    """It dies while w0 runs and w1 is queued."""
+
+    def test_leaves_its_tasks_as_they_are(self, run: RunFolder) -> None:
+        killed_in(run, ending("w0", None))
+        assert (state(run, "w0"), state(run, "w1")) == ("running", "queued")
+
+    def test_has_its_tasks_taken_up_by_the_next(self, run: RunFolder) -> None:
+        killed_in(run, ending("w0", None))
+        again = on_a_cluster(takes_up=True)
+        assert carry_out(run, again).incomplete == ()
+        assert again.taken_up == [(TRIAL, "w0"), (TRIAL, "w1")]
+        assert [task for trial, task in again.started if trial == TRIAL] == ["merge", "check"]
+        assert run.attempts(run.plan.trial(TRIAL)) == 1
+        (told,) = events(run, "trial_taken_up")
+        assert (told.trial, told.detail) == (TRIAL, "w0, w1")
+        assert events(run, "trial_retried", "trial_interrupted") == []
+        assert_whole(run)
+
+    def test_has_its_trial_started_anew_where_nothing_is_left_of_it(self, run: RunFolder) -> None:
+        killed_in(run, ending("w0", None))
+        again = on_a_cluster(takes_up=False)
+        assert carry_out(run, again).incomplete == ()
+        assert [t for trial, t in again.started if trial == TRIAL] == ["w0", "w1", "merge", "check"]
+        assert run.attempts(run.plan.trial(TRIAL)) == 1, "an interruption is no failure"
+        assert len(events(run, "trial_interrupted")) == 1
+        assert_whole(run)
+
+    @pytest.mark.parametrize("task", ["merge", "check"])
+    def test_has_a_merge_or_check_taken_up_too(self, run: RunFolder, task: str) -> None:
+        killed_in(run, ending(task, None))
+        again = on_a_cluster(takes_up=True)
+        assert carry_out(run, again).incomplete == ()
+        assert again.taken_up == [(TRIAL, task)]
+        assert_whole(run)
+
+    def test_has_what_ends_badly_tried_again(self, run: RunFolder) -> None:
+        """What was taken up is a try like any other: with one retry, one more follows."""
+        killed_in(run, ending("w0", None))
+        again = on_a_cluster(ending("w1", *[FAULTS["node down"]] * 9), takes_up=True)
+        assert carry_out(run, again).incomplete == (TRIAL,)
+        assert again.started.count((TRIAL, "w1")) == 1
+        assert [event.detail for event in events(run, "trial_failed")] == [
+            "w1: pretended NodeFail on n1"
+        ] * 2
+        assert run.attempts(run.plan.trial(TRIAL)) == 2
+
+    def test_has_those_waited_for_that_run_beside_one_that_failed(self, run: RunFolder) -> None:
+        """w0 has failed when pyscale dies in w1: the new attempt starts when w1 has ended."""
+
+        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+            if (trial, task) == (TRIAL, "w1"):
+                raise Killed
+            return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
+
+        killed_in(run, behaviour)
+        again = on_a_cluster(takes_up=True)
+        assert carry_out(run, again).incomplete == ()
+        assert again.taken_up == [(TRIAL, "w1")]
+        assert again.started[:2] == [(TRIAL, "w0"), (TRIAL, "w1")]
+        aside = run.trial(run.plan.trial(TRIAL)).with_name(f"{TRIAL}.failed-1")
+        assert read_task(aside / "w1").state == "done"
+        assert_whole(run)
+
+
+KILL = "kill"
+ACTS = ["well", "well", "well", KILL, *FAULTS]
+
+
+def acting(acts: deque[str]) -> Behaviour:
+    """Tasks end as the acts say, one after the other, and well when there are no more."""
+
+    def behaviour(_trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+        act = acts.popleft() if acts else "well"
+        if act == KILL:
+            raise Killed
+        return FAULTS.get(act, MockEnd())
+
+    return behaviour
+
+
+def until_whole(run: RunFolder, acts: deque[str], take_up: Iterable[bool]) -> None:
+    """Carry a run out, and resume it until it is complete."""
+    retries = run.plan.settings["retries"]
+    for takes_up in take_up:
+        executor = on_a_cluster(acting(acts), takes_up=takes_up)
+        try:
+            outcome = carry_out(run, executor)
+        except Killed:
+            continue
+        finally:
+            starts = Counter(executor.started)
+            assert all(count <= 1 + retries for count in starts.values())
+        states = {
+            read_task(run.task(trial, task)).state
+            for trial in run.plan.trials
+            for task in trial.tasks
+        }
+        assert states <= {"done", "failed", "absent"}, "everything that was started has ended"
+        if not outcome.incomplete:
+            return
+    raise AssertionError("the run never became whole")
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    acts=st.lists(st.sampled_from(ACTS), max_size=40),
+    take_up=st.lists(st.booleans(), min_size=42, max_size=42),
+    chunks=st.integers(1, 2),
+)
+def test_whatever_happens_a_resumed_run_becomes_whole_and_counts_nothing_twice(
+    make: PlanMaker, tmp_path: Path, acts: list[str], take_up: list[bool], chunks: int
+) -> None:
+    plan = make(only=("contact",), repeats=1, cache="asis", chunks_per_worker=chunks)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    until_whole(run, deque(acts), take_up)
+    tasks = assert_whole(run)
+    told = Counter(
+        event.trial for event in events(run, "trial_retried") if event.detail != "its check alone"
+    )
+    for trial in run.plan.trials:
+        assert run.attempts(trial) == 1 + told[trial.id]
+        assert set(tasks.filter(trial=trial.id)["attempt"]) == {run.attempts(trial)}

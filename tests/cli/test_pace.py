@@ -1,0 +1,95 @@
+"""When a run ends is told from how long its trials took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pyscale.pace import pace_of
+from pyscale.plan import Plan, Trial
+from pyscale.store.journal import Event, EventKind
+
+START = datetime(2026, 3, 17, tzinfo=UTC)
+
+
+def at(second: float, kind: EventKind, trial: Trial | None = None) -> Event:
+    return Event(
+        time_utc=START + timedelta(seconds=second), kind=kind, trial=trial.id if trial else None
+    )
+
+
+@pytest.fixture
+def trials(make: Callable[..., Plan]) -> tuple[Trial, ...]:
+    """Three repeats of one configuration, then three of another."""
+    plan = make(workers=(1, 2), only=("register_denoise",), repeats=3)
+    return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))
+
+
+def test_nothing_is_foretold_before_a_trial_has_finished(trials: tuple[Trial, ...]) -> None:
+    pace = pace_of([at(0, "run_started"), at(1, "trial_started", trials[0])])
+    assert pace.left_s(trials, START) is None
+
+
+def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(
+    trials: tuple[Trial, ...],
+) -> None:
+    one, two = trials[0], trials[3]
+    pace = pace_of(
+        [
+            at(0, "trial_started", one),
+            at(100, "trial_finished", one),
+            at(100, "trial_started", two),
+            at(110, "trial_finished", two),
+        ]
+    )
+    assert pace.median_s([one]) == 100
+    assert pace.left_s(trials[1:3], START) == 200
+    assert pace.left_s(trials[4:], START) == 20
+
+
+def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(
+    trials: tuple[Trial, ...],
+) -> None:
+    pace = pace_of([at(0, "trial_started", trials[0]), at(100, "trial_finished", trials[0])])
+    assert pace.left_s([trials[3]], START) == 100
+
+
+def test_what_a_trial_under_way_has_run_already_is_taken_off(trials: tuple[Trial, ...]) -> None:
+    first, second = trials[:2]
+    pace = pace_of(
+        [
+            at(0, "trial_started", first),
+            at(100, "trial_finished", first),
+            at(100, "trial_started", second),
+        ]
+    )
+    assert pace.left_s([second], START + timedelta(seconds=130)) == 70
+    assert pace.left_s([second], START + timedelta(seconds=500)) == 0
+
+
+def test_the_time_between_a_death_and_the_resume_is_no_trial_s(trials: tuple[Trial, ...]) -> None:
+    first = trials[0]
+    pace = pace_of(
+        [
+            at(0, "trial_started", first),
+            at(9000, "run_started"),
+            at(9001, "trial_finished", first),
+        ]
+    )
+    assert pace.durations_s == {}
+
+
+def test_a_second_attempt_counts_from_its_own_start(trials: tuple[Trial, ...]) -> None:
+    first = trials[0]
+    pace = pace_of(
+        [
+            at(0, "trial_started", first),
+            at(50, "trial_failed", first),
+            at(50, "trial_retried", first),
+            at(60, "trial_started", first),
+            at(100, "trial_finished", first),
+        ]
+    )
+    assert pace.durations_s == {first.id: 40}

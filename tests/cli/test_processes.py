@@ -1,0 +1,37 @@
+"""A process has ended when it computes no more, whoever still has to ask for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import psutil
+
+from pyscale.processes import wait_until_ended
+
+
+def test_a_zombie_that_nobody_asks_for_has_ended() -> None:
+    """Its parent waits for our word, and asks for no child."""
+    program = (
+        "import subprocess, sys; "
+        "print(subprocess.Popen(['sleep', '1000']).pid, flush=True); sys.stdin.read()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", program], text=True, **pipes) as parent:
+        assert parent.stdout is not None
+        child = psutil.Process(int(parent.stdout.readline()))
+        child.kill()
+        wait_until_ended([child])
+        assert child.status() == psutil.STATUS_ZOMBIE
+        parent.communicate()
+
+
+def test_a_child_of_our_own_is_asked_for() -> None:
+    process = subprocess.Popen(["true"])
+    wait_until_ended([psutil.Process(process.pid)])
+    assert not psutil.pid_exists(process.pid)
+    process.wait()
+
+
+def test_no_processes_have_ended_already() -> None:
+    wait_until_ended([])

@@ -1,0 +1,111 @@
+"""From records to findings: windows dealt to workers, and trials that needed a retry."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from pyscale.app import app
+from pyscale.benchmark import benchmark, execute
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.results import results_of
+from pyscale.store.folder import RunFolder
+from pyscale_stages.contract import TaskSpec
+
+
+def test_workers_with_three_windows_each_are_analysed_as_workers(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    """The first window takes 4 s, so that one worker is held up while the other does the rest."""
+
+    def behaviour(_trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        return MockEnd(wall_s=4.0 if task == "w0" else 1.0)
+
+    plan = make(only=("register_denoise",), chunks_per_worker=3)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    outcome, results = benchmark(run, MockExecutor(behaviour), lambda _event: None)
+    assert outcome.incomplete == ()
+    one, two = results.configurations.to_dicts()
+    assert (one["workers"], one["windows"], one["repeats"]) == (1, 3, 2)
+    assert (two["workers"], two["windows"], two["repeats"]) == (2, 6, 2)
+    # One worker: 4 + 1 + 1 s; two: 4 s, and five windows of 1 s. Each time a merge of 1 s.
+    assert (one["wall_s"], two["wall_s"]) == (7, 6)
+    assert two["load_balance"] == pytest.approx((4 + 5 + 1) / (2 * 6))
+    lost = results.losses.filter(pl.col("workers") == 2)
+    assert lost["worker_seconds"].sum() == pytest.approx(2 * 6)
+    factors = two["load_balance"] / one["load_balance"] * two["computation_scaling"]
+    shares = two["useful_share"] / one["useful_share"]
+    assert factors * shares == pytest.approx(two["efficiency"])
+    tasks = pl.read_parquet(run.path / "tasks.parquet")
+    lanes = tasks.filter(pl.col("trial") == "register_denoise-n2-b1")["lane"].to_list()
+    assert lanes == [0, 1, 1, 1, 1, 1, None, None]
+    text = (run.report / "scaling_analysis.md").read_text()
+    assert "- windows of each worker: 3" in text
+    assert "| register_denoise | 2 | 6 | 1 |" in text
+
+
+@pytest.fixture
+def retried(run: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunFolder:
+    """A run of which one trial succeeded at its second attempt."""
+    tries: Counter[str] = Counter()
+
+    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        tries[f"{trial}/{task}"] += 1
+        first = tries[f"{trial}/{task}"] == 1
+        return MockEnd(returncode=int(first and (trial, task) == ("segment-n2-b1", "w1")))
+
+    execute(run, MockExecutor(behaviour), lambda _event: None)
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def reported(run: RunFolder, *flags: str) -> dict[str, object]:
+    """The row of the retried configuration, as the command line reports it."""
+    out = run.path.parent / "out"
+    done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(out), *flags])
+    assert done.exit_code == 0, done.output
+    table = pl.read_csv(out / "benchmark_results_aggregated.csv")
+    return table.row(
+        by_predicate=(pl.col("stage") == "segment") & (pl.col("workers") == 2), named=True
+    )
+
+
+def retry_flags(row: dict[str, object]) -> list[str]:
+    return [code for code in str(row["flags"]).split(";") if code.startswith("retried")]
+
+
+def test_a_trial_that_needed_a_retry_is_left_out_of_the_timing(retried: RunFolder) -> None:
+    row = reported(retried)
+    assert row["repeats"] == 1
+    assert retry_flags(row) == ["retried"]
+
+
+def test_it_is_counted_where_that_is_asked_for_and_the_report_says_so(retried: RunFolder) -> None:
+    row = reported(retried, "--count-retried")
+    assert row["repeats"] == 2
+    assert retry_flags(row) == ["retried-counted"]
+    text = (retried.path.parent / "out" / "scaling_analysis.md").read_text()
+    assert "it is counted in the timing, as was asked for" in text
+
+
+def test_a_table_of_wall_times_knows_of_no_retries(tmp_path: Path) -> None:
+    done = CliRunner().invoke(
+        app, ["report", "--table", str(tmp_path / "table.csv"), "--count-retried"]
+    )
+    assert done.exit_code == 2
+    assert "leave out --count-retried" in " ".join(done.output.split())
+
+
+def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
+    execute(run, MockExecutor(), lambda _event: None)
+    path = run.task(run.plan.trial("segment-n2-b1"), "w1") / "launch.json"
+    text = path.read_text()
+    own = results_of(run).context.hardware[0]["nodes"]
+    path.write_text(text.replace(f'"node":"{own}"', '"node":"zz-other"'))
+    assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"

@@ -1,0 +1,85 @@
+"""Where a task is: its records first, Slurm's word second."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.runqueue import CLOCK_GRACE_S, Place, Queue, place_of
+from pyscale.slurm.queue import QueuedJob
+
+NOW_S = 1_800_000_000.0
+LONG_AGO_S = NOW_S - 10 * CLOCK_GRACE_S
+
+
+def said(state: str, reason: str = "None", node: str = "n1") -> Queue:
+    """A Slurm that says this of the job 17."""
+    job = QueuedJob(
+        job_id="17", name="run", state=state, reason=reason, node=node, start=None, comment=""
+    )
+    return Queue(NOW_S, {"17": job})
+
+
+def place(
+    queue: Queue | None,
+    *,
+    launched: bool = False,
+    written_s: float = LONG_AGO_S,
+    job_id: str | None = "17",
+    attended: bool = True,
+) -> Place:
+    return place_of(
+        launched=launched, written_s=written_s, job_id=job_id, queue=queue, attended=attended
+    )
+
+
+@pytest.mark.parametrize("queue", [None, Queue(NOW_S, complaint="no answer")])
+def test_without_slurm_the_records_alone_tell(queue: Queue | None) -> None:
+    assert place(queue).state == "queued"
+    assert place(queue, launched=True).state == "running"
+
+
+@pytest.mark.parametrize(
+    ("state", "launched", "expected"),
+    [
+        ("PENDING", False, "queued"),
+        ("REQUEUED", False, "queued"),
+        ("CONFIGURING", False, "starting"),
+        ("RUNNING", False, "starting"),
+        ("RUNNING", True, "running"),
+        ("SUSPENDED", True, "running"),
+        ("COMPLETING", True, "running"),
+        ("COMPLETING", False, "gone"),
+        ("CANCELLED", False, "gone"),
+        ("NODE_FAIL", True, "gone"),
+    ],
+)
+def test_slurm_tells_what_records_do_not(state: str, launched: bool, expected: str) -> None:
+    assert place(said(state), launched=launched).state == expected
+
+
+def test_a_task_that_slurm_put_back_waits_although_it_was_launched() -> None:
+    back = place(said("PENDING", "BeginTime"), launched=True)
+    assert back.state == "queued"
+    assert back.why == "put back into the queue; waiting for its time to begin"
+
+
+def test_a_launch_after_slurm_was_asked_wins() -> None:
+    assert place(said("PENDING"), launched=True, written_s=NOW_S + 1).state == "running"
+
+
+def test_a_job_that_slurm_forgot_is_gone() -> None:
+    gone = place(Queue(NOW_S), launched=True)
+    assert gone.state == "gone"
+    assert gone.why.endswith("its end is being found out")
+
+
+def test_nobody_finds_out_an_end_where_no_pyscale_lives() -> None:
+    assert place(Queue(NOW_S), attended=False).why.endswith("resuming the run records its end")
+
+
+def test_a_job_submitted_after_slurm_was_asked_is_not_gone() -> None:
+    assert place(Queue(NOW_S), written_s=NOW_S + 1).state == "queued"
+
+
+def test_clocks_that_differ_by_seconds_make_no_job_gone() -> None:
+    assert place(Queue(NOW_S), written_s=NOW_S - CLOCK_GRACE_S / 2).state == "queued"

@@ -1,0 +1,105 @@
+"""The state of a run stays readable however many tasks it has."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from pyscale.status import MOST_TASKS, JobCounts, RunState, RunStatus, TrialStatus
+from pyscale.statustable import duration, rendered
+from pyscale.taskstatus import TaskStatus
+
+
+def status(
+    *trials: TrialStatus,
+    state: RunState = "running",
+    jobs: JobCounts | None = None,
+    complaint: str | None = None,
+) -> RunStatus:
+    return RunStatus(
+        run_id="20260317T114224Z-k3f9",
+        suite="pipeline",
+        state=state,
+        configurations=(),
+        trials=trials,
+        jobs=jobs,
+        slurm_complaint=complaint,
+        failures=(),
+    )
+
+
+def text(what: RunStatus) -> str:
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(rendered(what))
+    return capture.get()
+
+
+def test_many_tasks_are_counted_and_few_are_told() -> None:
+    running = tuple(
+        TaskStatus(task=f"w{i}", state="running", job_id=f"17_{i}", node="n1", elapsed_s=60 * i)
+        for i in range(MOST_TASKS)
+    )
+    trial = TrialStatus(
+        trial="segment-n64-b1",
+        state="under way",
+        counts={"running": 64, "queued": 936, "done": 9000},
+        waits={"waiting for free nodes": 1, "waiting for an earlier task of its array": 935},
+        tasks=running,
+    )
+    lines = text(status(trial)).splitlines()
+    assert "segment-n64-b1: 64 running, 936 queued, 9000 done" in lines
+    assert "  … and 44 more running, 936 more queued, 9000 more done" in lines
+    assert "  935 queued: waiting for an earlier task of its array" in lines
+    assert sum("running" in line and "on n1" in line for line in lines) == MOST_TASKS
+    assert len(lines) < MOST_TASKS + 10
+
+
+def test_a_task_has_its_node_its_time_and_why() -> None:
+    tasks = (
+        TaskStatus(task="w3", state="failed", node="n2", elapsed_s=12, why="out of memory on n2"),
+        TaskStatus(task="w4", state="queued", job_id="17_4", why="waiting for free nodes"),
+    )
+    trial = TrialStatus(
+        trial="a",
+        state="under way",
+        counts={"failed": 1, "queued": 1},
+        waits={"waiting for free nodes": 1},
+        tasks=tasks,
+    )
+    lines = [line.split() for line in text(status(trial)).splitlines()]
+    assert ["w3", "failed", "on", "n2", "12", "s", "out", "of", "memory", "on", "n2"] in lines
+    assert ["w4", "queued", "job", "17_4", "waiting", "for", "free", "nodes"] in lines
+
+
+def test_a_silent_slurm_is_told_in_a_line() -> None:
+    assert (
+        "Slurm does not answer (squeue: Connection refused): what is shown is from the records "
+        "alone" in text(status(complaint="squeue: Connection refused")).splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("jobs", "advice"),
+    [
+        (None, "finish it with: "),
+        (JobCounts(running=0, queued=0), "finish it with: "),
+        (JobCounts(running=3, queued=0), "interrupted; 3 jobs still run; take them up with: "),
+        (JobCounts(running=1, queued=2), "interrupted; 1 job still runs and 2 jobs still wait; "),
+        (JobCounts(running=0, queued=1), "interrupted; 1 job still waits; take them up with: "),
+    ],
+)
+def test_an_interrupted_run_says_what_goes_on_without_it(
+    jobs: JobCounts | None, advice: str
+) -> None:
+    lines = text(status(state="interrupted", jobs=jobs)).splitlines()
+    assert lines[-1].startswith(advice)
+    assert lines[-1].endswith("pyscale run --resume 20260317T114224Z-k3f9")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(48, "48 s"), (720, "12 min"), (12_000, "3 h 20 min"), (260_000, "3 days")],
+)
+def test_a_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

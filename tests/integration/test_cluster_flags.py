@@ -1,0 +1,67 @@
+"""Flags of a run on a cluster: where they have no meaning, and what a dry run shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CommandLine = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
+        (("--layout", "gang"), "--layout tells of a cluster"),
+        (("--executor", "slurm", "--device", "mps"), "--device mps: no Slurm cluster has it"),
+        (("--executor", "slurm", "--site", "plan"), "no site 'plan': did you mean 'plain'?"),
+        (("--executor", "slurm", "--layout", "row"), "'layout': input should be 'array' or 'gang'"),
+        (("--executor", "pbs"), "'executor': input should be 'local' or 'slurm'"),
+        (("--chunks-per-worker", "0"), "'chunks_per_worker': input should be greater than"),
+        (("--emit-sbatch", "new", "--layout", "gang"), "so it takes no --layout: leave that out"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_in_one_sentence(
+    pyscale: CommandLine, labels: Path, home: Path, flags: tuple[str, ...], sentence: str
+) -> None:
+    answer = pyscale("run", "labels", "--data", labels, "--workers", "1,2", *flags)
+    assert (answer.code, answer.out) == (2, "")
+    assert sentence in answer.err
+    assert answer.err.count("\n") == 1
+    assert not (home / "runs").exists()
+
+
+def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
+    pyscale: CommandLine, labels: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    (home / "mine.toml").write_text(
+        'name = "mine"\nsummary = "a cluster"\n[request]\nexclusive = true\ntime_min = 90\n'
+    )
+    flags = ("--workers", "1,2", "--repeats", "1", "--executor", "slurm", "--dry-run")
+    answer = pyscale("run", "labels", "--data", labels, *flags, "--site", "mine.toml")
+    assert answer.code == 0
+    assert "#SBATCH --array=0-1%2\n" in answer.out
+    assert "#SBATCH --exclusive\n" in answer.out
+    assert "Slurm does not tell how many cores they have" in answer.err
+    shared = pyscale("run", "labels", "--data", labels, *flags, "--only", "contact")
+    # One window, two, a merge and a check: each a core for an hour.
+    assert [word for word in shared.out.split("total")[1].split() if word[0].isdigit()] == [
+        "5",
+        "5.0",
+        "0.0",
+    ]
+    assert not (home / "runs").exists()
+
+
+def test_chunks_give_each_worker_several_windows(
+    pyscale: CommandLine, labels: Path, home: Path
+) -> None:
+    flags = ("--workers", "1,2", "--chunks-per-worker", "2", "--executor", "slurm", "--dry-run")
+    answer = pyscale("run", "labels", "--data", labels, *flags)
+    assert answer.code == 0
+    assert "#SBATCH --array=0-3%2\n" in answer.out
+    assert "#SBATCH --array=0-1%1\n" in answer.out

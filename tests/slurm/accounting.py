@@ -1,0 +1,79 @@
+"""The accounting of a cluster: slurmdbd on a MariaDB of its own, reached by a socket alone."""
+
+from __future__ import annotations
+
+import getpass
+import subprocess
+from collections.abc import Callable
+
+from slurm.configuration import CLUSTER
+from slurm.daemons import DEADLINE_S, Daemons
+
+PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "sacct", "sacctmgr")
+ACCOUNT = "lab"
+"""The account that pays for the user's jobs."""
+QOS = "short"
+"""A quality of service beside `normal`; a job that asks for more than its time is refused."""
+QOS_MINUTES = 10
+
+# What a test writes need not outlive a power cut, and is small.
+STORAGE = ("--innodb-flush-method=nosync", "--innodb-log-file-size=4M")
+INSTALLATION = (*STORAGE, "--skip-test-db", "--skip-name-resolve")
+SERVER = (
+    *STORAGE,
+    "--skip-networking",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-lock-wait-timeout=900",
+)
+
+
+class Accounting:
+    """The two daemons that keep a cluster's accounts.
+
+    Parameters
+    ----------
+    daemons : Daemons
+        Those of the cluster, whose munged runs and whose configuration is written.
+    run : callable
+        Runs a client of the cluster; its `check` says whether a failure is raised.
+    """
+
+    def __init__(
+        self, daemons: Daemons, run: Callable[..., subprocess.CompletedProcess[str]]
+    ) -> None:
+        self._daemons = daemons
+        self._run = run
+        self._socket = daemons.folder / "mariadb.socket"
+
+    def start(self) -> None:
+        """Make an empty database, start both daemons on it, and open the user's account."""
+        user = getpass.getuser()
+        # No file of this machine's own MariaDB is read.
+        common = ("--no-defaults", f"--datadir={self._daemons.folder}/mariadb", f"--user={user}")
+        subprocess.run(
+            ["mariadb-install-db", *common, *INSTALLATION, f"--auth-root-socket-user={user}"],
+            check=True,
+            capture_output=True,
+            timeout=DEADLINE_S,
+        )
+        self._daemons.start("mariadbd", ["mariadbd", *common, f"--socket={self._socket}", *SERVER])
+        self._daemons.wait_for(self._socket.is_socket, "mariadbd opened its socket")
+        self.start_slurmdbd()
+        self._change("add", "cluster", CLUSTER)
+        self._change("add", "qos", QOS, f"MaxWall={QOS_MINUTES}", "Flags=DenyOnLimit")
+        self._change("add", "account", ACCOUNT)
+        qos = (f"QOS=normal,{QOS}", "DefaultQOS=normal")
+        self._change("add", "user", user, f"Account={ACCOUNT}", f"DefaultAccount={ACCOUNT}", *qos)
+
+    def start_slurmdbd(self) -> None:
+        """Start slurmdbd and wait until it answers."""
+        # Its configuration cannot name the socket of its database.
+        self._daemons.start("slurmdbd", ["slurmdbd", "-D"], MYSQL_UNIX_PORT=str(self._socket))
+        self._daemons.wait_for(self._answers, "slurmdbd answered")
+
+    def _answers(self) -> bool:
+        return self._run("sacctmgr", "show", "cluster", check=False).returncode == 0
+
+    def _change(self, *words: str) -> None:
+        self._run("sacctmgr", "--immediate", "--quiet", *words)

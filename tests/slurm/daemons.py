@@ -1,0 +1,96 @@
+"""The daemons of a cluster: each has a name, says what it says into a file, and dies with us."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from slurm.leftovers import end_with_parent
+
+DEADLINE_S = 60.0
+POLL_S = 0.05
+
+
+class Daemons:
+    """Children of this process that work in the folder of a cluster.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they run and where what they say goes.
+    environment : Mapping of str
+        What all are told beside our own environment.
+    """
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self.environment = environment
+        self._running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._running
+
+    def start(self, name: str, command: Sequence[str], **environment: str) -> None:
+        """Start one; `environment` is for it alone."""
+        with self._log_file(name).open("ab") as log:
+            self._running[name] = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=os.environ | dict(self.environment) | environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for the tests, which end the daemons themselves.
+                start_new_session=True,
+                preexec_fn=end_with_parent,  # noqa: PLW1509 - no other thread runs here
+            )
+
+    def stop(self, name: str) -> None:
+        """Ask one to end, so that it saves what it knows, and wait until it has."""
+        daemon = self._running.pop(name)
+        daemon.terminate()
+        daemon.wait(DEADLINE_S)
+
+    def kill(self, name: str) -> None:
+        """End one as a crash does."""
+        daemon = self._running.pop(name)
+        daemon.kill()
+        daemon.wait()
+
+    def kill_all(self) -> None:
+        """End all, the last started first."""
+        for name in reversed(list(self._running)):
+            self.kill(name)
+
+    def wait_for(
+        self, condition: Callable[[], bool], what: str, *, deadline_s: float = DEADLINE_S
+    ) -> None:
+        """Ask until a condition holds.
+
+        Raises
+        ------
+        TimeoutError
+            If it does not by the deadline.
+        RuntimeError
+            If a daemon ended meanwhile: nothing is to be expected then.
+        """
+        deadline = time.monotonic() + deadline_s
+        while not condition():
+            for name, daemon in self._running.items():
+                if daemon.poll() is not None:
+                    raise RuntimeError(f"{name} ended:\n{self.log(name)}")
+            if time.monotonic() > deadline:
+                logs = "\n".join(f"{name}:\n{self.log(name)}" for name in self._running)
+                raise TimeoutError(f"not in {deadline_s:.0f} s: {what}\n{logs}")
+            time.sleep(POLL_S)
+
+    def log(self, name: str, lines: int = 15) -> str:
+        """Return the last lines that one said; `slurmctld`, `munged`, `slurmd n1` …."""
+        text = self._log_file(name).read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def _log_file(self, name: str) -> Path:
+        return self.folder / f"{name.replace(' ', '-')}.said"

@@ -1,0 +1,164 @@
+"""`pyscale run` on the tests' cluster, with faults that strike when a task is in its middle."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from pyscale.slurm.queue import job_name, jobs_named
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Event, Journal
+from pyscale.store.records import LAUNCH_FILE, LaunchRecord, read_jobs, read_task
+from pyscale_stages.moviewriter import write_movie
+from slurm.cluster import SlurmCluster
+
+SITE = """\
+name = "tests"
+summary = "the cluster of the tests"
+
+[request]
+partition = "{partition}"
+cpus = 1
+memory_gib = {memory_gib}
+time_min = 5
+"""
+PATIENCE_S = 180.0
+
+
+class ClusterRuns:
+    """Runs of a small suite on a cluster, in a working folder of their own.
+
+    Parameters
+    ----------
+    slurm : SlurmCluster
+    home : Path
+        The working folder of this process.
+    """
+
+    def __init__(self, slurm: SlurmCluster, home: Path) -> None:
+        self.slurm = slurm
+        self.home = home
+        self._processes: list[subprocess.Popen[str]] = []
+        frames = np.zeros((6, 48, 48), np.uint16)
+        for t in range(6):
+            frames[t, 4 + t : 12 + t, 4:12] = 1
+            frames[t, 4 + t : 12 + t, 12:20] = 2
+            frames[t, 30:38, 20 + t : 28 + t] = 3
+        self.movie = home / "labels.ome.tif"
+        write_movie(self.movie, frames, "TYX")
+
+    def site(self, partition: str = "cpu", memory_gib: float = 1.0, more: str = "") -> Path:
+        """Write the file of a site."""
+        path = self.home / f"{partition}.toml"
+        path.write_text(SITE.format(partition=partition, memory_gib=memory_gib) + more)
+        return path
+
+    def start(self, *arguments: object, site: Path | None = None) -> subprocess.Popen[str]:
+        """Start a run of contacts at N = 2 as a process of its own."""
+        return self.command(
+            *("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2"),
+            *("--repeats", "1", "--keep-outputs", "all", "--executor", "slurm"),
+            *("--site", site or self.site(), *arguments),
+        )
+
+    def command(self, *arguments: object) -> subprocess.Popen[str]:
+        """Start a command as a process of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "pyscale", *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._processes.append(process)
+        return process
+
+    def say(self, *arguments: object) -> str:
+        """Run a command that succeeds; return what it said on stdout."""
+        process = self.command(*arguments)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        return out
+
+    def end(self) -> None:
+        """Kill what a test left running."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
+    @property
+    def run(self) -> RunFolder:
+        """The only run in the working folder."""
+        (path,) = (self.home / "runs").iterdir()
+        return RunFolder(path)
+
+    @property
+    def trial(self) -> Path:
+        """Folder of the only trial of the only run."""
+        (trial,) = self.run.plan.trials
+        return self.run.trial(trial)
+
+    def launched(self, process: subprocess.Popen[str], task: str = "w0") -> LaunchRecord:
+        """Wait until a task's process has been started on its node."""
+
+        def is_there() -> bool:
+            assert process.poll() in {None, 0}, process.communicate()
+            return any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
+
+        self.slurm.wait_for(is_there, f"{task} had been launched")
+        return LaunchRecord.model_validate_json((self.trial / task / LAUNCH_FILE).read_bytes())
+
+    @contextmanager
+    def in_its_middle(
+        self, process: subprocess.Popen[str], *tasks: str
+    ) -> Iterator[list[LaunchRecord]]:
+        """Hold the processes of tasks where they are while the block runs."""
+        launches = [self.launched(process, task) for task in tasks]
+        held = [psutil.Process(launch.pid) for launch in launches]
+        for each in held:
+            each.suspend()
+        try:
+            yield launches
+        finally:
+            for each in held:
+                if each.is_running():
+                    each.resume()
+
+    def job_of(self, task: str) -> str:
+        """Id of the job that a task was submitted as."""
+        return read_jobs(self.trial)[task]
+
+    def living_jobs(self) -> list[str]:
+        """Jobs of the run that Slurm has not ended."""
+        jobs = jobs_named(job_name(self.run.plan.run_id))
+        return [job_id for job_id, job in jobs.items() if job.alive]
+
+    def events(self, *kinds: str) -> list[Event]:
+        """Events of the only run, of some kinds or all."""
+        found = Journal(self.run.journal_file).read()
+        return [event for event in found if not kinds or event.kind in kinds]
+
+    def finished(self, process: subprocess.Popen[str]) -> tuple[int, str]:
+        """Wait until a command has ended; return its exit code and what it said on stderr."""
+        _, said = process.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in said
+        return process.returncode, said
+
+    def states(self) -> dict[str, str]:
+        """State of every task of the run."""
+        run = self.run
+        return {
+            f"{trial.id}/{task}": read_task(run.task(trial, task)).state
+            for trial in run.plan.trials
+            for task in trial.tasks
+        }
+
+    def set_aside(self) -> Sequence[str]:
+        """Names of the attempts that did not become the trial."""
+        return sorted(f.name for f in (self.run.path / "tasks").iterdir() if "." in f.name)

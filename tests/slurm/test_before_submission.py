@@ -1,0 +1,289 @@
+"""Before anything is submitted: what Slurm would refuse is refused; a dry run shows the rest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale.executors.submission import script, submissions
+from pyscale.status import run_status
+from pyscale.store.folder import RunFolder
+from pyscale_stages.moviewriter import write_movie
+from slurm.cluster import SlurmCluster
+from slurm.configuration import set_option
+
+LIMIT_S = 240
+HEAD = 'name = "mine"\nsummary = "a test"\n'
+SMALL = "[request]\nmemory_gib = 1\ntime_min = 5\n"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a small movie of labels."""
+    monkeypatch.chdir(tmp_path)
+    # Compiled kernels are kept: what is tested here is not their compilation.
+    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
+    frames = np.zeros((6, 32, 32), np.uint16)
+    frames[:, 4:12, 4:12] = 1
+    frames[:, 4:12, 12:20] = 2
+    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
+    return tmp_path
+
+
+@pytest.fixture
+def run(home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run contacts on the cluster, for a site of which some lines are given."""
+
+    def start(*flags: object, site: str = SMALL) -> subprocess.CompletedProcess[str]:
+        (home / "mine.toml").write_text(HEAD + site)
+        command = ["run", "labels", "--data", "labels.ome.tif", "--only", "contact"]
+        command += ["--repeats", "1", "--executor", "slurm", "--site", "mine.toml"]
+        return subprocess.run(
+            [sys.executable, "-m", "pyscale", *command, *map(str, flags)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_S,
+        )
+
+    return start
+
+
+@pytest.fixture
+def refused(run: Callable[..., subprocess.CompletedProcess[str]], home: Path) -> Callable[..., str]:
+    """Start a run that is refused in one sentence, and leaves no job and no run; return it."""
+
+    def sentence(cluster: SlurmCluster, *flags: object, site: str) -> str:
+        flags = flags or ("--workers", "1,2")
+        answer = run(*flags, site=site)
+        assert answer.returncode == 2, answer.stderr
+        assert answer.stdout == ""
+        assert answer.stderr.count("\n") == 1
+        assert answer.stderr.startswith("error: ")
+        assert cluster.say("squeue", "--noheader") == ""
+        assert not (home / "runs").exists()
+        return answer.stderr
+
+    return sentence
+
+
+@contextmanager
+def partition_limited_to(cluster: SlurmCluster, minutes: int) -> Iterator[None]:
+    """Let jobs of the partition `cpu` run so long at most."""
+    cluster.run("scontrol", "update", "PartitionName=cpu", f"MaxTime={minutes}")
+    try:
+        yield
+    finally:
+        cluster.run("scontrol", "update", "PartitionName=cpu", "MaxTime=INFINITE")
+
+
+@contextmanager
+def configured(cluster: SlurmCluster, option: str, value: object) -> Iterator[None]:
+    """Let the controller begin anew with another value of an option."""
+    before = set_option(cluster.folder, option, value)
+    cluster.restart_slurmctld()
+    # Until its nodes have answered they take no jobs.
+    cluster.heal()
+    try:
+        yield
+    finally:
+        set_option(cluster.folder, option, before)
+        cluster.restart_slurmctld()
+
+
+@contextmanager
+def most_submitted_jobs(cluster: SlurmCluster, count: int) -> Iterator[None]:
+    """Let the user have so many jobs at most."""
+    change = ("sacctmgr", "--immediate", "--quiet", "modify", "qos", "normal", "set")
+    cluster.run(*change, f"MaxSubmitJobsPerUser={count}")
+    try:
+        yield
+    finally:
+        cluster.run(*change, "MaxSubmitJobsPerUser=-1")
+
+
+@pytest.mark.parametrize(
+    ("site", "sentence"),
+    [
+        ('[request]\npartition = "night"\n', "there is no partition 'night': this cluster has cpu"),
+        ('[request]\naccount = "lab"\n', "account lab, and this Slurm keeps no accounts: leave"),
+        ("[request]\nmemory_gib = 4000\n", "for its memory .*: set memory_gib in the site's file"),
+        ("[request]\ncpus = 64\n", r"--cpus-per-task=64 .*: change the site's file"),
+        ('[request]\nconstraint = "avx9"\n', "Invalid feature specification"),
+        ('options = ["--reservation=spring"]\n', "Requested reservation is invalid"),
+        ('options = ["--array=0-3"]\n', "pyscale itself sets --array: leave --array=0-3 out"),
+    ],
+)
+def test_what_the_cluster_has_not_is_refused(
+    refused: Callable[..., str], slurm: SlurmCluster, site: str, sentence: str
+) -> None:
+    assert re.search(sentence, refused(slurm, site=site))
+
+
+def test_gpus_that_no_node_has_are_refused(
+    refused: Callable[..., str], slurm: SlurmCluster
+) -> None:
+    flags = ("--workers", "1,2", "--device", "cuda")
+    said = refused(slurm, *flags, site='[request]\npartition = "gpu"\ngpus = 3\n')
+    assert "--gres=gpu:3" in said
+    typed = 'gpu_option = "--gres=gpu:{type}:{count}"\n[request]\ngpu_type = "a100"\n'
+    assert "--gres=gpu:a100:1" in refused(slurm, *flags, site=typed)
+
+
+def test_a_gang_larger_than_the_cluster_is_refused(
+    refused: Callable[..., str], slurm: SlurmCluster
+) -> None:
+    flags = ("--workers", "6", "--layout", "gang")
+    said = refused(slurm, *flags, site="[request]\ncpus = 2\nmemory_gib = 1\n")
+    assert "--ntasks=6" in said
+    assert "lower --workers, use --layout array, or change the site's file" in said
+
+
+def test_more_time_than_the_partition_allows_is_refused(
+    refused: Callable[..., str], slurm: SlurmCluster
+) -> None:
+    with partition_limited_to(slurm, 30):
+        said = refused(slurm, site="[request]\nmemory_gib = 1\ntime_min = 31\n")
+    assert "asks for 00:31:00, and the partition cpu allows 30:00: lower time_min" in said
+
+
+@pytest.mark.slow
+def test_an_array_larger_than_slurm_takes_is_refused(
+    refused: Callable[..., str], slurm: SlurmCluster
+) -> None:
+    with configured(slurm, "MaxArraySize", 3):
+        said = refused(slurm, "--workers", "2", "--chunks-per-worker", "2", site=SMALL)
+    assert "an array of 4 jobs of contact" in said
+    assert "MaxArraySize is 3): lower --workers or --chunks-per-worker" in said
+
+
+@pytest.mark.slow
+def test_what_the_accounts_do_not_allow_is_refused(
+    refused: Callable[..., str], slurm_with_accounting: SlurmCluster
+) -> None:
+    cluster = slurm_with_accounting
+    said = refused(cluster, site='[request]\naccount = "other"\nmemory_gib = 1\n')
+    assert "the account other is not among those of" in said
+    said = refused(cluster, site='[request]\nqos = "short"\nmemory_gib = 1\ntime_min = 11\n')
+    assert "the QOS short allows 00:10:00: lower time_min" in said
+    with most_submitted_jobs(cluster, 3):
+        said = refused(cluster, "--workers", "4", site=SMALL)
+        assert "an array of 4 jobs of contact (allocation failure: Job violates" in said
+        assert said.endswith("lower --workers or --chunks-per-worker\n")
+
+
+def test_a_partition_whose_nodes_are_all_out_is_refused(
+    refused: Callable[..., str], slurm: SlurmCluster
+) -> None:
+    for node in slurm.nodes:
+        slurm.drain(node)
+    assert "0 of 2 nodes of cpu take jobs" in refused(slurm, site=SMALL)
+
+
+def shown(output: str) -> dict[str, str]:
+    """Scripts of a dry run, by the batches that they are for."""
+    _, *parts = re.split(r"^==> script \d+ of \d+: (.*) <==\n", output, flags=re.MULTILINE)
+    scripts = dict(zip(parts[::2], parts[1::2], strict=True))
+    # The table of the cost follows the last.
+    return {names: text.partition("\nCost at most")[0] for names, text in scripts.items()}
+
+
+@pytest.mark.parametrize("layout", ["array", "gang"])
+def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+    slurm: SlurmCluster,
+    home: Path,
+    layout: str,
+    missing: Callable[[str, str], None],
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    site = 'scratch = "$HOME/scratch"\nsetup = ["export A=1"]\n[request]\nexclusive = true\n'
+    answer = run("--workers", "1,2", "--layout", layout, "--dry-run", site=site)
+    assert answer.returncode == 0, answer.stderr
+    assert slurm.say("squeue", "--noheader", "--states=all", "--format=%j").count("pyscale-") == 0
+    assert not (home / "runs").exists()
+    scripts = shown(answer.stdout)
+    assert (
+        list(scripts)
+        == [
+            "contact-n1-b1/windows",
+            "contact-n2-b1/windows",
+            "contact-n2-b1/merge, contact-n2-b1/check",
+        ]
+        or layout == "array"
+    )
+    for number, text in enumerate(scripts.values()):
+        file = home / f"{number}.sh"
+        file.write_text(text)
+        slurm.run("sbatch", "--test-only", file)
+        subprocess.run(["shellcheck", file], check=True)
+    # One window, two, a merge and a check: each has a node of four cores for an hour.
+    (total,) = re.findall(r"total\W+(\d+)\W+([\d.]+)\W+([\d.]+)", answer.stdout)
+    assert total == ("5" if layout == "array" else "4", "20.0", "0.0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["array", "gang"])
+def test_what_is_shown_is_what_is_submitted(
+    run: Callable[..., subprocess.CompletedProcess[str]],
+    slurm: SlurmCluster,
+    home: Path,
+    layout: str,
+) -> None:
+    answer = run("--workers", "1,2", "--layout", layout)
+    assert answer.returncode == 0, answer.stderr
+    (path,) = (home / "runs").iterdir()
+    folder = RunFolder(path)
+    assert folder.plan.site is not None
+    expected = [
+        script(
+            folder.plan.site,
+            submission,
+            threads=1,
+            run_id=folder.plan.run_id,
+            folder=folder.submissions,
+        )
+        for trial in folder.plan.trials
+        for submission in submissions(trial)
+    ]
+    submitted = [file.read_text() for file in folder.submissions.glob("*_submission.sh")]
+    assert sorted(submitted) == sorted(expected)
+
+
+@pytest.mark.slow
+def test_a_detached_run_tells_its_id_and_finishes_by_itself(
+    run: Callable[..., subprocess.CompletedProcess[str]], slurm: SlurmCluster, home: Path
+) -> None:
+    answer = run("--workers", "1,2", "--detach")
+    assert answer.returncode == 0, answer.stderr
+    folder = RunFolder(home / "runs" / answer.stdout.strip())
+    slurm.wait_for(
+        lambda: run_status(folder).state == "complete", "the run was complete", deadline_s=LIMIT_S
+    )
+
+
+@pytest.mark.slow
+def test_a_run_inside_a_job_is_not_taken_for_a_part_of_it(
+    slurm: SlurmCluster, home: Path, run: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    (home / "mine.toml").write_text(HEAD + SMALL)
+    job = home / "outer.sh"
+    job.write_text(
+        "#!/bin/bash\n"
+        f"{sys.executable} -m pyscale run labels --data labels.ome.tif --only contact --repeats 1 "
+        "--workers 2 --layout gang --executor slurm --site mine.toml\n"
+    )
+    # Memory by the node around memory by the core is what srun refuses.
+    outer = slurm.submit("--mem=500M", f"--output={home}/log", job)
+    assert slurm.wait_for_jobs(outer, deadline_s=LIMIT_S) == {outer: {"COMPLETED"}}, (
+        home / "log"
+    ).read_text()

@@ -1,0 +1,108 @@
+"""Each fault that a cluster has, on a real one: the others go on, and the run becomes whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from pyscale.store.records import read_task
+from slurm.runs import ClusterRuns
+
+pytestmark = pytest.mark.slow
+
+
+def assert_retried_once(runs: ClusterRuns, process: subprocess.Popen[str], *words: str) -> None:
+    """The run becomes whole by a second attempt, and the journal says why in these words."""
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert runs.set_aside() == ["contact-n2-b1.failed-1"]
+    assert len(runs.events("trial_retried")) == 1
+    (failure,) = runs.events("trial_failed")
+    for word in words:
+        assert word in failure.detail
+        assert word in runs.say("status", "--log")
+    assert runs.living_jobs() == []
+
+
+def assert_the_other_finished(runs: ClusterRuns) -> None:
+    """The worker that the fault left alone finished its work in the attempt that failed."""
+    aside = runs.run.path / "tasks" / "contact-n2-b1.failed-1"
+    assert read_task(aside / "w1").state == "done"
+
+
+def test_a_killed_task(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        os.kill(launch.pid, signal.SIGKILL)
+    assert_retried_once(runs, process, "SIGKILL")
+    assert_the_other_finished(runs)
+
+
+def test_one_element_that_is_cancelled_by_hand(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.run("scancel", runs.job_of("w0"))
+    assert_retried_once(runs, process, "cancelled")
+    assert_the_other_finished(runs)
+
+
+def test_a_node_that_goes_down(runs: ClusterRuns) -> None:
+    process = runs.start(site=runs.site(more="exclusive = true\n"))
+    with runs.in_its_middle(process, "w0", "w1") as (launch, other):
+        assert launch.node != other.node
+        runs.slurm.kill_node(launch.node)
+    assert_retried_once(runs, process, launch.node)
+    assert_the_other_finished(runs)
+
+
+def test_a_controller_that_is_restarted(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.restart_slurmctld()
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert runs.set_aside() == []
+
+
+def test_a_controller_that_is_away_for_a_while(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.stop_slurmctld()
+        runs.slurm.wait_for(lambda: bool(runs.events("slurm_silent")), "Slurm was found silent")
+        runs.slurm.start_slurmctld()
+        runs.slurm.wait_for(lambda: bool(runs.events("slurm_answers")), "Slurm was heard again")
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert runs.set_aside() == []
+
+
+def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        process.kill()
+        process.communicate()
+        assert "run --resume" in runs.say("status")
+        second = runs.command("run", "--resume", runs.run.path.name)
+        runs.slurm.wait_for(lambda: len(runs.events("run_started")) == 2, "the run was resumed")
+    code, said = runs.finished(second)
+    assert code == 0, said
+    # The same process has done the work: nothing was started anew.
+    assert runs.launched(second).pid == launch.pid
+    assert runs.set_aside() == []
+    assert len(runs.events("trial_taken_up")) == 1
+    assert runs.events("trial_retried") == []
+
+
+def test_two_pyscale_on_one_run(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
+        assert code == 2
+        assert "is writing the run" in said
+    assert runs.finished(process)[0] == 0
+    assert set(runs.states().values()) == {"done"}

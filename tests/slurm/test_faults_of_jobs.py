@@ -1,0 +1,183 @@
+"""What Slurm itself does to jobs: limits, preemption, requeues, lost submissions, full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyscale.slurm.queue import job_name
+from slurm.runs import ClusterRuns
+
+pytestmark = pytest.mark.slow
+
+
+def assert_failed_for(runs: ClusterRuns, process: subprocess.Popen[str], *words: str) -> None:
+    """The run ends without its trial, tried once, and says why in these words."""
+    code, said = runs.finished(process)
+    assert code == 1, said
+    (failure,) = runs.events("trial_failed")
+    told = runs.say("status")
+    for word in words:
+        assert word in failure.detail
+        assert word in " ".join(told.split())
+    assert runs.events("trial_retried") == []
+    assert runs.living_jobs() == []
+
+
+def assert_resume_completes(runs: ClusterRuns) -> None:
+    code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+
+
+def hoarding(runs: ClusterRuns, more_mib: int) -> None:
+    """Let every task hold so much more memory than it needs, by what Python runs at its start."""
+    folder = runs.home / "hoarding"
+    folder.mkdir()
+    hoard = (
+        "import sys\n"
+        "if 'pyscale_stages' in sys.orig_argv:\n"
+        f"    hoard = bytearray({more_mib} << 20)\n"
+        "    import time\n"
+        "    time.sleep(600)\n"
+    )
+    (folder / "sitecustomize.py").write_text(hoard)
+    os.environ["PYTHONPATH"] = str(folder)
+
+
+@pytest.fixture
+def python_path(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """PYTHONPATH may be set during the test."""
+    monkeypatch.setenv("PYTHONPATH", "")
+    return monkeypatch
+
+
+def test_more_memory_than_asked_for_is_named_and_not_tried_again(
+    runs_with_accounting: ClusterRuns, python_path: pytest.MonkeyPatch
+) -> None:
+    runs = runs_with_accounting
+    hoarding(runs, more_mib=900)
+    process = runs.start(site=runs.site(memory_gib=0.5))
+    assert_failed_for(runs, process, "out of memory", "memory_gib")
+    python_path.setenv("PYTHONPATH", "")
+    assert_resume_completes(runs)
+
+
+def test_a_time_limit_is_named_and_not_tried_again(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.end_time_of(runs.job_of("w0"))
+        assert_failed_for(runs, process, "time limit", "time_min")
+    assert_resume_completes(runs)
+
+
+def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.slurm.submit(
+            "--partition=urgent", f"--nodelist={launch.node}", "--exclusive", "--wrap=true"
+        )
+        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert "had to give way" in runs.events("trial_failed")[0].detail
+    assert len(runs.events("trial_retried")) == 1
+    assert runs.set_aside() == ["contact-n2-b1.failed-1"]
+
+
+def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        job = runs.job_of("w0")
+        runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
+        runs.slurm.run("scontrol", "requeue", job)
+        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+    code, said = runs.finished(process)
+    assert code == 0, said
+    failure = runs.events("trial_failed")[0].detail
+    assert "put back into the queue" in failure
+    assert launch.node in failure
+
+
+def test_a_failing_task_leaves_the_run_resumable(runs: ClusterRuns) -> None:
+    process = runs.start()
+    hidden = runs.movie.with_suffix(".hidden")
+    with runs.in_its_middle(process, "w0", "w1"):
+        runs.movie.rename(hidden)
+    assert_failed_for(runs, process, runs.movie.name)
+    hidden.rename(runs.movie)
+    assert_resume_completes(runs)
+
+
+def test_accounts_that_fail_change_nothing(
+    runs_with_accounting: ClusterRuns,
+    broken_sacct: None,
+) -> None:
+    runs = runs_with_accounting
+    process = runs.start("--retries", "0")
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.run("scancel", runs.job_of("w0"))
+    assert_failed_for(runs, process, "was cancelled")
+    assert_resume_completes(runs)
+
+
+def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting: ClusterRuns) -> None:
+    runs = runs_with_accounting
+    process = runs.start()
+    with runs.in_its_middle(process, "w0", "w1"), runs.slurm.forgetting_ended_jobs():
+        array = runs.job_of("w0").partition("_")[0]
+        process.kill()
+        process.communicate()
+        runs.slurm.run("scancel", array)
+        runs.slurm.wait_for(
+            lambda: not runs.slurm.say("scontrol", "show", "job", array), "the job was forgotten"
+        )
+        assert_resume_completes(runs)
+    assert "was cancelled" in runs.events("trial_failed")[0].detail
+
+
+def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        process.kill()
+        process.communicate()
+        stray = runs.slurm.submit(
+            f"--job-name={job_name(runs.run.plan.run_id)}", "--wrap=sleep 600"
+        )
+    assert_resume_completes(runs)
+    (state,) = runs.slurm.job(stray)
+    assert state["JobState"] == "CANCELLED"
+
+
+@pytest.fixture
+def small_disk(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Iterator[Path]:
+    """A disk of two megabytes where the runs go."""
+    folder = runs.home / "runs"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False).returncode != 0:
+        missing("a small disk", "run the tests as root on a machine that may mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(
+    runs: ClusterRuns, small_disk: Path
+) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0", "w1"):
+        room = os.statvfs(small_disk)
+        filler = small_disk / "filler"
+        filler.write_bytes(b"x" * (room.f_bavail * room.f_frsize))
+    code, said = runs.finished(process)
+    assert code in {1, 3}, said
+    assert "is full" in said or "is full" in runs.say("status")
+    filler.unlink()
+    assert runs.living_jobs() == []
+    assert_resume_completes(runs)
+    assert json.loads(runs.say("status", "--json"))["state"] == "complete"

@@ -1,0 +1,265 @@
+"""Where the tasks of a run are, as a real Slurm tells it beside their records."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pyscale import statusview
+from pyscale.plan import Trial
+from pyscale.planning import Dataset, make_plan
+from pyscale.settings import Settings
+from pyscale.sites import load_site
+from pyscale.slurm.queue import job_name
+from pyscale.status import RunStatus, run_status
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.journal import Journal
+from pyscale.store.lock import run_lock
+from pyscale.store.records import (
+    EXIT_FILE,
+    LAUNCH_FILE,
+    ORDER_FILE,
+    ExitRecord,
+    Jobs,
+    LaunchRecord,
+    TaskOrder,
+    write_jobs,
+    write_order,
+)
+from pyscale.suite import load_suite
+from slurm.cluster import SlurmCluster
+
+N_TASKS = 4
+LONG_AGO_S = 3600
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A batch script that does not end by itself."""
+    script = tmp_path / "endless.sh"
+    script.write_text("#!/bin/sh\nexec sleep infinity\n")
+    return script
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    """A run on a cluster with one trial of four windows."""
+    movie = tmp_path / "movie.tif"
+    movie.write_bytes(b"frames")
+    plan = make_plan(
+        load_suite("labels"),
+        Dataset(movie, frames=N_TASKS),
+        run_id=new_run_id(),
+        settings=Settings(repeats=1).model_dump(mode="json"),
+        workers=(N_TASKS,),
+        only=("contact",),
+        site=load_site("plain"),
+    )
+    run = RunFolder.create(tmp_path / "runs", plan)
+    for task in trial_of(run).window_tasks:
+        folder = run.task(trial_of(run), task)
+        folder.mkdir(parents=True)
+        write_order(folder, TaskOrder(argv=("true",)))
+    Journal(run.journal_file).append("run_started")
+    Journal(run.journal_file).append("trial_started", trial_of(run).id)
+    return run
+
+
+def trial_of(run: RunFolder) -> Trial:
+    return run.plan.trials[0]
+
+
+def submit(slurm: SlurmCluster, run: RunFolder, script: Path, *options: str) -> str:
+    """Submit the windows as an array and record their jobs."""
+    job = slurm.submit(
+        f"--array=0-{N_TASKS - 1}{options[0] if options else ''}",
+        f"--job-name={job_name(run.plan.run_id)}",
+        "--no-requeue",
+        "--output=/dev/null",
+        *options[1:],
+        script,
+    )
+    jobs = {f"w{number}": f"{job}_{number}" for number in range(N_TASKS)}
+    write_jobs(run.trial(trial_of(run)), "windows", Jobs(job_ids=jobs))
+    return job
+
+
+def record_launch(run: RunFolder, task: str, node: str) -> str:
+    folder = run.task(trial_of(run), task)
+    token = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes()).token
+    now = datetime.now(UTC)
+    launch = LaunchRecord(token=token, pid=1, node=node, begin_utc=now, spawn_utc=now, cpus=())
+    (folder / LAUNCH_FILE).write_text(launch.model_dump_json())
+    return token
+
+
+def record_end(run: RunFolder, task: str) -> None:
+    token = record_launch(run, task, "n1")
+    ended = ExitRecord(token=token, returncode=-9, end_utc=datetime.now(UTC))
+    (run.task(trial_of(run), task) / EXIT_FILE).write_text(ended.model_dump_json())
+
+
+@contextmanager
+def attended(run: RunFolder) -> Iterator[None]:
+    """A pyscale writes the run."""
+    with run_lock(run.path):
+        yield
+
+
+def states(status: RunStatus) -> dict[str, str]:
+    (trial,) = status.trials
+    return {task.task: task.state for task in trial.tasks if task.task.startswith("w")}
+
+
+def why(status: RunStatus) -> dict[str, str]:
+    (trial,) = status.trials
+    return {task.task: task.why for task in trial.tasks if task.task.startswith("w")}
+
+
+def running(slurm: SlurmCluster, job: str) -> int:
+    return [task["JobState"] for task in slurm.job(job)].count("RUNNING")
+
+
+def test_tasks_start_run_and_wait_for_each_other(
+    slurm: SlurmCluster, run: RunFolder, endless: Path
+) -> None:
+    job = submit(slurm, run, endless, "%2")
+    slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
+    with attended(run):
+        status = run_status(run)
+        assert states(status) == {
+            "w0": "starting",
+            "w1": "starting",
+            "w2": "queued",
+            "w3": "queued",
+        }
+        assert why(status)["w3"] == "waiting for an earlier task of its array"
+        assert status.trials[0].tasks[0].node in slurm.nodes
+        assert status.jobs is not None
+        assert (status.jobs.running, status.jobs.queued) == (2, 2)
+        record_launch(run, "w0", "n1")
+        task = run_status(run).trials[0].tasks[0]
+        assert (task.task, task.state, task.node, task.job_id) == (
+            "w0",
+            "running",
+            "n1",
+            f"{job}_0",
+        )
+        assert task.elapsed_s is not None
+
+
+def test_a_record_wins_over_a_slurm_that_does_not_know_yet(
+    slurm: SlurmCluster, run: RunFolder, endless: Path
+) -> None:
+    job = submit(slurm, run, endless, "%2")
+    slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
+    record_end(run, "w0")
+    with attended(run):
+        status = run_status(run)
+    assert states(status)["w0"] == "failed"
+    assert "SIGKILL" in why(status)["w0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("", "--hold"), "held by its user"),
+        (("", "--begin=now+1hour"), "waiting for its time to begin"),
+        (("", "--nodes=2", "--exclusive"), "waiting for free nodes"),
+    ],
+)
+def test_why_a_task_waits_is_said_in_plain_words(
+    slurm: SlurmCluster, run: RunFolder, endless: Path, options: tuple[str, ...], words: str
+) -> None:
+    other = slurm.submit("--output=/dev/null", endless)
+    slurm.wait_for(lambda: running(slurm, other) == 1, "another job ran")
+    submit(slurm, run, endless, *options)
+    with attended(run):
+        slurm.wait_for(
+            lambda: any(reason.startswith(words) for reason in why(run_status(run)).values()),
+            f"a task was {words}",
+        )
+
+
+def test_a_cancelled_task_without_a_record_is_gone(
+    slurm: SlurmCluster, run: RunFolder, endless: Path
+) -> None:
+    job = submit(slurm, run, endless)
+    slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
+    slurm.run("scancel", f"{job}_1")
+    with attended(run):
+        slurm.wait_for(lambda: states(run_status(run))["w1"] == "gone", "the task was gone")
+        assert "its end is being found out" in why(run_status(run))["w1"]
+
+
+def test_where_no_pyscale_lives_the_accounts_tell_why_a_task_is_gone(
+    slurm_with_accounting: SlurmCluster, run: RunFolder, endless: Path
+) -> None:
+    slurm = slurm_with_accounting
+    job = submit(slurm, run, endless)
+    slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
+    slurm.run("scancel", f"{job}_1")
+    cancelled = f"job {job}_1 was cancelled by {getpass.getuser()} on n"
+    slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the accounts told")
+
+
+def test_accounts_that_fail_leave_the_word_of_the_controller(
+    slurm: SlurmCluster, broken_sacct: None, run: RunFolder, endless: Path
+) -> None:
+    job = submit(slurm, run, endless)
+    slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
+    slurm.run("scancel", f"{job}_1")
+    cancelled = f"job {job}_1 was cancelled on n"
+    slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the task was gone")
+
+
+def test_a_job_that_slurm_forgot_is_gone_unless_it_was_submitted_just_now(
+    slurm: SlurmCluster, run: RunFolder
+) -> None:
+    jobs = {f"w{number}": f"999999_{number}" for number in range(N_TASKS)}
+    write_jobs(run.trial(trial_of(run)), "windows", Jobs(job_ids=jobs))
+    order = run.task(trial_of(run), "w0") / ORDER_FILE
+    os.utime(order, (order.stat().st_atime, order.stat().st_mtime - LONG_AGO_S))
+    with attended(run):
+        status = run_status(run)
+    assert states(status) == {"w0": "gone", "w1": "queued", "w2": "queued", "w3": "queued"}
+
+
+def test_a_slurm_that_does_not_answer_is_no_error(
+    slurm: SlurmCluster,
+    run: RunFolder,
+    endless: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    submit(slurm, run, endless)
+    record_launch(run, "w0", "n1")
+    slurm.stop_slurmctld()
+    with attended(run):
+        statusview.show(str(run.path), watch=False, as_json=False, log=False)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "Slurm does not answer (" in out
+    assert "what is shown is from the records alone" in out
+    assert "3 queued" in out
+    assert "1 running" in out
+
+
+def test_a_run_whose_pyscale_died_says_that_its_jobs_go_on(
+    slurm: SlurmCluster,
+    run: RunFolder,
+    endless: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    job = submit(slurm, run, endless, "%3")
+    slurm.wait_for(lambda: running(slurm, job) == 3, "three tasks ran")
+    statusview.show(str(run.path), watch=False, as_json=False, log=False)
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "interrupted; 3 jobs still run and 1 job still waits; take them up with: "
+        f"pyscale run --resume {run.path.name}" in out
+    )
