@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import load_suite
 from pyscale.trialrunner import TrialRunner
+from pyscale_stages.measure.nodename import host_name
 
 USUAL_ON_A_CLUSTER = 8
 
@@ -91,8 +93,10 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
         refuse_changed_input(run.path, run.plan.movie)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
-        executor.end_strays()
-        journal.append("run_started")
+        strays = executor.end_strays()
+        journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
+        if strays:
+            journal.append("jobs_ended", detail=str(strays))
         try:
             done = {trial.id: runner.finish(trial) for trial in run.plan.trials}
         except BaseException as error:
@@ -102,8 +106,9 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
             raise
-        # A launcher that was killed may have left what mounted an image.
-        executor.end_all()
+        if executor.on_this_node:
+            # A launcher that was killed may have left what mounted an image.
+            executor.end_all()
         journal.append("run_finished")
     return Outcome(
         complete=tuple(trial for trial, complete in done.items() if complete),

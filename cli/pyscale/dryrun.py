@@ -15,6 +15,7 @@ from pyscale.executors.submission import script, submissions
 from pyscale.plan import Plan
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
+from pyscale.store.folder import submissions_of
 
 COST = "Cost at most, if every job runs to its time limit"
 _COMMENT = "#SBATCH --comment="
@@ -43,7 +44,7 @@ def show(plan: Plan) -> None:
 def scripts(plan: Plan, site: Site) -> Mapping[tuple[str, ...], str]:
     """Every distinct script of a plan, by the batches that it is for; the text is the first's."""
     # As the run's own folder will name it, which is not there yet.
-    folder = Path(plan.settings["runs_folder"]).resolve() / plan.run_id / "submitit"
+    folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
     names: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for trial in plan.trials:

@@ -22,9 +22,9 @@ from pyscale.store.records import (
     LaunchRecord,
     TaskOrder,
     read_jobs,
+    read_record,
     read_task,
 )
-from pyscale.store.records import _read as read_record
 from pyscale_stages.contract import Record
 
 SHOWN_FIRST: tuple[TaskState, ...] = (

@@ -17,10 +17,10 @@ QOS = "short"
 QOS_MINUTES = 10
 
 # What a test writes need not outlive a power cut, and is small.
-STORAGE = ("--innodb-flush-method=nosync", "--innodb-log-file-size=4M")
-INSTALLATION = (*STORAGE, "--skip-test-db", "--skip-name-resolve")
+LOG_SIZE = "--innodb-log-file-size=4M"
+INSTALLATION = (LOG_SIZE, "--skip-test-db", "--skip-name-resolve")
 SERVER = (
-    *STORAGE,
+    LOG_SIZE,
     "--skip-networking",
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-buffer-pool-size=64M",

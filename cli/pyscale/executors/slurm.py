@@ -61,11 +61,7 @@ class SlurmExecutor:
                 )
                 for folder, order in batch.orders.items()
             }
-            # Between the submission and its record a Ctrl-C would leave jobs that nobody knows.
-            with blocked(signal.SIGINT, signal.SIGTERM):
-                job_ids = self._submit(batch, tokens)
-                batch.submitted({folder.name: job_id for folder, job_id in job_ids.items()})
-            self._wait(job_ids)
+            self._wait(self._submit(batch, tokens))
 
     def take_up(self, batch: Batch) -> bool:
         """Wait for the jobs of tasks that an earlier pyscale submitted."""
@@ -101,10 +97,14 @@ class SlurmExecutor:
             ) from silent
 
     def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str]:
-        """Submit the tasks; a controller that is away is waited for."""
+        """Submit the tasks and tell of their jobs; a controller that is away is waited for."""
         while True:
             try:
-                return self._submit_once(batch, tokens)
+                # A Ctrl-C between the submission and its record would leave jobs unknown.
+                with blocked(signal.SIGINT, signal.SIGTERM):
+                    job_ids = self._submit_once(batch, tokens)
+                    batch.submitted({folder.name: job for folder, job in job_ids.items()})
+                return job_ids
             except UserError as refused:
                 if not any(word in str(refused).lower() for word in AWAY):
                     raise

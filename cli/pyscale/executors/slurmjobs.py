@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyscale.slurm.accounts import JobEnd, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, jobs_named
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_of, jobs_named
 from pyscale.store.journal import Journal
 from pyscale_stages.contract import TaskError
 
@@ -76,7 +76,7 @@ class JobBook:
 
     def _seen(self, job_id: str) -> tuple[QueuedJob | None, JobEnd | None]:
         """What the queue and the accounts say of a job."""
-        job = self.look().get(job_id)
+        job = job_of(self.look(), job_id)
         if self._ends_at != self.answers:
             # Accounts are asked once for all jobs of the run, however many were lost together.
             self._ends = ends_of({job_id, *self._jobs})
@@ -114,7 +114,7 @@ class SlurmJob:
 
         A job has gone when two answers of Slurm say so and its record had time to arrive.
         """
-        job = self._book.look().get(self._id)
+        job = job_of(self._book.look(), self._id)
         if self._book.answers == 0 or (job is not None and job.alive):
             self._gone_s = None
             return True

@@ -148,7 +148,7 @@ def default_partition() -> str:
     if answer.code != 0 or not marked:
         why = answer.complaint if answer.code != 0 else "it marks none"
         raise UserError(
-            f"Slurm does not tell its default partition ({why}): name one by --partition"
+            f"Slurm does not tell its default partition ({why}): name one in the site's file"
         )
     return marked[0].removesuffix("*")
 

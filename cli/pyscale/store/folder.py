@@ -75,7 +75,7 @@ class RunFolder:
     @property
     def submissions(self) -> Path:
         """Where submitit keeps its own files."""
-        return self.path / "submitit"
+        return submissions_of(self.path)
 
     def trial(self, trial: Trial) -> Path:
         """Folder of a trial's tasks."""
@@ -119,6 +119,11 @@ def _count(folder: Path, why: str) -> int:
     while folder.with_name(f"{folder.name}.{why}-{count + 1}").exists():
         count += 1
     return count
+
+
+def submissions_of(run: Path) -> Path:
+    """Where submitit keeps its own files of a run, which need not be there yet."""
+    return run / "submitit"
 
 
 def new_run_id() -> str:

@@ -187,14 +187,14 @@ def read_task(folder: Path) -> TaskRecord:
     A task is done when its process ended with 0 and its record says so; it has failed when its
     process ended otherwise, with or without a record.
     """
-    order = _read(TaskOrder, folder / ORDER_FILE)
+    order = read_record(TaskOrder, folder / ORDER_FILE)
     if order is None:
         return TaskRecord(state="absent")
-    launch = _read(LaunchRecord, folder / LAUNCH_FILE)
-    ended = _read(ExitRecord, folder / EXIT_FILE)
+    launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
     if ended is not None and ended.token != order.token:
         ended = None
-    result = _read(TaskResult, folder / RESULT_FILE)
+    result = read_record(TaskResult, folder / RESULT_FILE)
     if ended is None:
         state: Literal["running", "queued"] = "running" if launch else "queued"
         return TaskRecord(state=state, order=order, launch=launch)
@@ -211,8 +211,8 @@ def read_task(folder: Path) -> TaskRecord:
 
 def has_ended(folder: Path) -> bool:
     """Whether a task that was ordered has an exit record; cheaper than `read_task`."""
-    order = _read(TaskOrder, folder / ORDER_FILE)
-    ended = _read(ExitRecord, folder / EXIT_FILE)
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
     return order is not None and ended is not None and order.token == ended.token
 
 
@@ -225,7 +225,7 @@ def write_order(folder: Path, order: TaskOrder) -> str:
 
 def write_vanished(folder: Path, cause: TaskError | None = None) -> None:
     """Record that a task's job is gone and left no exit record."""
-    order = _read(TaskOrder, folder / ORDER_FILE)
+    order = read_record(TaskOrder, folder / ORDER_FILE)
     if order is not None:
         ended = ExitRecord(
             token=order.token, returncode=None, end_utc=datetime.now(UTC), cause=cause
@@ -235,7 +235,10 @@ def write_vanished(folder: Path, cause: TaskError | None = None) -> None:
 
 def was_killed(folder: Path) -> bool:
     """Whether a signal ended a task's process, while its launcher lived to record that."""
-    order, ended = _read(TaskOrder, folder / ORDER_FILE), _read(ExitRecord, folder / EXIT_FILE)
+    order, ended = (
+        read_record(TaskOrder, folder / ORDER_FILE),
+        read_record(ExitRecord, folder / EXIT_FILE),
+    )
     if order is None or ended is None or ended.returncode is None:
         return False
     return ended.returncode < 0 or (
@@ -245,7 +248,7 @@ def was_killed(folder: Path) -> bool:
 
 def explain_kill(folder: Path, cause: TaskError) -> None:
     """Add to a task's exit record who killed its process."""
-    ended = _read(ExitRecord, folder / EXIT_FILE)
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
     if ended is not None and ended.cause is None:
         told = ended.model_copy(update={"cause": cause})
         write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
@@ -258,7 +261,7 @@ def write_jobs(trial_folder: Path, name: str, jobs: Jobs) -> None:
 
 def read_jobs(trial_folder: Path) -> dict[str, str]:
     """Task -> job of all that were submitted of a trial."""
-    found = (_read(Jobs, file) for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"))
+    found = (read_record(Jobs, file) for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"))
     return {task: job for jobs in found if jobs for task, job in jobs.job_ids.items()}
 
 
@@ -273,17 +276,17 @@ def image_was_unpacked(folder: Path) -> bool:
 
 def read_cache(trial_folder: Path) -> TrialCache | None:
     """Page-cache state of a trial's inputs, where it was prepared."""
-    return _read(TrialCache, trial_folder / CACHE_FILE)
+    return read_record(TrialCache, trial_folder / CACHE_FILE)
 
 
 def read_surroundings(trial_folder: Path) -> Surroundings | None:
     """What else ran around a trial, where that was looked at."""
-    return _read(Surroundings, trial_folder / SURROUNDINGS_FILE)
+    return read_record(Surroundings, trial_folder / SURROUNDINGS_FILE)
 
 
 def read_node(trial_folder: Path, node: str) -> NodeRecord | None:
     """What the first task of a trial on a node did there, where that was its work."""
-    return _read(NodeRecord, trial_folder / NODE_FILE.format(node=node))
+    return read_record(NodeRecord, trial_folder / NODE_FILE.format(node=node))
 
 
 def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
@@ -340,7 +343,7 @@ def _end_of(path: Path) -> str:
         return ""
 
 
-def _read(model: type[R], path: Path) -> R | None:
+def read_record(model: type[R], path: Path) -> R | None:
     """Read a record that may not be there yet.
 
     Raises

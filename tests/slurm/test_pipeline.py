@@ -1,0 +1,55 @@
+"""The whole pipeline on a real movie, on a real cluster, from the images."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.images.lockfile import ImageFolder
+from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from slurm.runs import ClusterRuns
+
+STAGES = ["register_denoise", "segment", "contact", "track"]
+MEMORY_GIB = 3.5
+
+
+@pytest.mark.slow
+def test_the_pipeline_runs_from_images_on_a_cluster_and_is_reported(
+    runs: ClusterRuns,
+    built_images: ImageFolder,
+    shared_data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
+    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(runs.home / "data"))
+    monkeypatch.setenv("PYSCALE_MIRROR", str(shared_data))
+    process = runs.command(
+        *("run", "pipeline", "--data", "cancer-migration", "--workers", "1,2", "--repeats", "1"),
+        *("--executor", "slurm", "--runtime", "apptainer"),
+        *("--site", runs.site(memory_gib=MEMORY_GIB)),
+    )
+    code, said = runs.finished(process)
+    assert code == 0, said
+
+    status = json.loads(runs.say("status", "--json"))
+    assert status["state"] == "complete"
+    assert [row["done"] for row in status["configurations"]] == [1] * 8
+
+    runs.say("report")
+    report = runs.run.report
+    table = pl.read_csv(report / "benchmark_results_aggregated.csv")
+    assert table["stage"].unique(maintain_order=True).to_list() == STAGES
+    assert table.filter(pl.col("workers") == 2)["agreement"].min() > 0.9
+    assert (report / "benchmark_speedup.png").stat().st_size > 10_000
+    assert "Beside the wall time" in (report / "scaling_analysis.md").read_text()
+
+    tasks = pl.read_parquet(runs.run.path / TASKS_FILE)
+    windows = tasks.filter(pl.col("verb") == "run")
+    assert set(windows["node"]) <= set(runs.slurm.nodes)
+    assert windows["image_sha256"].null_count() == 0
+    assert windows["memory_used_share"].is_between(0.001, 1).all()
+    spans = pl.read_parquet(runs.run.path / SPANS_FILE)
+    assert (spans.filter(pl.col("phase") == "container_start")["wall_s"] > 0).all()
