@@ -104,6 +104,7 @@ def _run_by_pyscale(folder: Path, command: str, tasks: int) -> None:
             orders={each: TaskOrder(argv=("sh", "-c", command)) for each in folders},
             at_once=AT_ONCE,
             submitted=submitted.update,
+            taken_up=lambda: None,
         )
     )
     ends = [ExitRecord.model_validate_json((each / EXIT_FILE).read_bytes()) for each in folders]

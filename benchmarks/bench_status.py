@@ -27,17 +27,8 @@ from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
-from pyscale.store.records import (
-    LAUNCH_FILE,
-    ORDER_FILE,
-    SPEC_FILE,
-    Jobs,
-    LaunchRecord,
-    TaskOrder,
-    read_task,
-    write_jobs,
-    write_order,
-)
+from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, SPEC_FILE, Jobs, LaunchRecord, TaskOrder
+from pyscale.store.taskfiles import read_task, write_jobs, write_order
 from pyscale.suite import load_suite
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec

@@ -83,7 +83,8 @@ def cancel(name: str | None) -> None:
     """
     run = find_run(load_settings().runs_folder, name)
     state = run_status(run).state
-    if state in {"complete", "cancelled"}:
+    # Jobs may have outlived a cancellation to which Slurm did not answer.
+    if state == "complete" or (state == "cancelled" and run.plan.site is None):
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     holder = lock_holder(run.path)
     if is_locked(run.path) and holder is not None:

@@ -21,10 +21,8 @@ from pyscale.store.records import (
     ExitRecord,
     LaunchRecord,
     TaskOrder,
-    read_jobs,
-    read_record,
-    read_task,
 )
+from pyscale.store.taskfiles import read_jobs, read_record, read_task
 from pyscale_stages.contract import Record
 
 SHOWN_FIRST: tuple[TaskState, ...] = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -19,19 +18,16 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
-    PARAMS_FILE,
-    SPEC_FILE,
     SURROUNDINGS_FILE,
     Bystanders,
     Jobs,
     NodeWork,
     Surroundings,
-    TaskOrder,
-    read_task,
-    write_jobs,
 )
+from pyscale.store.taskfiles import read_task, write_jobs
+from pyscale.taskwriter import TaskWriter
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.contract import TaskError
 from pyscale_stages.measure.nodename import node_name
 
 
@@ -64,7 +60,7 @@ class TrialRunner:
         self._run = run
         self._executor = executor
         self._journal = journal
-        self._runtime = runtime
+        self._tasks = TaskWriter(run, runtime)
         self._settings = run.plan.settings
         # Outputs that others need are kept, so what was whole once need not be looked at again.
         self._whole: set[str] = set()
@@ -147,7 +143,6 @@ class TrialRunner:
         for name, tasks in steps:
             left = [task for task in tasks if states.get(task) in {"queued", "running"}]
             if left and self._executor.take_up(self._batch(trial, name, left)):
-                self._journal.append("trial_taken_up", trial.id, detail=", ".join(left))
                 taken_up = True
         return taken_up
 
@@ -198,7 +193,7 @@ class TrialRunner:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
             for task in tasks:
-                self._write_spec(trial, task)
+                self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
             if before is not None and name == "windows":
                 self._write_surroundings(trial, before)
@@ -222,7 +217,7 @@ class TrialRunner:
         return list(zip(trial.windows, times, strict=True)) if len(times) == len(results) else []
 
     def _prepare_cache(self, trial: Trial) -> None:
-        cache = bring_inputs_to(self._settings["cache"], [path for _, path in self._inputs(trial)])
+        cache = bring_inputs_to(self._settings["cache"], self._input_paths(trial))
         write_atomically(
             self._run.trial(trial) / CACHE_FILE, cache.model_dump_json(indent=1) + "\n"
         )
@@ -244,80 +239,27 @@ class TrialRunner:
                 "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
             )
 
-        return Batch(
-            trial=trial,
-            name=name,
-            orders={self._run.task(trial, task): self._draft(trial, task) for task in tasks},
-            at_once=trial.workers if name == "windows" else 1,
-            submitted=submitted,
-        )
+        def taken_up() -> None:
+            self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
 
-    def _write_spec(self, trial: Trial, task: str) -> None:
-        """Write what a task has to do."""
-        folder = self._run.task(trial, task)
-        folder.mkdir(parents=True)
-        spec = self._spec(trial, task)
-        write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
-        write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
-
-    def _draft(self, trial: Trial, task: str) -> TaskOrder:
-        """How a task is started, but for what the executor knows."""
-        folder = self._run.task(trial, task)
-        start = self._runtime.start(self._spec(trial, task), folder, trial.image)
         node_work = None
-        if not self._executor.on_this_node and task in trial.window_tasks:
+        if name == "windows" and not self._executor.on_this_node:
             node_work = NodeWork(
                 folder=self._run.trial(trial),
                 cache=self._settings["cache"],
-                inputs=tuple(path for _, path in self._inputs(trial)),
+                inputs=tuple(self._input_paths(trial)),
             )
-        return TaskOrder(
-            argv=start.argv, env=start.env, container=start.container, node_work=node_work
+        return Batch(
+            trial=trial,
+            name=name,
+            orders=self._tasks.drafts(trial, tasks, node_work),
+            at_once=trial.workers if name == "windows" else 1,
+            submitted=submitted,
+            taken_up=taken_up,
         )
 
-    def _spec(self, trial: Trial, task: str) -> TaskSpec:
-        folder = self._run.task(trial, task)
-        common = TaskSpec(
-            stage=trial.stage,
-            inputs=(),
-            params=trial.params,
-            seed=self._settings["seed"],
-            threads=self._settings["cpus_per_worker"],
-            device=trial.device,
-        )
-        if task == "merge":
-            windows = tuple((w, self._run.task(trial, w) / "out") for w in trial.window_tasks)
-            return common.model_copy(
-                update={"verb": "merge", "inputs": windows, "output": folder / "out"}
-            )
-        if task == "check":
-            reference = self._run.plan.trial(trial.reference_trial)
-            compared = (
-                ("reference", self._run.output(reference)),
-                ("other", self._run.output(trial)),
-            )
-            return common.model_copy(
-                update={"verb": "check", "inputs": compared, "truth": trial.truth}
-            )
-        return common.model_copy(
-            update={
-                "inputs": self._inputs(trial),
-                "output": folder / "out",
-                "frames": trial.windows[int(task.removeprefix("w"))],
-                # What a stage wrote names its own axes.
-                "axes": self._run.plan.axes if trial.reads_movie else None,
-            }
-        )
-
-    def _inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:
-        resolved = []
-        for item in trial.inputs:
-            if item.path is not None:
-                resolved.append((item.slot, item.path))
-            elif item.from_trial and item.file:
-                source = self._run.plan.trial(item.from_trial)
-                resolved.append((item.slot, self._run.output(source) / item.file))
-        return tuple(resolved)
+    def _input_paths(self, trial: Trial) -> list[Path]:
+        return [path for _, path in self._tasks.inputs(trial)]
 
     def _missing_input(self, trial: Trial) -> str | None:
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}

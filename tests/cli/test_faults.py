@@ -16,8 +16,8 @@ from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.records import read_task
 from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskError, TaskSpec
 
 PlanMaker = Callable[..., Plan]

@@ -19,7 +19,8 @@ from pyscale.sites import load_site
 from pyscale.status import RunStatus, StatusReader, run_status
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
-from pyscale.store.records import EXIT_FILE, Jobs, write_jobs
+from pyscale.store.records import EXIT_FILE, Jobs
+from pyscale.store.taskfiles import write_jobs
 from pyscale.taskstatus import TaskStatus
 from pyscale_stages.contract import TaskSpec
 

@@ -19,7 +19,7 @@ from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.records import read_cache, read_task
+from pyscale.store.taskfiles import read_cache, read_task
 from pyscale_stages.contract import TaskSpec
 
 

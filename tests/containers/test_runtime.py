@@ -23,8 +23,8 @@ from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import ImageFile, read_provenance
-from pyscale.store.records import read_task
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.moviewriter import write_movie

@@ -27,7 +27,8 @@ from pyscale.runtimes.apptainer import OPTIONS
 from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import ContainerOrder, TaskOrder, read_task
+from pyscale.store.records import ContainerOrder, TaskOrder
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.moviewriter import write_movie
 
 PATIENCE_S = 30
@@ -118,6 +119,7 @@ def start_order(executor: LocalExecutor) -> Iterator[Callable[[Path, TaskOrder],
                 orders={folder: order},
                 at_once=1,
                 submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
+                taken_up=lambda: None,
             )
             end = pool.submit(executor.run, batch)
             return Started(folder, order, controller.result(), end)

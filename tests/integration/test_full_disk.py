@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import read_task
+from pyscale.store.taskfiles import read_task
 
 OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 

@@ -17,7 +17,7 @@ from watchfiles import watch
 from pyscale.executors.choice import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import read_task
+from pyscale.store.taskfiles import read_task
 
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
 

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import read_task
 from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,8 @@ import psutil
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.records import LAUNCH_FILE, LaunchRecord, read_jobs, read_task
+from pyscale.store.records import LAUNCH_FILE, LaunchRecord
+from pyscale.store.taskfiles import read_jobs, read_task
 from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 

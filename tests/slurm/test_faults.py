@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pyscale.store.records import read_task
+from pyscale.store.taskfiles import read_task
 from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow

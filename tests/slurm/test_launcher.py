@@ -21,10 +21,8 @@ from pyscale.store.records import (
     LaunchRecord,
     NodeWork,
     TaskOrder,
-    has_ended,
-    read_node,
-    read_task,
 )
+from pyscale.store.taskfiles import has_ended, read_node, read_task
 from slurm.cluster import SlurmCluster
 
 ENDLESS = "import signal; print('ready', flush=True); signal.pause()"

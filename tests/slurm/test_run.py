@@ -13,8 +13,8 @@ import pytest
 
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import read_task
 from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 from slurm.runs import ClusterRuns
@@ -124,6 +124,9 @@ def test_an_ended_pyscale_leaves_no_job(runs: ClusterRuns, number: signal.Signal
     assert runs.living_jobs() == []
     assert runs.finished(runs.command("run", "--resume", runs.run.path.name))[0] == 0
     assert set(runs.states().values()) == {"done"}
+    # What pyscale itself ended is no failure, so the trial counts.
+    assert runs.set_aside() == ["contact-n2-b1.interrupted-1"]
+    assert runs.events("trial_retried") == []
 
 
 def test_cancel_from_another_shell_leaves_no_job(runs: ClusterRuns) -> None:

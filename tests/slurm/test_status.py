@@ -29,9 +29,8 @@ from pyscale.store.records import (
     Jobs,
     LaunchRecord,
     TaskOrder,
-    write_jobs,
-    write_order,
 )
+from pyscale.store.taskfiles import write_jobs, write_order
 from pyscale.suite import load_suite
 from slurm.cluster import SlurmCluster
 

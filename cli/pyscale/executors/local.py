@@ -21,7 +21,8 @@ from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import blocked
 from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import TaskOrder, write_order
+from pyscale.store.records import TaskOrder
+from pyscale.store.taskfiles import write_order
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")

@@ -17,9 +17,8 @@ from pyscale.store.records import (
     ExitRecord,
     LaunchRecord,
     TaskOrder,
-    write_order,
-    write_vanished,
 )
+from pyscale.store.taskfiles import write_order, write_vanished
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
     Agreement,
@@ -114,6 +113,7 @@ class MockExecutor:
         """Pretend that tasks of an earlier pyscale go on to their end."""
         if not self._takes_up:
             return False
+        batch.taken_up()
         for folder in batch.orders:
             self.taken_up.append((batch.trial.id, folder.name))
             self._pretend(folder)

@@ -27,6 +27,8 @@ class Batch:
         How many may run at the same time.
     submitted : callable
         To be told of the jobs, by task, as soon as they are submitted.
+    taken_up : callable
+        To be told when tasks are found running and are waited for, and not started.
     """
 
     trial: Trial
@@ -34,6 +36,7 @@ class Batch:
     orders: Mapping[Path, TaskOrder]
     at_once: int
     submitted: Callable[[Mapping[str, str]], None]
+    taken_up: Callable[[], None]
 
 
 class Executor(Protocol):

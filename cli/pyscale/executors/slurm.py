@@ -22,7 +22,7 @@ from pyscale.sites import Site
 from pyscale.slurm.queue import SlurmSilent, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import explain_kill, read_jobs, was_killed, write_order
+from pyscale.store.taskfiles import explain_kill, forget_jobs, read_jobs, was_killed, write_order
 
 CANCEL_PATIENCE_S = 120.0
 """How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
@@ -70,6 +70,7 @@ class SlurmExecutor:
         # Tasks are submitted all at once: where one has no job, none was recorded.
         if len(job_ids) < len(batch.orders):
             return False
+        batch.taken_up()
         self._wait(job_ids)
         return True
 
@@ -89,12 +90,17 @@ class SlurmExecutor:
             If Slurm does not answer, or jobs do not end: some may still run.
         """
         try:
-            return self._end({i for i, job in jobs_named(self._name).items() if job.alive})
+            living = {i for i, job in jobs_named(self._name).items() if job.alive}
+            self._end(living)
         except (SlurmSilent, TimeoutError) as silent:
             raise UserError(
                 f"jobs of this run may still run ({silent}): see `squeue --name={self._name}`, and "
                 f"run `pyscale cancel {self._run.path.name}` again later"
             ) from silent
+        if living:
+            for trial in self._run.plan.trials:
+                forget_jobs(self._run.trial(trial), living)
+        return len(living)
 
     def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str]:
         """Submit the tasks and tell of their jobs; a controller that is away is waited for."""

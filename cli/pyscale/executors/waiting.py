@@ -9,7 +9,8 @@ from typing import Protocol
 
 from watchfiles import watch
 
-from pyscale.store.records import EXIT_FILE, has_ended, write_vanished
+from pyscale.store.records import EXIT_FILE
+from pyscale.store.taskfiles import has_ended, write_vanished
 from pyscale_stages.contract import TaskError
 
 PERIOD_S = 0.5
@@ -80,16 +81,11 @@ def _moments(folders: Collection[Path]) -> Iterator[None]:
 def _ended(jobs: Mapping[Path, Job]) -> set[Path]:
     found = set()
     for folder, job in jobs.items():
-        if _has_record(folder):
+        if has_ended(folder):
             found.add(folder)
         elif not job.is_alive():
             # Looked for once more: a job may write its record and end between the two questions.
-            if not _has_record(folder):
+            if not has_ended(folder):
                 write_vanished(folder, job.why_gone())
             found.add(folder)
     return found
-
-
-def _has_record(folder: Path) -> bool:
-    # That the file is there says nothing yet of which attempt it is, but mostly it is not.
-    return (folder / EXIT_FILE).exists() and has_ended(folder)

@@ -10,7 +10,7 @@ from pyscale.plan import Trial
 from pyscale.runtimes.words import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
-from pyscale.store.records import image_was_unpacked, read_task
+from pyscale.store.taskfiles import image_was_unpacked, read_task
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskResult
 

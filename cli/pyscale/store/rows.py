@@ -10,15 +10,8 @@ from typing import Any
 from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import (
-    LaunchRecord,
-    TaskOrder,
-    TaskRecord,
-    read_cache,
-    read_node,
-    read_surroundings,
-    read_task,
-)
+from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
+from pyscale.store.taskfiles import read_cache, read_node, read_surroundings, read_task
 from pyscale_stages.contract import TaskResult
 
 Row = dict[str, Any]

@@ -22,9 +22,8 @@ from pyscale.store.records import (
     LaunchRecord,
     NodeWork,
     TaskOrder,
-    read_node,
-    read_task,
 )
+from pyscale.store.taskfiles import read_node, read_task
 
 LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
 LAUNCH_RANK = """

@@ -21,16 +21,8 @@ from pyscale.executors.protocol import Batch
 from pyscale.placement import Placement
 from pyscale.plan import Trial
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import (
-    EXIT_FILE,
-    LAUNCH_FILE,
-    ExitRecord,
-    LaunchRecord,
-    TaskOrder,
-    has_ended,
-    read_task,
-    write_order,
-)
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, TaskOrder
+from pyscale.store.taskfiles import has_ended, read_task, write_order
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
 CORES = sorted(os.sched_getaffinity(0))
@@ -79,6 +71,7 @@ def batch_of(
         orders=orders,
         at_once=workers,
         submitted=submitted,
+        taken_up=lambda: None,
     )
 
 
@@ -172,19 +165,25 @@ class TestMoreTasksThanWorkers:
             missing("a second core", "run this test on a machine that has two")
         return [tmp_path / f"w{task}" for task in (3, 0, 4, 1, 2)]
 
-    def test_no_core_ever_has_two_of_them(
-        self, executor: LocalExecutor, folders: list[Path]
+    def test_the_worker_that_is_free_takes_the_next_on_its_own_core(
+        self, executor: LocalExecutor, folders: list[Path], tmp_path: Path
     ) -> None:
-        """On each core a launcher begins when the one before it has written how it ended."""
-        executor.run(batch_of(dict.fromkeys(folders, python("pass")), at_once=2))
+        """The first goes on until the last opens the other end of a pipe."""
+        pipe = str(tmp_path / "pipe")
+        os.mkfifo(pipe)
+        orders = dict.fromkeys(folders, python("pass"))
+        orders[folders[0]] = python(f"open({pipe!r})")
+        orders[folders[-1]] = python(f"open({pipe!r}, 'w')")
+        executor.run(batch_of(orders, at_once=2))
         assert [ended(folder).returncode for folder in folders] == [0] * 5
-        on_core: dict[tuple[int, ...], list[Path]] = {}
-        for folder in sorted(folders, key=lambda folder: launched(folder).begin_utc):
-            on_core.setdefault(launched(folder).cpus, []).append(folder)
-        assert set(on_core) == {(CORES[0],), (CORES[1],)}
-        for one_after_the_other in on_core.values():
-            for first, second in pairwise(one_after_the_other):
-                assert ended(first).end_utc <= launched(second).begin_utc
+        assert [launched(folder).cpus for folder in folders] == [(CORES[0],)] + [(CORES[1],)] * 4
+        given = [order for folder in folders if (order := read_task(folder).order)]
+        assert [order.slot for order in given] == [0, 1, 1, 1, 1]
+        for before, folder in pairwise(folders[1:]):
+            order = read_task(folder).order
+            assert order is not None
+            assert order.submit_utc is not None
+            assert ended(before).end_utc <= order.submit_utc
 
     def test_they_start_in_the_order_of_the_batch(
         self, executor: LocalExecutor, folders: list[Path]

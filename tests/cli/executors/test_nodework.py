@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pyscale.executors.nodework import do_once_on_this_node
-from pyscale.store.records import NODE_FILE, NodeWork, read_node
+from pyscale.store.records import NODE_FILE, NodeWork
+from pyscale.store.taskfiles import read_node
 
 WORKS_WHEN_TOLD = """
 import json, sys

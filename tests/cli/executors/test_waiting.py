@@ -11,7 +11,8 @@ import pytest
 
 from pyscale.executors import waiting
 from pyscale.executors.waiting import wait_for_any
-from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder, read_task, write_order
+from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
+from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 

@@ -16,8 +16,9 @@ from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.columns import span_schema, task_schema
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache, read_task
+from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
 
 TRIAL = "register_denoise-n2-b1"
 GIB = 1 << 30

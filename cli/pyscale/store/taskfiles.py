@@ -1,0 +1,240 @@
+"""Reads and writes the records of tasks and trials; a task's state follows from its files alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Container
+from datetime import UTC, datetime
+from pathlib import Path
+from secrets import token_hex
+from typing import Literal, TypeVar
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
+from pyscale.store.records import (
+    CACHE_FILE,
+    EXIT_FILE,
+    LAUNCH_FILE,
+    NODE_FILE,
+    ORDER_FILE,
+    RESULT_FILE,
+    SURROUNDINGS_FILE,
+    ExitRecord,
+    Jobs,
+    LaunchRecord,
+    NodeRecord,
+    Surroundings,
+    TaskOrder,
+    TaskRecord,
+    TrialCache,
+)
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import Record, TaskError, TaskResult
+
+R = TypeVar("R", bound=Record)
+
+_JOBS_SUFFIX = ".jobs.json"
+_LOG_BYTES = 4096
+
+
+def read_task(folder: Path) -> TaskRecord:
+    """Derive the state of a task from its files.
+
+    A task is done when its process ended with 0 and its record says so; it has failed when its
+    process ended otherwise, with or without a record.
+    """
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    if order is None:
+        return TaskRecord(state="absent")
+    launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    if ended is not None and ended.token != order.token:
+        ended = None
+    result = read_record(TaskResult, folder / RESULT_FILE)
+    if ended is None:
+        state: Literal["running", "queued"] = "running" if launch else "queued"
+        return TaskRecord(state=state, order=order, launch=launch)
+    if ended.returncode == 0 and result is not None and result.status == "done":
+        return TaskRecord(state="done", order=order, launch=launch, result=result)
+    return TaskRecord(
+        state="failed",
+        order=order,
+        launch=launch,
+        result=result,
+        error=result.error if result and result.error else _error_of(ended, order, folder),
+    )
+
+
+def has_ended(folder: Path) -> bool:
+    """Whether a task that was ordered has an exit record; cheaper than `read_task`."""
+    # Mostly the exit record is not there, and then nothing else needs to be read.
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    if ended is None:
+        return False
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    return order is not None and order.token == ended.token
+
+
+def write_order(folder: Path, order: TaskOrder) -> str:
+    """Order a task, and return the order's token; nothing slow comes before its submission."""
+    new = order.model_copy(update={"token": token_hex(8), "submit_utc": datetime.now(UTC)})
+    write_atomically(folder / ORDER_FILE, new.model_dump_json(indent=1) + "\n")
+    return new.token
+
+
+def write_vanished(folder: Path, cause: TaskError | None = None) -> None:
+    """Record that a task's job is gone and left no exit record."""
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    if order is not None:
+        ended = ExitRecord(
+            token=order.token, returncode=None, end_utc=datetime.now(UTC), cause=cause
+        )
+        write_atomically(folder / EXIT_FILE, ended.model_dump_json() + "\n")
+
+
+def was_killed(folder: Path) -> bool:
+    """Whether a signal ended a task's process, while its launcher lived to record that."""
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    if order is None or ended is None or ended.returncode is None:
+        return False
+    return ended.returncode < 0 or (
+        order.container is not None and killed_by(ended.returncode) is not None
+    )
+
+
+def explain_kill(folder: Path, cause: TaskError) -> None:
+    """Add to a task's exit record who killed its process."""
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    if ended is not None and ended.cause is None:
+        told = ended.model_copy(update={"cause": cause})
+        write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
+
+
+def write_jobs(trial_folder: Path, name: str, jobs: Jobs) -> None:
+    """Record the jobs of a step of a trial: `windows`, `merge` or `check`."""
+    write_atomically(trial_folder / f"{name}{_JOBS_SUFFIX}", jobs.model_dump_json() + "\n")
+
+
+def read_jobs(trial_folder: Path) -> dict[str, str]:
+    """Task -> job of all that were submitted of a trial."""
+    found = (read_record(Jobs, file) for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"))
+    return {task: job for jobs in found if jobs for task, job in jobs.job_ids.items()}
+
+
+def forget_jobs(trial_folder: Path, ended: Container[str]) -> None:
+    """Forget the jobs of a trial and the kills that their end left: pyscale itself ended them.
+
+    What is left looks as if it had been interrupted, and does not count as a failure.
+
+    Parameters
+    ----------
+    trial_folder : Path
+    ended : container of str
+        Ids of the jobs that were ended.
+    """
+    for task, job_id in read_jobs(trial_folder).items():
+        if job_id in ended and was_killed(trial_folder / task):
+            (trial_folder / task / EXIT_FILE).unlink()
+    for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"):
+        file.unlink()
+
+
+def image_was_unpacked(folder: Path) -> bool:
+    """Whether a task's container program unpacked its image because it could not mount it."""
+    try:
+        with (folder / "stderr").open("rb") as log:
+            return unpacked_its_image(log.read(_LOG_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return False
+
+
+def read_cache(trial_folder: Path) -> TrialCache | None:
+    """Page-cache state of a trial's inputs, where it was prepared."""
+    return read_record(TrialCache, trial_folder / CACHE_FILE)
+
+
+def read_surroundings(trial_folder: Path) -> Surroundings | None:
+    """What else ran around a trial, where that was looked at."""
+    return read_record(Surroundings, trial_folder / SURROUNDINGS_FILE)
+
+
+def read_node(trial_folder: Path, node: str) -> NodeRecord | None:
+    """What the first task of a trial on a node did there, where that was its work."""
+    return read_record(NodeRecord, trial_folder / NODE_FILE.format(node=node))
+
+
+def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
+    if ended.cause is not None:
+        return ended.cause
+    if ended.returncode is None:
+        return TaskError(
+            kind="Lost",
+            message="the process vanished without a word: its launcher was killed or its node died",
+            exit_code=1,
+        )
+    if ended.returncode < 0:
+        return _killed(-ended.returncode)
+    last_words = _end_of(folder / "stderr")
+    if order.container is not None:
+        ended_by = killed_by(ended.returncode)
+        if ended_by is not None:
+            return _killed(ended_by)
+        known = why_no_container(last_words, ended.returncode)
+        if known is not None:
+            return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
+    last_line = last_words.strip().rpartition("\n")[2]
+    return TaskError(
+        kind="Failed",
+        message=last_line or f"the process ended with {ended.returncode} and said nothing",
+        exit_code=ended.returncode,
+    )
+
+
+def _killed(number: int) -> TaskError:
+    return TaskError(
+        kind="Killed",
+        message=f"the process was ended by {_signal_name(number)} "
+        "(often: out of memory, or cancelled)",
+        exit_code=3,
+    )
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _end_of(path: Path) -> str:
+    """Last lines of a log, reading only its end."""
+    try:
+        with path.open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - _LOG_BYTES))
+            return log.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def read_record(model: type[R], path: Path) -> R | None:
+    """Read a record that may not be there yet.
+
+    Raises
+    ------
+    UserError
+        If it is there and cannot be read: taking it for absent would run its task again.
+    """
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"the record {path} cannot be read by this pyscale: it is damaged, or another version "
+            "wrote it; use that version, or remove its task's folder to run the task again"
+        ) from error

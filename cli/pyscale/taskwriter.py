@@ -1,0 +1,98 @@
+"""Writes what each task of a trial has to do, and how it is started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyscale.plan import Trial
+from pyscale.runtimes.protocol import Runtime
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import PARAMS_FILE, SPEC_FILE, NodeWork, TaskOrder
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import TaskSpec
+
+
+class TaskWriter:
+    """Writes specifications and drafts orders of tasks.
+
+    Parameters
+    ----------
+    run : RunFolder
+    runtime : Runtime
+        How a task's process is started.
+    """
+
+    def __init__(self, run: RunFolder, runtime: Runtime) -> None:
+        self._run = run
+        self._runtime = runtime
+        self._settings = run.plan.settings
+
+    def write_spec(self, trial: Trial, task: str) -> None:
+        """Write what a task has to do."""
+        folder = self._run.task(trial, task)
+        folder.mkdir(parents=True)
+        spec = self._spec(trial, task)
+        write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
+        write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
+
+    def drafts(
+        self, trial: Trial, tasks: Sequence[str], node_work: NodeWork | None
+    ) -> dict[Path, TaskOrder]:
+        """How tasks are started, but for what the executor knows, by their folders."""
+        drafts = {}
+        for task in tasks:
+            folder = self._run.task(trial, task)
+            start = self._runtime.start(self._spec(trial, task), folder, trial.image)
+            drafts[folder] = TaskOrder(
+                argv=start.argv, env=start.env, container=start.container, node_work=node_work
+            )
+        return drafts
+
+    def _spec(self, trial: Trial, task: str) -> TaskSpec:
+        folder = self._run.task(trial, task)
+        common = TaskSpec(
+            stage=trial.stage,
+            inputs=(),
+            params=trial.params,
+            seed=self._settings["seed"],
+            threads=self._settings["cpus_per_worker"],
+            # Joining windows and comparing outputs needs no GPU, wherever they were computed.
+            device="cpu",
+        )
+        if task == "merge":
+            windows = tuple((w, self._run.task(trial, w) / "out") for w in trial.window_tasks)
+            return common.model_copy(
+                update={"verb": "merge", "inputs": windows, "output": folder / "out"}
+            )
+        if task == "check":
+            reference = self._run.plan.trial(trial.reference_trial)
+            compared = (
+                ("reference", self._run.output(reference)),
+                ("other", self._run.output(trial)),
+            )
+            return common.model_copy(
+                update={"verb": "check", "inputs": compared, "truth": trial.truth}
+            )
+        return common.model_copy(
+            update={
+                "device": trial.device,
+                "inputs": self.inputs(trial),
+                "output": folder / "out",
+                "frames": trial.windows[int(task.removeprefix("w"))],
+                # What a stage wrote names its own axes.
+                "axes": self._run.plan.axes if trial.reads_movie else None,
+            }
+        )
+
+    def inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:
+        """Slot and path of everything that a trial's windows read."""
+        resolved = []
+        for item in trial.inputs:
+            if item.path is not None:
+                resolved.append((item.slot, item.path))
+            elif item.from_trial and item.file:
+                source = self._run.plan.trial(item.from_trial)
+                resolved.append((item.slot, self._run.output(source) / item.file))
+        return tuple(resolved)
