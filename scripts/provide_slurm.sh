@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Provides what the tests on a real cluster need, on Debian or Ubuntu as root: Slurm with its
-# accounting, munge, MariaDB, wrong clocks, and a checker of batch scripts. The tests start a cluster of their own,
-# so no service of the packages is started. Elsewhere it says how to get them, and goes on.
+# accounting, munge, MariaDB, wrong clocks, and a checker of batch scripts. The tests start a
+# cluster of their own, so no service of the packages is started. Elsewhere it says how to get
+# them, and goes on.
 set -euo pipefail
 
 packages=()

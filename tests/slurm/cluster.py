@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyscale.slurm.queue import ENDED
 from slurm import accounting
 from slurm.accounting import Accounting
 from slurm.configuration import CONFIG_FILE, set_option, write_configuration
@@ -25,19 +26,6 @@ from slurm.leftovers import clear_leftovers, end, new_folder, processes_of
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "squeue", "scancel")
 NODES = ("n1", "n2")
-ENDED = frozenset(
-    [
-        "BOOT_FAIL",
-        "CANCELLED",
-        "COMPLETED",
-        "DEADLINE",
-        "FAILED",
-        "NODE_FAIL",
-        "OUT_OF_MEMORY",
-        "PREEMPTED",
-        "TIMEOUT",
-    ]
-)
 
 
 def absent_programs(*, with_accounting: bool = False) -> list[str]:
