@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -188,6 +188,54 @@ def report(
         reporting.report_table(table, out)
     else:
         reporting.report_runs(runs or [None], out, count_retried=count_retried)
+
+
+@app.command()
+def compare(
+    base: Annotated[
+        str, typer.Argument(metavar="BASE", help="Run id or folder, or a CSV of wall times.")
+    ],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The one that is judged, of the same kind.")
+    ],
+    fail_on: Annotated[
+        Literal["regression"] | None, typer.Option(help="Exit code 1 where anything is worse.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say which configurations are better, worse or the same in NEW than in BASE."""
+    from pyscale import comparing
+
+    raise typer.Exit(
+        comparing.compare(base, new, fail_on_regression=fail_on is not None, as_json=json)
+    )
+
+
+@app.command("import")
+def import_traces(
+    trace_format: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="sacct, nextflow, snakemake or jobstats.")
+    ],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Traces to read.")],
+    workers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|COLUMN", help="N of these trials, or the column of the trace that holds it."
+        ),
+    ] = None,
+    stage: Annotated[
+        str | None, typer.Option(help="Name of the stage, where the trace has none.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Table to write; else it is printed.")] = None,
+) -> None:
+    """Turn traces that you have into a table of wall times, for `report --table`.
+
+    A job array of sacct is a trial, as are a process in a trace of Nextflow and a rule in
+    benchmarks of Snakemake. N is how many of its tasks ran at once, where the trace tells.
+    """
+    from pyscale.traces import command
+
+    command.import_traces(trace_format, files, workers=workers, stage=stage, out=out)
 
 
 @app.command()

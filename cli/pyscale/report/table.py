@@ -18,6 +18,20 @@ REQUIRED = ("stage", "workers", "wall_s")
 NUMBERS = ("wall_s", "mean_task_s", "sd_task_s")
 WHOLE_NUMBERS = ("workers", "repeat", "tasks")
 COLUMNS = (*REQUIRED, "repeat", "task", "tasks", "mean_task_s", "sd_task_s")
+BESIDE = (
+    "trial",
+    "tasks_done",
+    "start",
+    "end",
+    "cpus",
+    "gpus",
+    "cpu_s",
+    "requested_memory_bytes",
+    "peak_memory_bytes",
+    "node",
+    "state",
+)
+"""Columns that `pyscale import` writes beside; the analysis of wall times passes over them."""
 ROUNDING = 1.01
 """Published means and wall times are rounded, so that one may seem to exceed the other."""
 KEY = ("stage", "workers", "repeat", "task")
@@ -92,7 +106,7 @@ def _read_text(path: Path) -> pl.DataFrame:
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:
-    unknown = [column for column in columns if column not in COLUMNS]
+    unknown = [column for column in columns if column not in (*COLUMNS, *BESIDE)]
     lacking = [column for column in REQUIRED if column not in columns]
     for column in unknown:
         # The reader of CSV marks the second of two equal names so.

@@ -1,0 +1,161 @@
+"""What a fit of a scaling law found: parameters, residuals, and why it may not be used."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale_stages.contract import Record
+
+LawName = Literal["amdahl", "usl"]
+
+LEAST_DEGREES = 2
+"""Degrees of freedom below which no fit is given."""
+POOR_FIT = 0.10
+"""Root mean square by which a law may miss the wall times at each N, as a fraction of them."""
+
+
+class Refusal(Record):
+    """Why a number is not given."""
+
+    code: str = Field(description="Name of the reason, the same in every release")
+    sentence: str = Field(description="The reason with its numbers, for people")
+
+
+class Parameter(Record):
+    """One parameter of a law; the interval is cut at the ends of what it can be."""
+
+    value: float = Field(description="Best value within the parameter's range")
+    low: float = Field(description="Lower end of the 95 % interval")
+    high: float = Field(description="Upper end of the 95 % interval")
+    at_bound: bool = Field(
+        description="The value is an end of the range: without ranges the fit lies outside, though "
+        "by no more than noise"
+    )
+
+
+class Residual(Record):
+    """How far a law misses the wall times at one N."""
+
+    workers: int = Field(description="N")
+    trials: int = Field(description="Trials at this N")
+    wall_s: float = Field(description="Geometric mean of the measured wall times")
+    fitted_s: float = Field(description="What the law says")
+    log_ratio: float = Field(description="ln(measured / fitted): 0.03 is 3 % slower than the law")
+
+
+class Optimum(Record):
+    """N* of the universal scalability law, where throughput is highest."""
+
+    workers: float | None = Field(description="N*; None where refused")
+    low: float | None = Field(
+        description="Lower end of the 95 % interval; None beyond what was measured"
+    )
+    high: float | None = Field(
+        description="Upper end of the 95 % interval; None beyond what was measured"
+    )
+    refusal: Refusal | None = Field(description="Why N* is not given")
+
+
+class Fit(Record):
+    """One law fitted to the trials of one curve."""
+
+    law: LawName = Field(description="amdahl or usl, the universal scalability law")
+    counts: tuple[int, ...] = Field(description="Every N that was measured, rising")
+    trials: int = Field(description="Trials that entered the fit")
+    parameters: dict[str, Parameter] = Field(
+        {},
+        description="t1_s and f (amdahl) or lambda_per_s, sigma and kappa (usl); empty if refused. "
+        "t1_s and lambda_per_s speak of N = 1, be it measured or not",
+    )
+    residuals: tuple[Residual, ...] = Field((), description="By rising N; empty without a fit")
+    residual_sd: float | None = Field(
+        None,
+        description="Standard deviation of ln(wall time) about the law fitted without ranges; it "
+        "scales the intervals",
+    )
+    degrees_of_freedom: int | None = Field(
+        None,
+        description="Of residual_sd: trials less parameters or, where the law misses the means by "
+        "more than the trials scatter, values of N less parameters",
+    )
+    within_scatter: bool | None = Field(
+        None,
+        description="The law misses the means by no more than the trials scatter; None where no N "
+        "was repeated or there is no fit",
+    )
+    superlinear_at: tuple[int, ...] = Field(
+        description="Every N whose median wall time beats N0 * T(N0) / N, by noise or not"
+    )
+    refusal: Refusal | None = Field(None, description="Why there are no parameters")
+    optimum: Optimum | None = Field(
+        None, description="N* of the usl; None for amdahl and if refused"
+    )
+
+
+def too_few_counts(law: LawName, counts: int, needed: int) -> Refusal:
+    """Refuse a curve with no value of N beyond those that fix the parameters."""
+    return Refusal(
+        code="few-counts",
+        sentence=f"{WRITTEN[law]} needs at least {needed} values of N; {counts} were measured.",
+    )
+
+
+def too_few_degrees(law: LawName, degrees: int) -> Refusal:
+    """Refuse a fit whose error cannot be told from so little."""
+    return Refusal(
+        code="few-degrees",
+        sentence=(
+            f"{WRITTEN[law]} leaves {_degrees(degrees)} of freedom here, and {LEAST_DEGREES} are "
+            "needed: measure at more values of N."
+        ),
+    )
+
+
+def poor_fit(law: LawName, miss: float) -> Refusal:
+    """Refuse a law that does not describe the curve."""
+    return Refusal(
+        code="poor-fit",
+        sentence=(
+            f"{WRITTEN[law]} misses the wall times by {100 * miss:.0f} % (root mean square over N; "
+            f"up to {100 * POOR_FIT:.0f} % are accepted): it does not describe this curve."
+        ),
+    )
+
+
+def undetermined(law: LawName) -> Refusal:
+    """Refuse a curve that other parameters describe as well as the best ones."""
+    return Refusal(
+        code="undetermined",
+        sentence=f"These trials do not determine the parameters of {WRITTEN[law]}.",
+    )
+
+
+def outside(law: LawName, name: str, low: float, high: float) -> Refusal:
+    """Refuse a curve whose parameter lies outside what the law allows, beyond noise."""
+    meaning = {
+        ("f", False): ("superlinear", "N workers together were more than N times as fast as one"),
+        ("sigma", False): ("superlinear", "a few workers were more than proportionally fast"),
+        ("f", True): ("slowing", "more workers took longer than one"),
+        ("sigma", True): ("slowing", "a second worker made it slower"),
+        ("kappa", False): ("convex", "efficiency recovers at large N"),
+    }
+    code, what = meaning[name, low > 0]
+    return Refusal(
+        code=code,
+        sentence=(
+            f"{name} would be {low:.3g} to {high:.3g} (99 % interval), outside what "
+            f"{WRITTEN[law]} allows: {what}."
+        ),
+    )
+
+
+WRITTEN: dict[LawName, str] = {
+    "amdahl": "Amdahl's law",
+    "usl": "the universal scalability law",
+}
+
+
+def _degrees(count: int) -> str:
+    return "1 degree" if count == 1 else f"{count} degrees"

@@ -1,0 +1,150 @@
+"""What trials cost: core-hours, GPU-hours, money and energy, and all of it per unit of work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from pyscale.analysis.losses import GROUP
+from pyscale_stages.contract import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Held = Literal["task", "gang", "machine"]
+"""How long workers hold their cores. "task": each until its own tasks end, as the jobs of an array
+do. "gang": all until the slowest ends, and one for the merge. "machine": all until the trial ends,
+as a workstation does, or one allocation for everything."""
+
+COSTS = ("core_hours", "gpu_hours", "money", "energy_j")
+
+
+class Prices(Record):
+    """What a site charges."""
+
+    core_hour: float | None = Field(None, ge=0, description="Price of a core for an hour")
+    gpu_hour: float | None = Field(None, ge=0, description="Price of a GPU for an hour")
+    currency: str = Field("", description="Unit of the prices")
+
+
+def trial_costs(trials: pl.DataFrame, held: Held, prices: Prices | None = None) -> pl.DataFrame:
+    """Price every trial.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_table` gives them. `requested_cpus` and `requested_gpus` are what one worker
+        asks for; `energy_j` is the energy of a trial. A column that is not there is not known.
+    held : {"task", "gang", "machine"}
+        What is held while workers wait for each other.
+    prices : Prices or None
+
+    Returns
+    -------
+    polars.DataFrame
+        The trials with `held_s`, the worker-seconds that are paid for, and the columns `COSTS`;
+        what cannot be known is null. Money is the sum of all that is held and priced: null where
+        GPUs or cores are held, or may be, whose price is not known.
+    """
+    import polars as pl
+
+    known = trials.with_columns(
+        pl.lit(None, dtype=pl.Float64).alias(column)
+        for column in ("requested_cpus", "requested_gpus", "energy_j")
+        if column not in trials.columns
+    )
+    held_s = {
+        "task": pl.col("busy_s"),
+        "gang": pl.col("workers") * pl.col("slowest_s") + pl.col("merge_s"),
+        "machine": pl.col("workers") * pl.col("wall_s"),
+    }[held]
+    prices = prices or Prices()
+    return (
+        known.with_columns(held_s=held_s.cast(pl.Float64))
+        .with_columns(
+            core_hours=pl.col("held_s") * pl.col("requested_cpus") / 3600,
+            gpu_hours=pl.col("held_s") * pl.col("requested_gpus") / 3600,
+        )
+        .with_columns(
+            money=_charge("core_hours", prices.core_hour) + _charge("gpu_hours", prices.gpu_hour)
+        )
+    )
+
+
+def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
+    """Mean cost of the timed trials of every configuration, and against its baseline's.
+
+    Costs add up over trials, so the arithmetic mean stands for them (Hoefler and Belli 2015);
+    wall times are given as medians elsewhere.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_costs` gives them; a column `work`, like frames, where it is known.
+
+    Returns
+    -------
+    polars.DataFrame
+        Curves in the order of `trials`, each by rising worker count: `suite, stage, device,
+        workers, baseline_workers, repeats`, and for each of `COSTS` the mean, the mean
+        `*_per_work` over the work of a trial, and `*_to_baseline`: that over the baseline's, or
+        the mean over the baseline's where no work is known.
+    """
+    import polars as pl
+
+    one = [*GROUP, "workers"]
+    if "work" not in trials.columns:
+        trials = trials.with_columns(work=pl.lit(None, dtype=pl.Float64))
+    table = (
+        trials.filter("valid")
+        .sort(*one, "block", *COSTS, "work")
+        .group_by(one, maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("repeats"),
+            # A mean over some trials would be a sum that leaves others out.
+            *(_mean_if_all(pl.col(cost)).alias(cost) for cost in COSTS),
+            *(
+                (_mean_if_all(pl.col(cost)) / _mean_if_all(pl.col("work"))).alias(
+                    f"{cost}_per_work"
+                )
+                for cost in COSTS
+            ),
+        )
+        .with_columns(baseline_workers=pl.col("workers").min().over(GROUP))
+    )
+    comparable = {
+        cost: pl.when(pl.col(f"{cost}_per_work").is_not_null().all().over(GROUP))
+        .then(f"{cost}_per_work")
+        .otherwise(cost)
+        for cost in COSTS
+    }
+    compared = table.with_columns(
+        pl.when(own.first().over(GROUP) > 0)
+        .then(own / own.first().over(GROUP))
+        .alias(f"{cost}_to_baseline")
+        for cost, own in comparable.items()
+    )
+    order = trials.select(GROUP).unique(maintain_order=True)
+    return order.join(
+        compared, on=GROUP, how="inner", nulls_equal=True, maintain_order="left_right"
+    ).select(
+        *one,
+        "baseline_workers",
+        "repeats",
+        *(f"{cost}{kind}" for cost in COSTS for kind in ("", "_per_work", "_to_baseline")),
+    )
+
+
+def _charge(hours: str, price: float | None) -> pl.Expr:
+    """Price of what is held; nothing held costs nothing, whatever its price."""
+    import polars as pl
+
+    priced = pl.lit(None, dtype=pl.Float64) if price is None else pl.col(hours) * price
+    return pl.when(pl.col(hours) == 0).then(0.0).otherwise(priced)
+
+
+def _mean_if_all(values: pl.Expr) -> pl.Expr:
+    import polars as pl
+
+    return pl.when(values.null_count() == 0).then(values.mean())

@@ -1,0 +1,237 @@
+"""What two runs, or two tables of wall times, show beside each other, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
+from pyscale.analysis.flags import SENTENCES
+from pyscale.report.wording import ABSENT, listing, number, quality, with_interval
+from pyscale.runfacts import Difference
+from pyscale_stages.contract import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+    from rich.table import Table
+
+Row = dict[str, Any]
+
+STYLES = {"worse": "bold red", "better": "bold green"}
+
+
+class OutputComparison(Record):
+    """Whether a stage's reference outputs are the same in both runs."""
+
+    stage: str
+    found: Literal["same", "different", "unknown"] = Field(
+        description="By the bytes; unknown where one of them left no record"
+    )
+    files: tuple[str, ...] = Field((), description="Files that differ, or that one run lacks")
+    read_by: tuple[str, ...] = Field((), description="Stages whose input the output is")
+
+
+class ComparisonContext(Record):
+    """What a comparison must say that no wall time holds."""
+
+    base: str = Field(description="What the ratios are to, in words")
+    new: str = Field(description="What is judged, in words")
+    measured_here: bool = Field(description="Whether these are runs, not tables of wall times")
+    differences: tuple[Difference, ...] = ()
+    uncommitted: bool = Field(
+        False, description="Both ran from one commit, with changes that nobody recorded"
+    )
+    missing: dict[str, str] = Field(
+        default_factory=dict, description="How many planned trials left no record, by side"
+    )
+    outputs: tuple[OutputComparison, ...] = ()
+
+
+def remarks(context: ComparisonContext) -> Iterator[str]:
+    """Say what the ratios compare beside the code."""
+    if not context.measured_here:
+        yield (
+            "Tables of wall times hold no hardware, versions, settings or outputs: nothing here "
+            "tells whether more than the code differs, nor whether the results are the same."
+        )
+        return
+    kinds = {difference.kind for difference in context.differences}
+    if "hardware" in kinds:
+        yield (
+            "The runs were measured on different hardware: each ratio compares machines, not "
+            "code alone."
+        )
+    elif "nodes" in kinds:
+        yield (
+            "The runs were measured on different nodes of one kind of hardware: part of a ratio "
+            "may be the nodes'."
+        )
+    if "settings" in kinds:
+        yield "Settings differ: each ratio compares them too, not code alone."
+    if kinds == {"code"}:
+        yield "As far as they were recorded, hardware and settings are the same: the code differs."
+    if not kinds:
+        yield (
+            "Nothing that was recorded differs between the runs: a ratio shows what was not "
+            "recorded, or chance."
+        )
+    if context.uncommitted:
+        yield "Both ran from one commit with uncommitted changes, which may not be the same."
+    for side, missing in context.missing.items():
+        yield f"{side}: {missing} planned trials left no record."
+
+
+def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[str]:
+    """Say whether both runs computed the same."""
+    same = [output.stage for output in context.outputs if output.found == "same"]
+    if same:
+        yield f"The reference outputs of both runs have the same bytes: {listing(same)}."
+    for output in context.outputs:
+        if output.found == "different":
+            readers = (
+                f" What {listing(output.read_by)} read was therefore not the same."
+                if output.read_by
+                else ""
+            )
+            yield (
+                f"{output.stage}: the reference outputs differ ({listing(output.files)}), and "
+                "whether they agree within the stage's tolerance was not compared: the ratio may "
+                f"compare two different results.{readers}{_qualities(output.stage, table)}"
+            )
+        elif output.found == "unknown":
+            yield (
+                f"{output.stage}: a reference output left no record, so nothing tells whether "
+                "both runs compute the same."
+            )
+
+
+def method(table: pl.DataFrame) -> str:
+    """Say what the verdicts mean, and how often they are wrong."""
+    tested = table["p_adjusted"].count()
+    return (
+        "worse, better: one-sided Mann-Whitney tests of all timed trials, adjusted by Holm's "
+        f"method over all configurations that have enough of them ({tested}), and a 95 % bootstrap "
+        "interval of the ratio that leaves 1 out; where nothing has changed, any `worse` at all "
+        f"is seen in at most {100 * FALSE_ALARMS:.0f} % of comparisons. same: the interval lies "
+        f"within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. What changed on the machine from one "
+        "run to the other is part of every ratio."
+    )
+
+
+def named(rows: Sequence[Row]) -> str:
+    """Name configurations as `segment at N = 1 and 2; track at N = 4`."""
+    counts: dict[str, list[int]] = {}
+    for row in rows:
+        counts.setdefault(_name(row, rows), []).append(row["workers"])
+    return "; ".join(f"{name} at N = {listing(found)}" for name, found in counts.items())
+
+
+def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
+    """Lay the comparison out: what differs, the verdicts, and what they rest on."""
+    from rich.console import Group
+    from rich.text import Text
+
+    rows = table.to_dicts()
+    shared = [row for row in rows if row["verdict"] is not None]
+    raised = {flag for row in shared for side in _SIDES for flag in row[f"{side}_flags"]}
+    codes = [code for code in SENTENCES if code in raised]
+    letters = {code: chr(ord("a") + place) for place, code in enumerate(codes)}
+    reasons = [reason for reason in REASONS if reason in {row["reason"] for row in shared}]
+    marks = {reason: str(place) for place, reason in enumerate(reasons, start=1)}
+    lines = [
+        Text.assemble(("base", "bold"), f": {context.base}"),
+        Text.assemble(("new", "bold"), f": {context.new}"),
+    ]
+    parts: list[RenderableType] = [*lines]
+    if context.differences:
+        parts.append(_differences(context.differences))
+    parts += map(Text, remarks(context))
+    parts.append(_verdicts(shared, letters, marks))
+    notes = [(mark, REASONS[reason]) for reason, mark in marks.items()]
+    notes += [(f"{letter} {code}", SENTENCES[code]) for code, letter in letters.items()]
+    parts += [Text.assemble((name, "bold"), f": {sentence}") for name, sentence in notes]
+    parts += map(Text, output_remarks(context, table))
+    for side, other in (("base", "new"), ("new", "base")):
+        alone = [row for row in rows if row[f"{other}_repeats"] is None]
+        if alone:
+            parts.append(Text(f"In {side} alone: {named(alone)}."))
+    if any(row["p_adjusted"] is not None for row in shared):
+        parts.append(Text(method(table)))
+    return Group(*parts)
+
+
+_SIDES = ("base", "new")
+
+
+def _empty_table() -> Table:
+    from rich import box
+    from rich.table import Table
+
+    return Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+
+
+def _differences(differences: Sequence[Difference]) -> Table:
+    from rich.text import Text
+
+    table = _empty_table()
+    for header in ("what differs", "base", "new"):
+        table.add_column(header, overflow="fold")
+    for place, difference in enumerate(differences):
+        is_last = place + 1 == len(differences) or differences[place + 1].kind != difference.kind
+        cells = (difference.what, difference.base, difference.new)
+        table.add_row(*map(Text, cells), end_section=is_last)
+    return table
+
+
+def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[str, str]) -> Table:
+    from rich.text import Text
+
+    table = _empty_table()
+    table.add_column("stage", overflow="fold")
+    table.add_column("N", justify="right", no_wrap=True)
+    for header in ("base s", "new s", "new / base", "verdict", "flags: base / new"):
+        table.add_column(header, no_wrap=True)
+    names = [_name(row, rows) for row in rows]
+    for place, row in enumerate(rows):
+        flags = ["".join(letters[code] for code in row[f"{side}_flags"]) for side in _SIDES]
+        verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
+        if row["reason"] is not None:
+            verdict.append(f" ({marks[row['reason']]})")
+        table.add_row(
+            Text("" if place and names[place - 1] == names[place] else names[place]),
+            str(row["workers"]),
+            *(f"{number(row[f'{side}_wall_s'])} ({row[f'{side}_repeats']})" for side in _SIDES),
+            Text(with_interval(*(ratio3(row[end]) for end in _RATIO))),
+            verdict,
+            f"{flags[0] or ABSENT} / {flags[1] or ABSENT}" if any(flags) else ABSENT,
+            end_section=place + 1 == len(rows) or names[place + 1] != names[place],
+        )
+    return table
+
+
+_RATIO = ("ratio", "ratio_low", "ratio_high")
+
+
+def ratio3(value: float | None) -> str:
+    """Print three decimals: two would hide half of what `same` allows."""
+    return ABSENT if value is None else f"{value:.3f}"
+
+
+def _name(row: Row, rows: Sequence[Row]) -> str:
+    devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
+    return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
+
+
+def _qualities(stage: str, table: pl.DataFrame) -> str:
+    """Quality against the truth on both sides, at the lowest worker count that both have."""
+    for row in table.filter(table["stage"] == stage).sort("workers").to_dicts():
+        measured = [quality(row[f"{side}_quality"] or "{}") for side in _SIDES]
+        if ABSENT not in measured:
+            return (
+                f" Quality against the truth at N = {row['workers']}: base {measured[0]}; "
+                f"new {measured[1]}."
+            )
+    return ""

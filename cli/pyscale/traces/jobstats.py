@@ -1,0 +1,189 @@
+"""What jobstats tells of jobs: JSON, or the same packed into sacct's AdminComment."""
+
+from __future__ import annotations
+
+import binascii
+import gzip
+import json
+import zlib
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from json import JSONDecodeError
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pyscale.errors import UserError
+from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
+from pyscale_stages.wording import did_you_mean, first_problem
+
+PACKED = "JS1:"
+GZIPPED = "H4sI"
+"""How what is packed begins, for the mark may be left out."""
+WITHOUT_FIGURES = frozenset({"Short", "None"})
+"""What stands in the place of the figures of a job that was too short, or not observed."""
+ADVICE = "ask anew with `jobstats -j JOBID`"
+TOGETHER = "of all files"
+COUNTS = ("cpus", "gpus", "nodes")
+"""What of a job may be its number of workers."""
+
+
+class _Told(BaseModel):
+    # What other releases tell beside is not read.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Node(_Told):
+    cpus: int | None = None
+    total_memory: int | None = None
+    used_memory: int | None = None
+    total_time: float | None = None
+
+
+class _Job(_Told):
+    nodes: dict[str, _Node]
+    total_time: float
+    gpus: int | None = None
+
+
+@dataclass(frozen=True)
+class JobFigures:
+    """What jobstats tells of one job; null is what it does not."""
+
+    wall_s: float
+    nodes: tuple[str, ...]
+    cpus: int | None
+    gpus: int | None
+    cpu_s: int | None
+    requested_bytes: int | None
+    used_bytes: int | None
+
+
+def read_jobstats(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+    """Read figures of jobs: one or several JSON objects, or lines of packed ones.
+
+    They tell neither names nor times of day, so the stage and N must be given.
+
+    Raises
+    ------
+    UserError
+        If it is not what jobstats writes.
+    """
+    found = list(_unpacked(path, text) if text.lstrip().startswith("{") else _lines(path, text))
+    return [
+        _task(path, f"{path} {place}" if len(found) > 1 else str(path), figures, asked)
+        for place, figures in enumerate(found, start=1)
+    ]
+
+
+def _lines(path: Path, text: str) -> Iterator[JobFigures | None]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where, comment = f"{path}, line {number}", line.strip()
+            if not comment.startswith((PACKED, GZIPPED)):
+                raise UserError(f"{where} is not what jobstats tells of a job: {ADVICE}")
+            yield job_figures(where, PACKED + comment.removeprefix(PACKED))
+
+
+def _unpacked(path: Path, text: str) -> Iterator[JobFigures]:
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(text.rstrip()):
+        try:
+            job, end = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
+        except JSONDecodeError as error:
+            raise UserError(
+                f"{path} is no JSON at line {error.lineno}: it may have been cut short, so {ADVICE}"
+            ) from None
+        yield _figures(str(path), job)
+        at = end
+
+
+def job_figures(where: str, comment: str | None) -> JobFigures | None:
+    """Unpack what jobstats left in a job's AdminComment; None where it left nothing.
+
+    Raises
+    ------
+    UserError
+        If it cannot be unpacked.
+    """
+    if comment is None or not comment.startswith(PACKED):
+        return None
+    packed = comment.removeprefix(PACKED)
+    if packed in WITHOUT_FIGURES:
+        return None
+    try:
+        job = json.loads(gzip.decompress(b64decode(packed, validate=True)))
+    except (binascii.Error, EOFError, OSError, ValueError, zlib.error):
+        raise UserError(
+            f"{where}: what jobstats packed (JS1:) is broken or was cut short: write it with "
+            "`sacct -P`, which cuts nothing"
+        ) from None
+    return _figures(where, job)
+
+
+def _figures(where: str, told: object) -> JobFigures:
+    try:
+        job = _Job.model_validate(told)
+    except ValidationError as error:
+        raise UserError(
+            f"{where} is not what jobstats tells of a job ({first_problem(error, _Job)}): {ADVICE}"
+        ) from None
+    nodes = job.nodes.values()
+    return JobFigures(
+        wall_s=job.total_time,
+        nodes=tuple(job.nodes),
+        cpus=_sum([node.cpus for node in nodes]),
+        gpus=job.gpus,
+        cpu_s=_sum([node.total_time for node in nodes]),
+        requested_bytes=_sum([node.total_memory for node in nodes]),
+        used_bytes=_sum([node.used_memory for node in nodes]),
+    )
+
+
+def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> TracedTask:
+    advice = "import it from sacct, which names its jobs and tells AdminComment too"
+    stage = stage_name(str(path), None, asked, advice)
+    if figures is None:
+        return TracedTask(
+            path, stage, TOGETHER, name, across_files=True, flaw="without figures of jobstats"
+        )
+    workers = None
+    if asked.workers_column is not None:
+        workers = _counts(path, figures, asked.workers_column)
+    return TracedTask(
+        source=path,
+        stage=stage,
+        trial=TOGETHER,
+        name=name,
+        wall_s=figures.wall_s,
+        cpus=figures.cpus,
+        gpus=figures.gpus,
+        cpu_s=figures.cpu_s,
+        requested_memory_bytes=figures.requested_bytes,
+        peak_memory_bytes=figures.used_bytes,
+        node=",".join(figures.nodes) or None,
+        workers=workers,
+        # One job by one worker is a trial, several are its repeats.
+        is_trial=workers is not None or asked.workers == 1,
+        across_files=True,
+        flaw=None if figures.wall_s > 0 else NO_TIME,
+    )
+
+
+def _counts(path: Path, figures: JobFigures, column: str) -> int:
+    counts = dict(zip(COUNTS, (figures.cpus, figures.gpus, len(figures.nodes)), strict=True))
+    if column not in counts:
+        raise UserError(
+            f"jobstats tells no {column!r} for --workers: {did_you_mean(column, counts)}"
+        )
+    count = counts[column]
+    if not count:
+        raise UserError(f"{path} tells of no {column}, which --workers is to be taken from")
+    return count
+
+
+def _sum(values: Sequence[float | None]) -> int | None:
+    """Over all nodes; None where one does not tell."""
+    known = [value for value in values if value is not None]
+    return None if not known or len(known) < len(values) else round(sum(known))

@@ -1,0 +1,129 @@
+"""Traces of Nextflow: a process is a stage, and its tasks in one trace are a trial."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
+from pyscale.traces.tracefile import Layout, Row, rows_of
+from pyscale.traces.units import bytes_of, moment, seconds_of_words
+
+LAYOUT = Layout(
+    "\t",
+    ("status", "realtime"),
+    "write it with `nextflow run -with-trace`, with trace.sep as it is and status and realtime "
+    "among trace.fields",
+)
+FLAWS = {"CACHED": "cached", "FAILED": "failed", "ABORTED": "cancelled"}
+A_TIME = "a time, as 1m 30s, or in milliseconds"
+A_SIZE = "a size, as 1.5 GB, or in bytes"
+A_DATE = "a date, as 2026-03-17 11:42:24.123, or milliseconds since 1970"
+_NAME = re.compile(r"(?P<process>\S+)(?: \(.*\))?")
+
+
+def read_nextflow(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+    """Read a trace, raw or as it is printed for people.
+
+    Parameters
+    ----------
+    path : Path
+        One trace is one run, so each process in it is one trial.
+    text : str
+    asked : Asked
+
+    Returns
+    -------
+    list of TracedTask
+
+    Raises
+    ------
+    UserError
+        If it is not what Nextflow writes.
+    """
+    return [_task(path, row, asked) for row in rows_of(path, text, LAYOUT)]
+
+
+def _task(path: Path, row: Row, asked: Asked) -> TracedTask:
+    status = row.told("status") or ""
+    wall_s = row.read("realtime", _seconds, A_TIME)
+    start, end = _times(row, wall_s)
+    share = row.read("%cpu", _percent, "a share, as 97.5%")
+    flaw, column = _flaw(row, status, wall_s), asked.workers_column
+    return TracedTask(
+        source=path,
+        stage=stage_name(row.where, _process(row), asked, "add name to trace.fields"),
+        trial=str(path),
+        name=_name(row),
+        wall_s=wall_s,
+        start=start,
+        end=end,
+        cpus=row.read("cpus", int, "a number of CPUs"),
+        cpu_s=None if share is None or wall_s is None else share * wall_s,
+        requested_memory_bytes=row.read("memory", bytes_of, A_SIZE),
+        peak_memory_bytes=row.read("peak_rss", bytes_of, A_SIZE),
+        node=row.told("hostname"),
+        state=status,
+        workers=row.read_workers(column) if column is not None and flaw is None else None,
+        is_trial=column is not None,
+        flaw=flaw,
+    )
+
+
+def _flaw(row: Row, status: str, wall_s: float | None) -> str | None:
+    if status != "COMPLETED":
+        return FLAWS.get(status, "not ended")
+    if (row.told("attempt") or "1") != "1":
+        return "tried again"
+    return None if wall_s else NO_TIME
+
+
+def _name(row: Row) -> str:
+    """Name of a task, which alone need not be unlike another's."""
+    number = row.told("hash") or row.told("task_id") or row.where.rpartition(" ")[2]
+    return f"{number} {row.told('name') or ''}".strip()
+
+
+def _process(row: Row) -> str | None:
+    """Name of the process; that of a task has a tag or number behind it."""
+    name = _NAME.fullmatch(row.told("name") or "")
+    return row.told("process") or (name["process"] if name else None)
+
+
+def _times(row: Row, wall_s: float | None) -> tuple[datetime | None, datetime | None]:
+    """When a task ran.
+
+    The default trace tells when it was submitted and how long after that it was seen to be
+    complete. That is rounded, so the end is taken as early as it may have been: tasks that
+    followed each other must not seem to have run at once.
+    """
+    in_milliseconds = partial(moment, per_second=1000)
+    start = row.read("start", in_milliseconds, A_DATE)
+    end = row.read("complete", in_milliseconds, A_DATE)
+    if start and end:
+        return start, end
+    submit = row.read("submit", in_milliseconds, A_DATE)
+    since_s = row.read("duration", _seconds, A_TIME)
+    if submit is None or since_s is None or wall_s is None:
+        return None, None
+    since_s = max(since_s - _rounding_s(row), 0.0)
+    end = submit + timedelta(seconds=since_s)
+    return max(submit, end - timedelta(seconds=wall_s)), end
+
+
+def _rounding_s(row: Row) -> float:
+    """By how much a duration may have been rounded up; raw ones are not."""
+    text = row.told("duration") or ""
+    if text.isdigit() or text.endswith("ms"):
+        return 0.0
+    return 0.5 if _seconds(text) >= 60 else 0.05
+
+
+def _seconds(text: str) -> float:
+    return int(text) / 1000 if text.isdigit() else seconds_of_words(text)
+
+
+def _percent(text: str) -> float:
+    return float(text.removesuffix("%")) / 100

@@ -1,0 +1,213 @@
+"""Traces of sacct: an array is a trial of its stage, and so is a job by itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+from pyscale.slurm.jobids import array_of, elements
+from pyscale.slurm.queue import ENDED
+from pyscale.traces.jobstats import job_figures
+from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
+from pyscale.traces.tracefile import Layout, Row, rows_of
+from pyscale.traces.units import bytes_of, moment, seconds_of_clock
+
+COMMAND = (
+    "SLURM_TIME_FORMAT=%s sacct -P --duplicates --noconvert -o JobID,JobIDRaw,State,Submit,Start,"
+    "End,ElapsedRaw,TotalCPU,AllocCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,AdminComment,JobName"
+)
+"""Asks for all that is read here, and for jobs that were tried again as often as they were. The
+name is last, because it may hold a bar."""
+LAYOUT = Layout("|", ("JobID", "State", "Start", "End"), f"write it with `{COMMAND}`", True)
+AGAIN = "tried again"
+A_TIME = "a time in seconds, or as 1-02:03:04"
+A_SIZE = "a size, as 2048K"
+A_DATE = "a date, as 2026-03-17T11:42:24, or a time in seconds since 1970"
+
+
+def read_sacct(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+    """Read what `sacct -P` wrote: jobs and elements of arrays, each followed by its steps.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    asked : Asked
+
+    Returns
+    -------
+    list of TracedTask
+        Elements of an array are tasks of one trial; another job is one by itself.
+
+    Raises
+    ------
+    UserError
+        If it is not what sacct writes.
+    """
+    jobs: dict[str, list[Row]] = defaultdict(list)
+    steps: dict[str, list[Row]] = defaultdict(list)
+    for row in rows_of(path, text, LAYOUT):
+        job_ids, is_step, _ = row.cells["JobID"].strip().partition(".")
+        own = steps if is_step else jobs
+        for job_id in [job_ids] if is_step else _each(job_ids):
+            # Traces of overlapping times, put one behind the other, tell the same twice.
+            if all(row.cells != other.cells for other in own[job_id]):
+                own[job_id].append(row)
+    latest = {job_id: rows[-1] for job_id, rows in jobs.items()}
+    flaws = _flaws_of_arrays(latest, asked)
+    tasks = (
+        _task(path, job_id, rows, steps.get(job_id, ()), asked) for job_id, rows in jobs.items()
+    )
+    return [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
+
+
+def _each(job_ids: str) -> list[str]:
+    """Ids of the elements that are told together, as far as they are told."""
+    try:
+        return elements(job_ids)
+    except ValueError:
+        # A long list of elements that wait is cut short.
+        return [job_ids]
+
+
+def _flaws_of_arrays(jobs: Mapping[str, Row], asked: Asked) -> dict[str, str]:
+    """What is wrong with elements as they stand beside the others of their array."""
+    arrays: dict[str, dict[str, Row]] = defaultdict(dict)
+    for job_id, row in jobs.items():
+        if "_" in job_id:
+            arrays[array_of(job_id)][job_id] = row
+    flaws: dict[str, str] = {}
+    for array, own in arrays.items():
+        # What Slurm puts into the queue again is submitted later than the rest.
+        submitted = {job_id: row.told("Submit") or "" for job_id, row in own.items()}
+        first = min(submitted.values())
+        flaws |= {job_id: AGAIN for job_id, time in submitted.items() if time != first}
+        if asked.workers_column is None:
+            part = _part(array, own, gaps_matter=asked.workers is None)
+            flaws |= dict.fromkeys(own, part) if part else {}
+    return flaws
+
+
+def _part(array: str, jobs: Mapping[str, Row], *, gaps_matter: bool) -> str | None:
+    """Why the elements that are told are not all of their array; None where they may be."""
+    raw_ids = {row.told("JobIDRaw") for row in jobs.values()}
+    # Elements that never began are told nowhere. The last to begin has the array's own id.
+    if raw_ids != {None} and array not in raw_ids:
+        return "of an array that has not begun as a whole"
+    indices = sorted(int(i) for i in (j.partition("_")[2] for j in jobs) if i.isdigit())
+    strides = {second - first for first, second in pairwise(indices)}
+    if gaps_matter and (not indices or indices[0] > 1 or len(strides) > 1):
+        return (
+            "of an array with gaps or a late first index, as of a part that was submitted again; "
+            "--workers takes it as it is"
+        )
+    return None
+
+
+def _task(
+    path: Path, job_id: str, rows: Sequence[Row], steps: Sequence[Row], asked: Asked
+) -> TracedTask:
+    # `sacct --duplicates` tells of every time that the job ran; the last one counts.
+    row = rows[-1]
+    state = (row.told("State") or "").partition(" ")[0]
+    figures = job_figures(row.where, row.told("AdminComment"))
+    peaks = [step.read("MaxRSS", bytes_of, A_SIZE) for step in (row, *steps)]
+    if figures is not None:
+        # Of all processes together; Slurm tells that of the largest alone.
+        peaks.append(figures.used_bytes)
+    wall_s = _wall_s(row)
+    flaw, workers = _flaw(rows, state, wall_s), None
+    if asked.workers_column is None:
+        flaw = flaw or _flaw_of_steps(steps)
+    elif flaw is None:
+        workers = _told_by(row, steps, asked.workers_column)
+    return TracedTask(
+        source=path,
+        stage=stage_name(row.where, row.told("JobName"), asked, f"use `{COMMAND}`"),
+        trial=array_of(job_id),
+        name=job_id,
+        wall_s=wall_s,
+        start=row.read("Start", moment, A_DATE),
+        end=row.read("End", moment, A_DATE),
+        cpus=row.read("AllocCPUS", int, "a number of CPUs"),
+        gpus=_gpus(row),
+        cpu_s=row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456"),
+        requested_memory_bytes=_requested_bytes(row),
+        peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
+        node=row.told("NodeList"),
+        state=state,
+        workers=workers,
+        is_trial=asked.workers_column is not None,
+        flaw=flaw,
+    )
+
+
+def _flaw(rows: Sequence[Row], state: str, wall_s: float | None) -> str | None:
+    if state not in ENDED:
+        return "not ended"
+    if state == "CANCELLED":
+        return "cancelled"
+    if state != "COMPLETED":
+        return "failed"
+    if len(rows) > 1 or (rows[-1].told("Restarts") or "0") != "0":
+        return AGAIN
+    # What began and ended within one second has 0 s.
+    return None if wall_s else NO_TIME
+
+
+def _flaw_of_steps(steps: Sequence[Row]) -> str | None:
+    """What in its steps shows that a job was no single worker."""
+    counts = [step.read("NTasks", int, "a number of tasks") or 1 for step in steps]
+    if max(counts, default=1) > 1:
+        return f"of {max(counts)} processes, which --workers NTasks takes for workers"
+    called = [step for step in steps if step.cells["JobID"].rpartition(".")[2].isdigit()]
+    times = [(s.read("Start", moment, A_DATE), s.read("End", moment, A_DATE)) for s in called]
+    known = sorted((start, end) for start, end in times if start and end)
+    if any(later[0] < earlier[1] for earlier, later in pairwise(known)):
+        return "of steps that ran at once"
+    return None
+
+
+def _told_by(row: Row, steps: Sequence[Row], column: str) -> int:
+    """N of a job; of NTasks and its like, which Slurm tells of steps alone, the largest."""
+    if row.told(column) is None:
+        told = [step for step in steps if step.told(column) is not None]
+        if told:
+            return max(step.read_workers(column) for step in told)
+    return row.read_workers(column)
+
+
+def _wall_s(row: Row) -> float | None:
+    for column, how in (("ElapsedRaw", float), ("Elapsed", seconds_of_clock)):
+        seconds = row.read(column, how, A_TIME)
+        if seconds is not None:
+            return seconds
+    start, end = row.read("Start", moment, A_DATE), row.read("End", moment, A_DATE)
+    return (end - start).total_seconds() if start and end else None
+
+
+def _requested_bytes(row: Row) -> int | None:
+    text = row.told("ReqMem")
+    if text is None:
+        return None
+    # Before Slurm 21.08 it was told for each node or for each core.
+    size = row.read("ReqMem", partial(_without, "nc"), A_SIZE)
+    if size is not None and text.endswith("c"):
+        return size * (row.read("AllocCPUS", int, "a number of CPUs") or 1)
+    return size or None
+
+
+def _without(signs: str, text: str) -> int:
+    return bytes_of(text.rstrip(signs))
+
+
+def _gpus(row: Row) -> int | None:
+    resources = row.told("AllocTRES")
+    if resources is None:
+        return None
+    counts = dict(part.partition("=")[::2] for part in resources.split(","))
+    return int(counts.get("gres/gpu", "0")) if counts.get("gres/gpu", "0").isdigit() else None

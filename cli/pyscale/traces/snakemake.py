@@ -1,0 +1,117 @@
+"""Benchmarks of Snakemake: a rule is a stage; a file is a job, and a line one repeat of it."""
+
+from __future__ import annotations
+
+import json
+from ast import literal_eval
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyscale.errors import UserError
+from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
+from pyscale.traces.tracefile import Layout, Row, rows_of
+from pyscale_stages.wording import did_you_mean
+
+EXTENDED = "let Snakemake write it with --benchmark-extended"
+LAYOUT = Layout("\t", ("s", "h:m:s"), "give it as Snakemake's `benchmark:` wrote it")
+GROUPS = ("wildcards", "params")
+"""Columns that hold what a user's own rule says, name by name."""
+MIB = 1024 * 1024
+
+
+def read_snakemake(path: Path, text: str, asked: Asked) -> list[TracedTask]:
+    """Read a benchmark file, plain or extended, as a table or as JSON lines.
+
+    No line tells when a job ran, so how many ran at once must be given, or be told by a
+    wildcard or parameter of the rule.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+    asked : Asked
+        `workers_column` is a column, of which each job is a trial by itself, like `threads`; or
+        a wildcard or parameter that all jobs of a trial share.
+
+    Returns
+    -------
+    list of TracedTask
+
+    Raises
+    ------
+    UserError
+        If it is not what Snakemake writes.
+    """
+    rows = _of_json(path, text) if text.lstrip().startswith("{") else rows_of(path, text, LAYOUT)
+    return [_task(path, row, repeat, asked) for repeat, row in enumerate(rows)]
+
+
+def _of_json(path: Path, text: str) -> list[Row]:
+    rows = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            told = json.loads(line)
+        except ValueError:
+            raise UserError(f"{where} is no JSON: it may have been cut short") from None
+        if not isinstance(told, dict) or "s" not in told:
+            raise UserError(f"{where} has no time 's': {LAYOUT.advice}")
+        rows.append(Row(where, {key: str(value) for key, value in told.items()}))
+    return rows
+
+
+def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
+    wall_s = row.read("s", float, "a number of seconds")
+    column = asked.workers_column
+    workers, is_trial = (None, False) if column is None else _workers(row, column)
+    group = f"N={workers}, " if workers else ""
+    peak_mib = row.read("max_rss", float, "a number of MiB")
+    requested_mib = _number(_group(row, "resources").get("mem_mib"))
+    return TracedTask(
+        source=path,
+        stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
+        trial=f"{group}line {repeat + 1}",
+        name=str(path),
+        wall_s=wall_s,
+        cpus=row.read("threads", int, "a number of threads"),
+        cpu_s=row.read("cpu_time", float, "a number of seconds"),
+        requested_memory_bytes=None if requested_mib is None else round(requested_mib * MIB),
+        peak_memory_bytes=None if peak_mib is None else round(peak_mib * MIB),
+        workers=workers,
+        is_trial=is_trial,
+        across_files=True,
+        flaw=None if wall_s else NO_TIME,
+    )
+
+
+def _workers(row: Row, column: str) -> tuple[int, bool]:
+    """N, and whether it is that of this job alone."""
+    own: dict[str, Any] = {}
+    for name in GROUPS:
+        own |= _group(row, name)
+    if column in row.cells or column not in own:
+        known = {**row.cells, **own}
+        if column not in known:
+            advice = EXTENDED if "rule_name" not in row.cells else did_you_mean(column, known)
+            raise UserError(f"{row.where} has no column {column!r} for --workers: {advice}")
+        return row.read_workers(column), True
+    return Row(row.where, {column: str(own[column])}).read_workers(column), False
+
+
+def _group(row: Row, column: str) -> Mapping[str, Any]:
+    """What a column tells name by name, as Python writes a dictionary."""
+    text = row.told(column)
+    if text is None:
+        return {}
+    try:
+        told = literal_eval(text)
+    except (ValueError, SyntaxError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None

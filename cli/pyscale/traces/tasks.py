@@ -1,0 +1,105 @@
+"""What every format of trace tells of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyscale.analysis.lanes import Interval
+from pyscale.errors import UserError
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says beside the files."""
+
+    workers: int | None = None
+    """N of every trial, where the user knows it."""
+    workers_column: str | None = None
+    """Column of the trace that holds N."""
+    stage: str | None = None
+    """Name of the stage, where the trace names none."""
+
+
+@dataclass(frozen=True)
+class TracedTask:
+    """One task of a trace; null is what the trace does not tell."""
+
+    source: Path
+    stage: str
+    trial: str
+    """Which of the stage's trials it belongs to, in words that a user knows it by."""
+    name: str
+    wall_s: float | None = None
+    start: datetime | None = None
+    """On the trace's own clock: with a time zone only where the trace has one."""
+    end: datetime | None = None
+    cpus: int | None = None
+    gpus: int | None = None
+    cpu_s: float | None = None
+    requested_memory_bytes: int | None = None
+    peak_memory_bytes: int | None = None
+    node: str | None = None
+    state: str | None = None
+    """In the trace's own word."""
+    workers: int | None = None
+    """N of its trial, where the trace tells it."""
+    is_trial: bool = False
+    """Whether it is a trial by itself, of N workers that are not told apart."""
+    across_files: bool = False
+    """Whether its trial is made of tasks of several files."""
+    flaw: str | None = None
+    """Why it cannot be timed, as in `2 of 4 tasks failed`."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """When it ran, to be compared: traces with a time zone and without may stand together."""
+        if self.start is None or self.end is None:
+            return None
+        interval = _without_zone(self.start), _without_zone(self.end)
+        # A clock may have been set back meanwhile.
+        return interval if interval[0] <= interval[1] else None
+
+
+def _without_zone(time: datetime) -> datetime:
+    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
+
+
+NO_TIME = "without a time"
+
+
+def stage_name(where: str, told: str | None, asked: Asked, advice: str) -> str:
+    """Name of a task's stage: the trace's or, where it has none, the user's.
+
+    Raises
+    ------
+    UserError
+        If both or none name it.
+    """
+    if told is None and asked.stage is None:
+        raise UserError(f"{where} does not name its stage: name it with --stage, or {advice}")
+    if told is not None and asked.stage is not None:
+        raise UserError(f"{where} names its stage {told!r} itself: leave out --stage")
+    return told or asked.stage or ""
+
+
+def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:
+    """Refuse a task that two files tell of.
+
+    Raises
+    ------
+    UserError
+        If there is one.
+    """
+    seen: dict[tuple[str, str, datetime], Path] = {}
+    for task in tasks:
+        if task.start is None:
+            continue
+        first = seen.setdefault((task.stage, task.name, task.start), task.source)
+        if first != task.source:
+            raise UserError(
+                f"{task.source} tells of {task.stage} {task.name} as {first} does: "
+                "give each task in one file only"
+            )

@@ -1,0 +1,154 @@
+"""Reads files of traces, and says in one sentence what is wrong with one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pyscale.errors import UserError
+from pyscale_stages.wording import did_you_mean
+
+UNTOLD = frozenset({"", "-", "NA", "N/A", "None", "None assigned", "Unknown", "(null)"})
+"""What tools write where they know nothing."""
+SEPARATORS = {"\t": "tabs", "|": "bars", ",": "commas", ";": "semicolons"}
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a tool writes its table."""
+
+    separator: str
+    needed: tuple[str, ...]
+    """Columns without which nothing can be told."""
+    advice: str
+    """How to get a table that can be read, as in `ask sacct with …`."""
+    last_is_free: bool = False
+    """Whether text of the last column may hold the separator."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a trace's table."""
+
+    where: str
+    """File and line, as the user counts them."""
+    cells: dict[str, str]
+
+    def told(self, column: str) -> str | None:
+        """What stands in a column; None where it is not known, or there is no such column."""
+        text = self.cells.get(column, "").strip()
+        return None if text in UNTOLD else text
+
+    def read(self, column: str, how: Callable[[str], Value], what: str) -> Value | None:
+        """Turn what stands in a column into a value; None where it is not known.
+
+        Raises
+        ------
+        UserError
+            If it is not `what` it should be.
+        """
+        text = self.told(column)
+        if text is None:
+            return None
+        try:
+            return how(text)
+        except ValueError:
+            raise UserError(f"{self.where}: {column} {text!r} is not {what}") from None
+
+    def read_workers(self, column: str) -> int:
+        """N of a trial, which the user says is in this column.
+
+        Raises
+        ------
+        UserError
+            If it is not.
+        """
+        if column not in self.cells:
+            raise UserError(
+                f"{self.where} has no column {column!r} for --workers: "
+                f"{did_you_mean(column, self.cells)}"
+            )
+        workers = self.read(column, int, "a whole number, as --workers needs it")
+        if workers is None or workers < 1:
+            raise UserError(f"{self.where}: {column} must be at least 1 to be taken as --workers")
+        return workers
+
+
+def read_text(path: Path) -> str:
+    """Read a file of text.
+
+    Raises
+    ------
+    UserError
+        If it is none, or is empty.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UserError(f"{path} does not exist: give the path of a trace") from None
+    except IsADirectoryError:
+        raise UserError(f"{path} is a folder: give the files in it") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not UTF-8 text: unpack it, or save it as plain text") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from None
+    if not text.strip():
+        raise UserError(f"{path} is empty: see that what wrote it had ended without an error")
+    return text
+
+
+def rows_of(path: Path, text: str, layout: Layout) -> list[Row]:
+    """Split the text of a table into its rows.
+
+    Raises
+    ------
+    UserError
+        If it is not the table that the layout tells.
+    """
+    # Not splitlines: a job's name may hold what that takes for the end of a line.
+    header, *lines = (line.rstrip("\r") for line in text.lstrip().split("\n"))
+    if header.endswith(layout.separator):
+        # `sacct -p` ends each line so.
+        header, *lines = (line.removesuffix(layout.separator) for line in (header, *lines))
+    _check_columns(path, header, layout)
+    rows = list(_split(path, header, lines, layout))
+    if not rows:
+        raise UserError(f"{path} has a header and no rows: nothing had run when it was written")
+    return rows
+
+
+def _check_columns(path: Path, header: str, layout: Layout) -> None:
+    columns = [name.strip() for name in header.split(layout.separator)]
+    lacking = [name for name in layout.needed if name not in columns]
+    if not lacking:
+        return
+    for separator, word in SEPARATORS.items():
+        others = {name.strip().strip('"') for name in header.split(separator)}
+        if separator != layout.separator and set(layout.needed) <= others:
+            raise UserError(
+                f"{path} has {word} between its columns, not {SEPARATORS[layout.separator]}: "
+                f"{layout.advice}"
+            )
+    if set(layout.needed) & set(header.split()) and len(columns) == 1:
+        raise UserError(f"{path} has blanks between its columns: {layout.advice}")
+    raise UserError(f"{path} has no column {lacking[0]!r}: {layout.advice}")
+
+
+def _split(path: Path, header: str, lines: list[str], layout: Layout) -> Iterator[Row]:
+    columns = [name.strip() for name in header.split(layout.separator)]
+    for number, line in enumerate(lines, start=2):
+        # Files that were put one behind the other have more than one header.
+        if not line.strip() or line == header:
+            continue
+        where = f"{path}, line {number}"
+        most = len(columns) - 1 if layout.last_is_free else -1
+        cells = line.split(layout.separator, most)
+        if len(cells) != len(columns):
+            raise UserError(
+                f"{where} has {len(cells)} columns and the header {len(columns)}: it may have "
+                f"been cut short, so {layout.advice}"
+            )
+        yield Row(where, dict(zip(columns, cells, strict=True)))

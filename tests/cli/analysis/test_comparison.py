@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis import intervals
+from pyscale.analysis.comparison import Judgement, comparison, holm, judge
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+
+PIPELINE = 12
+"""Configurations of a usual comparison: four stages at three worker counts."""
+
+
+def verdicts(judged: Sequence[Judgement]) -> list[str]:
+    return [judgement.verdict for judgement in judged]
+
+
+def draws(
+    seed: int, repeats: int, noise: float = 0.03, factors: Sequence[float] = (1.0,) * PIPELINE
+) -> list[tuple[list[float], list[float]]]:
+    """Lognormal wall times of each configuration, of which NEW takes so many times as long."""
+    random = np.random.default_rng(seed)
+    return [
+        (
+            random.lognormal(3, noise, repeats).tolist(),
+            (factor * random.lognormal(3, noise, repeats)).tolist(),
+        )
+        for factor in factors
+    ]
+
+
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of comparisons need no more of each interval than its first two digits."""
+    monkeypatch.setattr(intervals, "RESAMPLES", 499)
+
+
+class TestErrors:
+    """How often verdicts are wrong, over what a user sees: all configurations of a comparison."""
+
+    @pytest.mark.slow
+    @pytest.mark.usefixtures("few_resamples")
+    def test_of_1000_comparisons_of_equal_runs_at_most_5_percent_say_worse_anywhere(self):
+        seen = [verdicts(judge(draws(seed, repeats=6))) for seed in range(1000)]
+        assert sum("worse" in found for found in seen) <= 50
+        assert sum("better" in found for found in seen) <= 50
+
+    @pytest.mark.usefixtures("few_resamples")
+    def test_of_1000_equal_configurations_alone_at_most_5_percent_are_worse(self):
+        seen = [judge(draws(seed, 10, factors=(1.0,)))[0].verdict for seed in range(1000)]
+        assert seen.count("worse") <= 50
+        assert seen.count("better") <= 50
+
+    @pytest.mark.slow
+    @pytest.mark.usefixtures("few_resamples")
+    def test_a_10_percent_slowdown_of_one_configuration_is_found_among_equal_ones(self):
+        factors = (1.1, *(1.0,) * (PIPELINE - 1))
+        seen = [verdicts(judge(draws(seed, 10, factors=factors))) for seed in range(1000)]
+        assert sum(found[0] == "worse" for found in seen) >= 950
+        # Those that did not change are no more often called worse for its sake.
+        assert sum("worse" in found[1:] for found in seen) <= 50
+
+    @pytest.mark.usefixtures("few_resamples")
+    def test_a_slowdown_beyond_the_margin_is_rarely_called_the_same(self):
+        # Twice as far out as `same` allows, at a noise that leaves room for doubt.
+        seen = [judge(draws(seed, 10, 0.05, (1.1,)))[0].verdict for seed in range(400)]
+        assert seen.count("same") <= 0.025 * 400
+
+    @pytest.mark.usefixtures("few_resamples")
+    def test_wall_times_in_whole_seconds_raise_no_false_alarms(self):
+        seen = []
+        for seed in range(100):
+            rounded = [
+                tuple(np.round(arm).tolist() for arm in pair) for pair in draws(seed, 6, 0.1)
+            ]
+            seen.append(verdicts(judge(rounded[:2])))
+        assert sum("worse" in found for found in seen) <= 0.05 * 100
+
+
+class TestVerdicts:
+    def test_five_against_six_give_no_verdict_however_far_apart(self):
+        for base, new in (([1.0] * 5, [9.0] * 6), ([1.0] * 6, [9.0] * 5)):
+            assert judge([(base, new)]) == [Judgement("not enough data", "few-trials", 9.0)]
+
+    def test_no_trials_have_not_even_a_ratio(self):
+        assert judge([([], [1.0] * 6)]) == [Judgement("not enough data", "few-trials")]
+
+    def test_six_slower_than_all_of_six_are_worse_and_the_other_way_round_better(self):
+        slow, fast = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5], [10.0, 10.1, 10.2, 10.3, 10.4, 10.5]
+        worse, better = judge([(fast, slow)])[0], judge([(slow, fast)])[0]
+        assert worse.verdict == "worse"
+        assert worse.ratio == pytest.approx(12.25 / 10.25)
+        # One of the 924 orders of twelve trials is as extreme.
+        assert worse.p_adjusted == pytest.approx(1 / 924)
+        assert better.verdict == "better"
+        assert better.ratio == pytest.approx(10.25 / 12.25)
+
+    def test_a_certain_difference_within_the_margin_is_the_same(self):
+        base = [100.0, 100.1, 100.2, 100.3, 100.4, 100.5]
+        judged = judge([(base, [1.02 * wall_s for wall_s in base])])[0]
+        assert judged.p_adjusted is not None
+        assert judged.p_adjusted < 0.05
+        assert judged.interval is not None
+        assert judged.interval.low > 1
+        assert judged.verdict == "same"
+
+    def test_an_interval_that_reaches_beyond_the_margin_is_not_the_same(self):
+        judged = judge([([80.0, 90, 100, 110, 120, 130], [81.0, 91, 101, 111, 121, 131])])[0]
+        assert (judged.verdict, judged.reason) == ("not enough data", "unsettled")
+
+    def test_equal_medians_of_other_scatter_are_not_worse(self):
+        base = [100 + 0.001 * k for k in range(-10, 11)]
+        judged = judge([(base, [100.0 + k for k in range(-10, 11)])])[0]
+        assert judged.verdict not in {"worse", "better"}
+
+    def test_trials_that_all_take_the_same_time_are_the_same(self):
+        assert verdicts(judge([([1.0] * 6, [1.0] * 6)])) == ["same"]
+
+    def test_many_configurations_with_few_trials_are_said_to_be_too_many(self):
+        slowed = ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5])
+        assert verdicts(judge([slowed] * 46)) == ["worse"] * 46
+        judged = judge([slowed] * 47)
+        assert verdicts(judged) == ["not enough data"] * 47
+        assert {judgement.reason for judgement in judged} == {"many-configurations"}
+
+    def test_configurations_without_enough_trials_cost_the_others_nothing(self):
+        slowed = ([1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5])
+        few = ([1.0], [1.0])
+        assert judge([slowed, *[few] * 99])[0].p_adjusted == pytest.approx(1 / 924)
+
+    def test_arms_of_many_trials_are_compared_too(self):
+        random = np.random.default_rng(5)
+        base, new = random.lognormal(0, 0.05, (2, 200))
+        assert verdicts(judge([(base.tolist(), (1.1 * new).tolist())])) == ["worse"]
+
+    @given(
+        st.lists(st.floats(0.5, 2), min_size=6, max_size=12),
+        st.lists(st.floats(0.5, 2), min_size=6, max_size=12),
+        st.sampled_from((0.25, 8.0, 1024.0)),
+        st.randoms(use_true_random=False),
+    )
+    @settings(max_examples=25, deadline=None)
+    def test_neither_the_unit_of_time_nor_the_order_of_trials_matters(
+        self, base, new, unit, random
+    ):
+        scaled = ([unit * wall_s for wall_s in base], [unit * wall_s for wall_s in new])
+        for arm in scaled:
+            random.shuffle(arm)
+        assert judge([(base, new)]) == judge([scaled])
+
+
+class TestHolm:
+    def test_the_smallest_is_multiplied_by_the_number_and_the_order_is_kept(self):
+        assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+    def test_no_probability_exceeds_1(self):
+        assert holm([0.9, 0.8]) == [1, 1]
+
+    def test_of_nothing_is_nothing(self):
+        assert holm([]) == []
+
+
+class TestTables:
+    @pytest.fixture
+    def base(self, new_run):
+        return of_stages(new_run, {("segment", 1): 10.0, ("segment", 2): 6.0, ("track", 1): 3.0})
+
+    def test_configurations_are_compared_by_stage_device_and_worker_count(self, base, new_run):
+        new = of_stages(new_run, {("segment", 2): 9.0, ("segment", 1): 8.0, ("track", 1): 3.0})
+        found = comparison(base, new).select("stage", "workers", "verdict", "ratio").rows()
+        assert [row[:3] for row in found] == [
+            ("segment", 1, "better"),
+            ("segment", 2, "worse"),
+            ("track", 1, "same"),
+        ]
+        assert [row[3] for row in found] == pytest.approx([8.05 / 10.05, 9.05 / 6.05, 1.0])
+
+    def test_a_configuration_of_one_table_has_no_verdict(self, base, new_run):
+        new = of_stages(new_run, {("segment", 1): 10.0, ("segment", 4): 3.0})
+        rows = comparison(base, new).rows(named=True)
+        assert [(row["stage"], row["workers"], row["verdict"]) for row in rows] == [
+            ("segment", 1, "same"),
+            ("segment", 2, None),
+            ("track", 1, None),
+            ("segment", 4, None),
+        ]
+        assert [row["new_repeats"] for row in rows] == [6, None, None, 6]
+        assert rows[1]["base_wall_s"] == pytest.approx(6.05)
+
+    def test_another_device_is_another_configuration(self, base, new_run):
+        new = of_stages(new_run, {("segment", 1): 1.0}, device="cuda")
+        assert comparison(base, new)["verdict"].null_count() == 4
+
+    def test_trials_that_are_not_timed_do_not_enter_and_are_flagged(self, base, new_run):
+        run = new_run()
+        for block in range(6):
+            run.trial("segment", [{"compute": 10 + 0.02 * block}], block=block)
+        run.trial("segment", [{"compute": 99.0}], block=6, attempt=2)
+        run.trial("segment", [{"compute": 99.0}], block=7, failed=["w0"])
+        row = comparison(base, trial_table(run.tasks, run.spans)).row(0, named=True)
+        assert (row["base_repeats"], row["new_repeats"], row["verdict"]) == (6, 6, "same")
+        assert row["base_flags"] == []
+        assert row["new_flags"] == ["retried", "failed-trials"]
+
+    def test_tables_of_wall_times_have_no_device_and_are_compared_all_the_same(self):
+        base, new = (
+            trials_from_wall_times(
+                pl.DataFrame(
+                    {
+                        "stage": "segment",
+                        "workers": 1,
+                        "repeat": range(6),
+                        "wall_s": [factor * (10 + 0.01 * k) for k in range(6)],
+                    }
+                ),
+                suite,
+            )
+            for suite, factor in (("before", 1.0), ("after", 1.2))
+        )
+        row = comparison(base, new).row(0, named=True)
+        assert (row["device"], row["verdict"]) == (None, "worse")
+
+
+def of_stages(new_run, walls_s, **every_task) -> pl.DataFrame:
+    """Six trials of each stage and worker count, the later ones a little longer."""
+    run = new_run()
+    for block in range(6):
+        for (stage, workers), wall_s in walls_s.items():
+            run.trial(
+                stage, [{"compute": wall_s + 0.02 * block}] * workers, block=block, **every_task
+            )
+    return trial_table(run.tasks, run.spans)

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.drift import SIZE, drifts
+
+COUNTS = (1, 2, 4, 8)
+
+
+def run(*, blocks=6, noise=0.01, drift=0.0, first=0.0, seed=0, stage="segment"):
+    """Blocks in random order; `drift` is added from the first trial to the last."""
+    rng = np.random.default_rng(seed)
+    last = blocks * len(COUNTS) - 1
+    rows = []
+    for block in range(blocks):
+        for count in rng.permutation(COUNTS):
+            grown = (1 + drift * len(rows) / last) * (1 + first * (block == 0))
+            rows.append(
+                {
+                    "suite": "demo",
+                    "stage": stage,
+                    "device": None,
+                    "workers": int(count),
+                    "block": block,
+                    "position": len(rows),
+                    "valid": True,
+                    "wall_s": float(100 / count * grown * rng.lognormal(0, noise)),
+                }
+            )
+    return pl.DataFrame(rows, schema_overrides={"device": pl.String})
+
+
+def test_a_run_that_slows_down_drifts_by_so_much():
+    (found,) = drifts(run(drift=0.15))
+    assert found.drifts
+    # Relative to the median, which lies in the middle of the run.
+    assert found.change == pytest.approx(0.15 / 1.075, rel=0.15)
+    assert found.interval.low < 0.15 / 1.075 < found.interval.high
+    assert not found.first_differs
+    (sentence,) = found.sentences()
+    assert sentence.startswith("Wall times rose by 1")
+    assert "24 trials" in sentence
+
+
+def test_a_run_that_speeds_up_drifts_too():
+    (found,) = drifts(run(drift=-0.2))
+    assert found.change < 0
+    assert found.sentences()[0].startswith("Wall times fell by 2")
+
+
+def test_a_drift_too_small_to_matter_is_measured_but_not_said():
+    (found,) = drifts(run(drift=0.02, noise=0.001))
+    assert found.interval.low > 0
+    assert found.change < SIZE
+    assert found.sentences() == []
+
+
+def test_a_slow_first_round_is_no_drift():
+    (found,) = drifts(run(first=0.3))
+    assert not found.drifts
+    assert found.first_differs
+    assert found.first_change == pytest.approx(0.3, abs=0.03)
+    (sentence,) = found.sentences()
+    assert "first trial of each configuration took 3" in sentence
+    assert "% longer than its later ones" in sentence
+
+
+def test_both_at_once_are_told_apart():
+    (found,) = drifts(run(first=0.3, drift=-0.2))
+    assert found.drifts
+    assert found.change < 0
+    assert found.first_differs
+    assert found.first_change > 0.2
+
+
+def test_drift_is_said_of_few_curves_without_any():
+    said = [drifts(run(noise=0.1, seed=seed))[0] for seed in range(300)]
+    assert sum(one.drifts for one in said) <= 0.08 * 300
+    assert sum(one.first_differs for one in said) <= 0.05 * 300
+
+
+def test_a_drift_that_is_there_is_found():
+    assert all(drifts(run(noise=0.03, drift=0.15, seed=seed))[0].drifts for seed in range(100))
+
+
+def test_too_few_later_trials_say_nothing():
+    assert drifts(run(blocks=2)) == []
+    four = run(blocks=3)
+    assert drifts(four.filter(pl.col("workers") <= 2)) == []
+    assert len(drifts(four)) == 1
+
+
+def test_trials_that_do_not_count_change_nothing():
+    trials = run(drift=0.1)
+    lost = trials.with_columns(
+        wall_s=pl.lit(None, dtype=pl.Float64),
+        valid=pl.lit(value=False),
+        position=pl.col("position") + 100,
+    )
+    assert drifts(pl.concat([trials, lost])) == drifts(trials)
+
+
+def test_every_curve_is_looked_at_by_itself():
+    both = pl.concat([run(drift=0.3, stage="b"), run(stage="a")])
+    assert [(one.stage, one.drifts) for one in drifts(both)] == [("b", True), ("a", False)]
+
+
+def test_times_without_any_noise_have_no_drift():
+    (found,) = drifts(run(noise=0))
+    assert (found.change, found.first_change, found.sentences()) == (0, 0, [])
+
+
+@given(factor=st.floats(1e-5, 1e5), seed=st.integers(0, 1000), order=st.permutations(range(24)))
+@settings(deadline=None)
+def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, order):
+    trials = run(drift=0.1, first=0.1, noise=0.02, seed=seed)
+    (one,) = drifts(trials)
+    (other,) = drifts(trials[order].with_columns(pl.col("wall_s") * factor))
+    assert other.change == pytest.approx(one.change)
+    assert other.interval == pytest.approx(one.interval)
+    assert other.first_change == pytest.approx(one.first_change)
+    assert (other.drifts, other.first_differs) == (one.drifts, one.first_differs)

@@ -1,0 +1,307 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.fits import curve_fits, fit
+from pyscale.analysis.walltimes import trials_from_wall_times
+
+EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
+SEEDS = 500
+
+NOISE = st.lists(st.floats(-0.06, 0.06), min_size=8, max_size=8)
+
+
+def wall_times(workers, *, t1_s=1000.0, sigma=0.0, kappa=0.0, noise=0.0, seed=0):
+    """Times by the universal scalability law; with kappa = 0 by Amdahl's, where f is sigma."""
+    n = np.asarray(workers, dtype=float)
+    scatter = np.random.default_rng(seed).lognormal(0, noise, len(n)) if noise else 1.0
+    return (t1_s / n * (1 + sigma * (n - 1) + kappa * n * (n - 1)) * scatter).tolist()
+
+
+def values(found):
+    return {name: parameter.value for name, parameter in found.parameters.items()}
+
+
+def holds(found, name, truth):
+    own = found.parameters.get(name)
+    return own is not None and own.low <= truth <= own.high
+
+
+@pytest.mark.parametrize("first", [1, 4])
+def test_amdahls_law_is_found_again_also_from_a_baseline_above_one(first):
+    counts = [first * n for n in EIGHT]
+    found = fit("amdahl", counts, wall_times(counts, sigma=0.05))
+    assert values(found) == pytest.approx({"t1_s": 1000, "f": 0.05})
+    assert found.refusal is None
+    assert found.optimum is None
+    assert found.counts == tuple(counts)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_the_universal_law_is_found_again_with_the_n_of_most_throughput(first):
+    counts = [first * n for n in EIGHT]
+    found = fit("usl", counts, wall_times(counts, sigma=0.1, kappa=0.001))
+    assert values(found) == pytest.approx({"lambda_per_s": 0.001, "sigma": 0.1, "kappa": 0.001})
+    assert found.optimum is not None
+    assert found.optimum.workers == pytest.approx(30)
+    assert (found.optimum.low, found.optimum.high) == pytest.approx((30, 30), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("counts", "serial"),
+    [
+        *((EIGHT, serial) for serial in (0, 0.01, 0.05, 0.3, 0.9)),
+        *((other, serial) for other in (list(range(1, 9)), EIGHT * 6) for serial in (0, 0.05)),
+    ],
+)
+def test_amdahls_intervals_cover_the_truth_in_90_to_99_percent(counts, serial):
+    covered = 0
+    for seed in range(SEEDS):
+        times = wall_times(counts, sigma=serial, noise=0.03, seed=seed)
+        covered += holds(fit("amdahl", counts, times), "f", serial)
+    assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
+
+
+@pytest.mark.parametrize(
+    ("counts", "sigma", "kappa"),
+    [
+        *((EIGHT, *truth) for truth in [(0, 0), (0.05, 0), (0, 0.001), (0.05, 0.005), (0.3, 0.01)]),
+        *(
+            (other, *truth)
+            for other in (list(range(1, 9)), EIGHT * 6)
+            for truth in [(0, 0), (0.05, 0.005)]
+        ),
+    ],
+)
+def test_the_universal_laws_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
+    found = [
+        fit("usl", counts, wall_times(counts, sigma=sigma, kappa=kappa, noise=0.03, seed=seed))
+        for seed in range(SEEDS)
+    ]
+    for name, truth in (("lambda_per_s", 0.001), ("sigma", sigma), ("kappa", kappa)):
+        covered = sum(holds(one, name, truth) for one in found)
+        assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS, name
+
+
+@pytest.mark.parametrize("repeats", [1, 6])
+def test_the_interval_of_the_best_n_covers_it_in_90_to_99_percent(repeats):
+    truth = (0.95 / 0.005) ** 0.5
+    covered = 0
+    for seed in range(SEEDS):
+        counts = EIGHT * repeats
+        best = fit(
+            "usl", counts, wall_times(counts, sigma=0.05, kappa=0.005, noise=0.03, seed=seed)
+        ).optimum
+        assert best is not None
+        assert best.workers is not None
+        covered += best.low <= truth <= best.high
+    assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
+
+
+def test_every_value_lies_in_its_interval_even_where_two_ranges_cut_it():
+    for seed in range(200):
+        found = fit("usl", EIGHT, wall_times(EIGHT, noise=0.03, seed=seed))
+        for parameter in found.parameters.values():
+            assert parameter.low <= parameter.value <= parameter.high
+
+
+def test_a_value_at_the_end_of_its_range_says_so():
+    # A hundredth faster than linear at the last, while the others miss by more.
+    found = fit("amdahl", [1, 2, 4, 8], [1000, 510, 245, 124])
+    assert found.refusal is None
+    assert (found.parameters["f"].value, found.parameters["f"].at_bound) == (0, True)
+    assert found.parameters["f"].high > 0
+    assert found.superlinear_at
+
+
+def test_a_superlinear_curve_is_refused_and_not_made_linear():
+    counts = EIGHT[:6]
+    times = [1000 / n**1.1 for n in counts]
+    for law in ("amdahl", "usl"):
+        found = fit(law, counts, times)
+        assert found.refusal is not None
+        assert found.refusal.code in {"superlinear", "poor-fit"}
+        assert found.parameters == {}
+        assert found.superlinear_at == tuple(counts[1:])
+    slight = fit("amdahl", EIGHT, wall_times(EIGHT, sigma=-0.001, noise=0.01))
+    assert slight.refusal is not None
+    assert slight.refusal.code == "superlinear"
+    assert "outside what Amdahl's law allows" in slight.refusal.sentence
+
+
+def test_a_curve_that_only_slows_down_is_refused_by_amdahls_law():
+    found = fit("amdahl", [1, 2, 4, 8], [100, 104, 107, 108])
+    assert found.refusal is not None
+    assert found.refusal.code == "slowing"
+
+
+def test_efficiency_that_recovers_is_no_universal_law():
+    counts = [1, 2, 3, 4, 6, 8]
+    found = fit("usl", counts, wall_times(counts, sigma=0.4, kappa=-0.02))
+    assert found.refusal is not None
+    assert found.refusal.code == "convex"
+
+
+@pytest.mark.parametrize(
+    ("law", "counts", "code"),
+    [
+        ("amdahl", [1, 2], "few-counts"),
+        ("amdahl", [1, 2] * 6, "few-counts"),
+        ("amdahl", [1, 2, 4], "few-degrees"),
+        ("usl", [1, 2, 4] * 6, "few-counts"),
+        ("usl", [1, 2, 4, 8], "few-degrees"),
+    ],
+)
+def test_too_little_to_tell_the_error_is_refused(law, counts, code):
+    found = fit(law, counts, wall_times(counts, sigma=0.1))
+    assert found.refusal is not None
+    assert found.refusal.code == code
+    assert (found.parameters, found.residuals, found.optimum) == ({}, (), None)
+
+
+def test_repeats_give_the_degrees_of_freedom_that_four_counts_lack():
+    counts = [1, 2, 4, 8] * 6
+    found = fit("usl", counts, wall_times(counts, sigma=0.1, kappa=0.01, noise=0.02))
+    assert found.refusal is None
+    assert (found.degrees_of_freedom, found.within_scatter) == (21, True)
+    assert found.residual_sd == pytest.approx(0.02, rel=0.3)
+
+
+def test_where_the_law_misses_beyond_the_scatter_repeats_do_not_narrow_the_intervals():
+    bump = dict(zip(EIGHT, [1.05, 0.95, 1, 1, 1.05, 0.95, 1, 1], strict=True))
+
+    def found(repeats):
+        counts = EIGHT * repeats
+        times = wall_times(counts, sigma=0.05, noise=0.001)
+        return fit("amdahl", counts, [t * bump[n] for t, n in zip(times, counts, strict=True)])
+
+    few, many = found(2).parameters["f"], found(40).parameters["f"]
+    assert found(40).within_scatter is False
+    assert found(40).degrees_of_freedom == 6
+    assert many.high - many.low == pytest.approx(few.high - few.low, rel=0.1)
+
+
+def test_such_a_law_needs_more_counts_however_many_the_repeats():
+    counts = [1, 2, 4, 8] * 40
+    times = [t * (1.05 if n == 4 else 1) for t, n in zip(wall_times(counts), counts, strict=True)]
+    scatter = np.random.default_rng(1).lognormal(0, 0.001, len(times))
+    found = fit("usl", counts, (times * scatter).tolist())
+    assert found.refusal is not None
+    assert found.refusal.code == "few-degrees"
+    assert len(found.residuals) == 4
+
+
+def test_a_law_that_misses_by_more_than_ten_percent_is_refused():
+    found = fit("amdahl", [1, 2, 4, 8], [555, 332, 346, 313])
+    assert found.refusal is not None
+    assert found.refusal.code == "poor-fit"
+    assert "misses the wall times by 14 %" in found.refusal.sentence
+    assert [row.log_ratio > 0 for row in found.residuals] == [True, False, True, True]
+
+
+def test_residuals_say_what_was_measured_and_what_the_law_says():
+    found = fit("amdahl", [1, 2, 4, 8], [512, 313, 216, 165])
+    for row, wall_s in zip(found.residuals, [512, 313, 216, 165], strict=True):
+        assert row.trials == 1
+        assert row.wall_s == pytest.approx(wall_s)
+        assert row.log_ratio == pytest.approx(np.log(wall_s / row.fitted_s))
+    # a + b/N by hand gives a fixed 116 s of 512 s.
+    assert found.parameters["f"].value == pytest.approx(116 / 512, rel=0.01)
+
+
+def test_without_coherency_no_best_n_is_given():
+    best = fit("usl", EIGHT, wall_times(EIGHT, sigma=0.05, noise=0.03, seed=1)).optimum
+    assert best is not None
+    assert (best.workers, best.high) == (None, None)
+    assert best.refusal is not None
+    assert best.refusal.code == "kappa-zero"
+
+
+def test_the_best_n_is_never_given_past_what_was_measured():
+    counts = [1, 2, 3, 4, 6, 8, 12, 16]
+    best = fit("usl", counts, wall_times(counts, sigma=0.05, kappa=0.0019)).optimum
+    assert best is not None
+    assert (best.workers, best.low, best.high) == (None, None, None)
+    assert best.refusal is not None
+    assert best.refusal.code == "beyond-measured"
+    assert "beyond what was measured (N = 16)" in best.refusal.sentence
+
+
+def test_an_interval_that_reaches_past_what_was_measured_has_no_upper_end():
+    counts = [1, 2, 3, 4, 6, 8, 12, 16]
+    best = fit(
+        "usl", counts, wall_times(counts, sigma=0.05, kappa=0.005, noise=0.05, seed=1)
+    ).optimum
+    assert best is not None
+    assert best.workers is not None
+    assert best.low is not None
+    assert best.high is None
+
+
+def test_a_best_n_below_the_baseline_is_not_given_either():
+    counts = [8, 16, 24, 32, 48, 64]
+    best = fit("usl", counts, wall_times(counts, sigma=0.05, kappa=0.05)).optimum
+    assert best is not None
+    assert best.workers is None
+    assert best.refusal is not None
+    assert best.refusal.code == "below-measured"
+
+
+def test_every_curve_of_a_table_is_fitted_without_trials_that_do_not_count():
+    published = pl.DataFrame(
+        {
+            "stage": ["a"] * 4 + ["b"] * 4,
+            "workers": [1, 2, 4, 8] * 2,
+            "wall_s": [*wall_times([1, 2, 4, 8], sigma=0.1), 800.0, 400.0, 200.0, 100.0],
+        }
+    )
+    trials = trials_from_wall_times(published)
+    first, second = curve_fits(trials)
+    assert (first.stage, first.amdahl.parameters["f"].value) == ("a", pytest.approx(0.1))
+    assert second.amdahl.parameters["f"].value == pytest.approx(0, abs=1e-9)
+    assert second.usl.refusal is not None
+    doubled = pl.concat(
+        [trials, trials.with_columns(wall_s=pl.lit(1e9), valid=pl.lit(value=False))]
+    )
+    assert curve_fits(doubled) == [first, second]
+
+
+@given(noise=NOISE, factor=st.floats(1e-6, 1e6), sigma=st.floats(0.02, 0.9))
+@settings(deadline=None)
+def test_scaling_all_times_changes_only_t1_and_lambda(noise, factor, sigma):
+    times = np.array(wall_times(EIGHT, sigma=sigma, kappa=0.002)) * np.exp(noise)
+    for law in ("amdahl", "usl"):
+        one, other = fit(law, EIGHT, times.tolist()), fit(law, EIGHT, (times * factor).tolist())
+        assert (one.refusal is None) == (other.refusal is None)
+        for name, parameter in one.parameters.items():
+            scale = {"t1_s": factor, "lambda_per_s": 1 / factor}.get(name, 1)
+            expected = [scale * parameter.value, scale * parameter.low, scale * parameter.high]
+            scaled = other.parameters[name]
+            assert [scaled.value, scaled.low, scaled.high] == pytest.approx(
+                expected, rel=1e-5, abs=1e-9 * scale
+            )
+
+
+@given(noise=NOISE, order=st.permutations(range(16)))
+@settings(deadline=None)
+def test_the_order_of_rows_changes_nothing(noise, order):
+    counts = EIGHT * 2
+    times = np.array(wall_times(counts, sigma=0.05, kappa=0.001)) * np.exp(noise + noise[::-1])
+    shuffled = [counts[place] for place in order], [float(times[place]) for place in order]
+    for law in ("amdahl", "usl"):
+        assert fit(law, *shuffled) == fit(law, counts, times.tolist())
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e6), min_size=8, max_size=8),
+    st.lists(st.integers(1, 5000), min_size=8, max_size=8),
+)
+@settings(deadline=None)
+def test_any_wall_times_at_all_are_fitted_or_refused(times, counts):
+    for law in ("amdahl", "usl"):
+        found = fit(law, counts, times)
+        assert (found.refusal is None) == bool(found.parameters)

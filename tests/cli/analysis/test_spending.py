@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs
+from pyscale.analysis.trials import trial_table
+
+EURO = Prices(core_hour=0.02, gpu_hour=1.5, currency="EUR")
+
+
+def two_workers(new_run):
+    """One hour beside half an hour, and 6 minutes of merge, on 8 cores each."""
+    builder = new_run().trial("segment", [{"compute": 5400.0}], requested_cpus=8)
+    builder.trial(
+        "segment",
+        [{"compute": 3600.0}, {"compute": 1800.0}],
+        merge={"merge": 360.0},
+        requested_cpus=8,
+    )
+    return trial_table(builder.tasks, builder.spans)
+
+
+def priced(rows):
+    """Trials of (workers, wall time), each worker with 4 cores and one GPU, all held to the end."""
+    trials = pl.DataFrame(
+        [
+            {
+                "suite": "demo",
+                "stage": "segment",
+                "device": "cuda",
+                "workers": workers,
+                "block": block,
+                "valid": True,
+                "wall_s": float(wall_s),
+                "slowest_s": float(wall_s),
+                "merge_s": 0.0,
+                "busy_s": workers * float(wall_s),
+                "requested_cpus": 4,
+                "requested_gpus": 1,
+                "energy_j": 100.0 * workers * wall_s,
+                "work": 80,
+            }
+            for block, (workers, wall_s) in enumerate(rows)
+        ]
+    )
+    return trial_costs(trials, "machine", EURO)
+
+
+@pytest.mark.parametrize(
+    ("held", "core_hours"),
+    [
+        # Each task by itself; both to the slowest's end and one merge; both to the very end.
+        ("task", 8 * (1 + 0.5 + 0.1)),
+        ("gang", 8 * (2 * 1 + 0.1)),
+        ("machine", 8 * 2 * 1.1),
+    ],
+)
+def test_what_waits_for_others_is_paid_for_where_it_is_held(new_run, held, core_hours):
+    costs = trial_costs(two_workers(new_run), held)
+    assert costs["core_hours"].to_list() == pytest.approx([12, core_hours])
+
+
+def test_what_nothing_recorded_has_no_cost(new_run):
+    costs = trial_costs(two_workers(new_run), "task", EURO)
+    for column in ("gpu_hours", "money", "energy_j"):
+        assert costs[column].null_count() == costs.height
+    wall_times_only = two_workers(new_run).drop("requested_cpus")
+    assert trial_costs(wall_times_only, "task")["core_hours"].null_count() == 2
+
+
+def test_no_gpu_held_costs_nothing_even_where_a_gpu_has_no_price(new_run):
+    trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
+    costs = trial_costs(trials, "task", Prices(core_hour=0.5, currency="EUR"))
+    assert costs["money"].to_list() == pytest.approx([6, 6.4])
+
+
+def test_a_gpu_without_a_price_leaves_the_money_open():
+    costs = trial_costs(priced([(1, 3600)]).drop(COSTS[:3]), "machine", Prices(core_hour=0.5))
+    assert costs["gpu_hours"].to_list() == [1]
+    assert costs["money"].to_list() == [None]
+
+
+def test_a_configuration_costs_the_mean_of_its_trials_and_is_set_against_the_baseline():
+    base, second = configuration_costs(priced([(1, 3600), (2, 2000), (2, 4000)])).to_dicts()
+    assert (base["baseline_workers"], second["baseline_workers"]) == (1, 1)
+    assert (base["repeats"], second["repeats"]) == (1, 2)
+    assert base["core_hours"] == pytest.approx(4)
+    assert second["core_hours"] == pytest.approx(4 * 2 * 3000 / 3600)
+    assert second["gpu_hours"] == pytest.approx(2 * 3000 / 3600)
+    assert second["money"] == pytest.approx(0.02 * second["core_hours"] + 1.5 * second["gpu_hours"])
+    assert second["energy_j"] == pytest.approx(600_000)
+    assert second["core_hours_per_work"] == pytest.approx(second["core_hours"] / 80)
+    for cost in COSTS:
+        assert base[f"{cost}_to_baseline"] == pytest.approx(1)
+        assert second[f"{cost}_to_baseline"] == pytest.approx(2 * 3000 / 3600)
+
+
+def test_where_the_problem_grew_the_cost_per_work_is_compared():
+    trials = priced([(1, 3600), (2, 3600)]).with_columns(work=80 * pl.col("workers"))
+    assert configuration_costs(trials)["money_to_baseline"].to_list() == pytest.approx([1, 1])
+    unknown = configuration_costs(trials.drop("work"))
+    assert unknown["money_to_baseline"].to_list() == pytest.approx([1, 2])
+    assert unknown["money_per_work"].null_count() == 2
+
+
+def test_nothing_is_compared_with_a_baseline_that_cost_nothing():
+    trials = priced([(1, 3600), (2, 3600)]).with_columns(gpu_hours=pl.lit(0.0))
+    assert configuration_costs(trials)["gpu_hours_to_baseline"].to_list() == [None, None]
+
+
+def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
+    trials = priced([(1, 3600), (1, 7200)])
+    last = pl.col("block") == 1
+    invalid = trials.with_columns(valid=~last)
+    assert configuration_costs(invalid)["core_hours"].to_list() == pytest.approx([4])
+    unknown = trials.with_columns(energy_j=pl.when(~last).then("energy_j"))
+    assert configuration_costs(unknown)["energy_j"].to_list() == [None]
+
+
+def test_a_curve_without_a_device_keeps_its_costs():
+    trials = priced([(1, 3600), (2, 2000)]).with_columns(device=pl.lit(None, dtype=pl.String))
+    assert configuration_costs(trials).height == 2
+
+
+@given(
+    seconds=st.lists(st.floats(1, 1e5), min_size=6, max_size=6),
+    factor=st.floats(1e-3, 1e3),
+    order=st.permutations(range(6)),
+)
+def test_neither_the_unit_of_time_nor_the_order_of_rows_changes_a_ratio(seconds, factor, order):
+    rows = list(zip((1, 1, 2, 2, 4, 4), seconds, strict=True))
+    one = configuration_costs(priced(rows))
+    scaled = [(rows[place][0], rows[place][1] * factor) for place in order]
+    other = configuration_costs(priced(scaled))
+    for cost in COSTS:
+        ratios = other[f"{cost}_to_baseline"].to_list()
+        assert ratios == pytest.approx(one[f"{cost}_to_baseline"].to_list())

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import io
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.analysis.comparison import comparison
+from pyscale.report.comparison import ComparisonContext, OutputComparison, named, remarks, shown
+from pyscale.runfacts import Difference
+
+CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
+
+
+def printed(context: ComparisonContext, table: pl.DataFrame, width: int = 100) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width).print(shown(context, table))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def compared(full):
+    """A pipeline of 16 configurations beside one that takes 1.3 times as long."""
+    slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
+    return comparison(full.trials, slower)
+
+
+def test_a_pipe_of_100_columns_shows_every_verdict(compared):
+    text = printed(CONTEXT, compared)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
+    assert "…" not in text
+    assert text.count("worse") == 16 + 2
+    for row in compared.iter_rows(named=True):
+        assert f"{row['ratio']:.3f} [{row['ratio_low']:.3f}, {row['ratio_high']:.3f}]" in text
+
+
+def test_what_differs_stands_before_the_verdicts(compared):
+    difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
+    text = printed(CONTEXT.model_copy(update={"differences": (difference,)}), compared)
+    assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("verdict")
+
+
+def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
+    text = " ".join(printed(CONTEXT, comparison(thin.trials, thin.trials)).split())
+    assert "not enough data (1) abc / abc" in text
+    assert "1: Fewer than 6 trials were timed in one of the two" in text
+    assert "a few-repeats: Fewer than 6 trials" in text
+    # Nothing was tested.
+    assert "Mann-Whitney" not in text
+
+
+def test_outputs_that_differ_are_said_with_their_quality(compared):
+    output = OutputComparison(stage="track", found="different", files=("tracks.parquet",))
+    text = printed(CONTEXT.model_copy(update={"outputs": (output,)}), compared)
+    sentence = " ".join(text.split())
+    assert "track: the reference outputs differ (tracks.parquet)" in sentence
+    assert "at N = 1: base link_precision 0.984" in sentence
+    assert "; new link_precision 0.984" in sentence
+
+
+def test_an_output_without_a_record_proves_nothing(compared):
+    output = OutputComparison(stage="track", found="unknown")
+    text = printed(CONTEXT.model_copy(update={"outputs": (output,)}), compared)
+    assert "track: a reference output left no record" in " ".join(text.split())
+
+
+def test_settings_that_differ_are_no_difference_of_code_alone():
+    code = Difference(kind="code", what="numpy in track", base="1", new="2")
+    setting = Difference(kind="settings", what="cache", base="cold", new="warm")
+    (of_code,) = remarks(CONTEXT.model_copy(update={"differences": (code,)}))
+    (of_both,) = remarks(CONTEXT.model_copy(update={"differences": (code, setting)}))
+    assert "the code differs" in of_code
+    assert "Settings differ" in of_both
+
+
+def test_a_stage_on_two_devices_is_named_by_both():
+    rows = [
+        {"stage": "segment", "device": device, "workers": workers}
+        for device in ("cpu", "cuda")
+        for workers in (1, 2)
+    ]
+    assert named(rows) == "segment (cpu) at N = 1 and 2; segment (cuda) at N = 1 and 2"
+    assert named(rows[:2]) == "segment at N = 1 and 2"

@@ -1,0 +1,326 @@
+"""`pyscale compare`: what it says of two runs or two tables, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from pyscale import app
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.moviewriter import write_movie
+
+RunMaker = Callable[..., RunFolder]
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Run the command in the folder that holds `runs`, and join its lines."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Answer:
+        named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
+        monkeypatch.setattr(sys, "argv", ["pyscale", "compare", *map(str, named)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            app.main()
+        said = capsys.readouterr()
+        code = end.value.code
+        return Answer(
+            code if isinstance(code, int) else 0,
+            " ".join(said.out.split()) if "--json" not in arguments else said.out,
+            " ".join(said.err.split()),
+        )
+
+    return run
+
+
+@pytest.fixture
+def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
+    """Pretend to run a stage at N = 1 and 2, six times; some trials take longer, or fail."""
+
+    def measured(
+        slower: tuple[str, float] = ("", 1.0),
+        failing: str = " ",
+        **settings: Any,
+    ) -> RunFolder:
+        entry, factor = slower
+        settings = {"repeats": 6, "retries": 0, "only": ("register_denoise",)} | settings
+        blocks = {f"b{block}": 0.01 * block for block in range(1, settings["repeats"] + 1)}
+
+        def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+            wall_s = 10 + blocks[trial.rpartition("-")[2]]
+            late = factor if trial.startswith(entry or " ") else 1.0
+            return MockEnd(wall_s=wall_s * late, returncode=int(trial.startswith(failing)))
+
+        run = RunFolder.create(tmp_path / "runs", make(**settings))
+        execute(run, MockExecutor(behaviour), lambda _event: None)
+        return run
+
+    return measured
+
+
+def rows_of(answer: Answer) -> dict[tuple[str, int], dict[str, Any]]:
+    found = json.loads(answer.out)["configurations"]
+    return {(row["stage"], row["workers"]): row for row in found}
+
+
+class TestRuns:
+    def test_runs_that_took_the_same_time_are_the_same_and_nothing_differs(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(), measured()
+        # By their ids, as users name them.
+        answer = compare(base.plan.run_id, new.plan.run_id, "--fail-on", "regression")
+        assert answer.code == 0
+        assert "Nothing that was recorded differs between the runs" in answer.out
+        assert answer.out.count("[0.99") == answer.out.count("] same") == 2
+        assert "over all configurations that have enough of them (2)" in answer.out
+        assert (
+            "The reference outputs of both runs have the same bytes: register_denoise."
+            in answer.out
+        )
+
+    def test_a_slowed_stage_is_worse_and_fails_where_that_is_asked_for(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        both = ("register_denoise", "segment")
+        base, new = measured(only=both), measured(only=both, slower=("segment", 1.2))
+        gated = compare(base, new, "--fail-on", "regression", "--json")
+        assert gated.code == 1
+        assert gated.err == "regression: segment at N = 1 and 2"
+        rows = rows_of(gated)
+        assert rows["segment", 2]["verdict"] == "worse"
+        assert rows["segment", 2]["ratio"] == pytest.approx(1.2)
+        assert rows["register_denoise", 2]["verdict"] == "same"
+        assert compare(base, new).code == 0
+        back = compare(new, base, "--fail-on", "regression", "--json")
+        assert (back.code, rows_of(back)["segment", 1]["verdict"]) == (0, "better")
+
+    def test_nothing_is_written_into_either_run(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+
+        def files() -> set[Path]:
+            return {*base.path.rglob("*"), *new.path.rglob("*")}
+
+        before = files()
+        assert compare(base, new).code == 0
+        assert files() == before
+
+    def test_other_settings_and_stages_of_one_run_alone_are_said(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(only=("segment",), repeats=1), measured(cache="warm", repeats=1)
+        answer = compare(base, new)
+        assert answer.out.index("cache cold warm") < answer.out.index("stage N base s")
+        assert "Settings differ: each ratio compares them too, not code alone." in answer.out
+        assert "In base alone: segment at N = 1 and 2." in answer.out
+
+    def test_other_hardware_makes_it_a_comparison_of_machines(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        for result in new.path.rglob("result.json"):
+            replace(result, '"stamp":{', '"stamp":{"kernel":"Linux 7","cpu":{"model":"EPYC"},')
+        answer = compare(base, new)
+        assert "processor - EPYC kernel - Linux 7" in answer.out
+        assert "each ratio compares machines, not code alone" in answer.out
+
+    def test_nodes_of_one_kind_are_said_to_be_others(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        for launch in new.path.rglob("launch.json"):
+            record = json.loads(launch.read_text())
+            launch.write_text(json.dumps(record | {"node": "zz-other"}))
+        assert "on different nodes of one kind of hardware" in compare(base, new).out
+
+    def test_another_commit_is_a_comparison_of_code(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        for run, commit in ((base, "a" * 40), (new, "b" * 40)):
+            commit_to(run, commit, dirty=False)
+        answer = compare(base, new)
+        assert f"pyscale's commit {'a' * 12} {'b' * 12}" in answer.out
+        assert "hardware and settings are the same: the code differs" in answer.out
+
+    def test_changes_that_nobody_committed_are_no_proof_of_the_same_code(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        for run in (base, new):
+            commit_to(run, "a" * 40, dirty=True)
+        assert "Both ran from one commit with uncommitted changes" in compare(base, new).out
+
+    def test_outputs_that_differ_are_said_and_what_read_them_too(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = (measured(only=("segment",), repeats=1) for _ in range(2))
+        reference = new.plan.trial("register_denoise-n1-b1")
+        assert reference.is_reference
+        result = new.task(reference, "w0") / "result.json"
+        replace(result, '"sha256":"mock"', '"sha256":"other"')
+        answer = compare(base, new)
+        assert "register_denoise: the reference outputs differ (frames.ome.tif)" in answer.out
+        assert "What segment read was therefore not the same." in answer.out
+        assert "have the same bytes: segment." in answer.out
+
+    def test_too_few_trials_are_no_verdict_and_cannot_pass_as_no_regression(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(), measured(repeats=5, slower=("register_denoise", 9.0))
+        answer = compare(base, new, "--fail-on", "regression")
+        assert answer.code == 2
+        assert "not enough data (1)" in answer.out
+        assert "a few-repeats: " in answer.out
+        assert "--fail-on regression can find none" in answer.err
+        assert "--repeats 6 or more" in answer.err
+        assert compare(base, new).code == 0
+
+    def test_a_stage_that_fails_now_has_no_verdict_and_the_gate_says_so(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(), measured(failing="register_denoise-n2")
+        answer = compare(base, new, "--fail-on", "regression")
+        assert answer.code == 0
+        assert answer.err == (
+            "no regression was found; not enough data to exclude one: register_denoise at N = 2"
+        )
+        assert "failed-trials: A trial failed" in answer.out
+
+    def test_runs_on_other_bytes_are_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer], movie: Path
+    ) -> None:
+        base = measured(repeats=1)
+        write_movie(movie, np.ones((8, 4, 4), np.uint16), "TYX")
+        answer = compare(base, measured(repeats=1))
+        assert answer.code == 2
+        assert "whose bytes are not the same" in answer.err
+        assert answer.out == ""
+
+    def test_a_copy_of_the_dataset_elsewhere_is_the_same_input(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        provenance = new.path / "provenance.json"
+        record = json.loads(provenance.read_text())
+        record["input_files"][0] |= {"name": "copy.ome.tif", "modified_ns": 1}
+        provenance.write_text(json.dumps(record))
+        assert compare(base, new).code == 0
+
+    def test_runs_without_a_configuration_in_common_are_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(workers=(1,), repeats=1), measured(workers=(2,), repeats=1)
+        answer = compare(base, new)
+        assert answer.code == 2
+        assert "have no configuration (stage, device and N) in common" in answer.err
+
+    def test_one_run_twice_is_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        run = measured(repeats=1)
+        answer = compare(run, run.plan.run_id)
+        assert answer.code == 2
+        assert "was given twice" in answer.err
+
+    def test_trials_that_left_no_record_are_counted(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        last = new.plan.trials[-1]
+        new.trial(last).rename(new.trial(last).with_name("away"))
+        planned = len(new.plan.trials)
+        assert f"new: 1 of {planned} planned trials left no record." in compare(base, new).out
+
+    def test_a_run_that_does_not_tell_what_it_was_made_from_is_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        (base.path / "provenance.json").unlink()
+        answer = compare(base, new)
+        assert answer.code == 2
+        assert "provenance.json is missing or unreadable" in answer.err
+
+
+class TestTables:
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> Callable[..., Path]:
+        """Write six repeats of one stage at N = 1 that take so many times as long."""
+
+        def table(name: str, factor: float = 1.0) -> Path:
+            lines = [f"segment,1,{k},{factor * (10 + 0.01 * k)}" for k in range(6)]
+            path = tmp_path / name
+            path.write_text("\n".join(["stage,workers,repeat,wall_s", *lines]) + "\n")
+            return path
+
+        return table
+
+    def test_two_tables_are_compared_and_what_they_leave_open_is_said(
+        self, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare(table("a.csv"), table("b.csv", 1.1), "--fail-on", "regression")
+        assert answer.code == 1
+        assert answer.err == "regression: segment at N = 1"
+        assert "1.100 [1.09" in answer.out
+        assert "] worse" in answer.out
+        assert "Tables of wall times hold no hardware" in answer.out
+
+    def test_a_table_and_a_run_are_refused(
+        self, table: Callable[..., Path], measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare(table("a.csv"), measured(repeats=1))
+        assert answer.code == 2
+        assert "give two runs, or two tables" in answer.err
+
+    def test_a_name_of_nothing_is_refused(
+        self, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare(table("a.csv"), "b.csv")
+        assert answer.code == 2
+        assert "there is no run b.csv in runs" in answer.err
+        assert "Traceback" not in answer.err
+
+    def test_one_table_twice_is_refused(
+        self, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare(table("a.csv"), "a.csv")
+        assert answer.code == 2
+        assert "was given twice" in answer.err
+
+    def test_only_regressions_can_be_failed_on(self, compare: Callable[..., Answer]) -> None:
+        answer = compare("a", "b", "--fail-on", "weather")
+        assert answer.code == 2
+        assert "'weather' is not one of 'regression'" in answer.err
+
+
+def replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def commit_to(run: RunFolder, commit: str, *, dirty: bool) -> None:
+    provenance = run.path / "provenance.json"
+    record = json.loads(provenance.read_text())
+    provenance.write_text(json.dumps(record | {"git_commit": commit, "git_dirty": dirty}))

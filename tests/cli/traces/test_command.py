@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from itertools import permutations
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from pyscale.app import app
+from pyscale.errors import UserError
+from pyscale.report.table import BESIDE, COLUMNS
+from pyscale.traces.command import READERS
+
+NEXTFLOW = "task_id\tname\tstatus\trealtime\n1\tSEGMENT\tCOMPLETED\t5s\n"
+SNAKEMAKE = "s\th:m:s\tmax_rss\n5.0\t0:00:05\t64.0\n"
+JOBSTATS = '{\n    "gpus": 0,\n    "nodes": {"n1": {}},\n    "total_time": 5\n}\n'
+
+
+def test_the_table_is_printed_where_no_file_is_named(sacct, write, tmp_path):
+    sacct.array([0, 0])
+    path = write(sacct.text)
+    done = CliRunner().invoke(app, ["import", "sacct", str(path)])
+    assert done.exit_code == 0
+    # Nothing but the table, so that it can be piped.
+    table = pl.read_csv(done.stdout.encode())
+    assert table["workers"].to_list() == [2, 2]
+    assert "found 1 trial" in done.stderr
+
+
+def test_an_imported_table_is_reported(sacct, write, tmp_path):
+    for begin in range(2):
+        sacct.array([1000 * begin], wall=100)
+        sacct.array([1000 * begin + 200] * 2, wall=60)
+    table, report = tmp_path / "table.csv", tmp_path / "report"
+    run = CliRunner().invoke
+    made = run(app, ["import", "sacct", str(write(sacct.text)), "--out", str(table)])
+    assert f"pyscale report --table {table}" in made.stderr.replace("\n", "")
+    assert run(app, ["report", "--table", str(table), "--out", str(report)]).exit_code == 0
+    rows = pl.read_csv(report / "benchmark_results_aggregated.csv")
+    assert rows["speedup"].round(4).to_list() == [1, 1.6667]
+
+
+def test_the_report_knows_every_column_that_is_written(sacct, write, imported):
+    sacct.job("7")
+    assert set(imported("sacct", write(sacct.text))[0].columns) <= {*COLUMNS, *BESIDE}
+
+
+@pytest.mark.parametrize(("said", "true"), permutations(READERS, 2))
+def test_a_trace_of_another_format_is_recognised(sacct, write, imported, said, true):
+    sacct.job("7")
+    texts = {
+        "sacct": sacct.text,
+        "nextflow": NEXTFLOW,
+        "snakemake": SNAKEMAKE,
+        "jobstats": JOBSTATS,
+    }
+    path = write(texts[true])
+    sentence = f"{path} looks like a trace of {true}, not of {said}: import it by"
+    with pytest.raises(UserError, match=sentence):
+        imported(said, path)
+
+
+@pytest.mark.parametrize("said", READERS)
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        (b"\x1f\x8b\x08\xff", "is not UTF-8 text"),
+        ("<!DOCTYPE html>\n<html>", "looks like a web page"),
+        ("Job ID: 7\nCPU Efficiency: 47.87% of 00:03:08 core-walltime\n", "what seff prints"),
+        ("stage,workers,wall_s\na,1,5\n", "pyscale report --table"),
+        ("hello\n", ""),
+    ],
+)
+def test_what_is_no_trace_is_refused(write, imported, said, text, sentence):
+    path = write(text)
+    with pytest.raises(UserError) as raised:
+        imported(said, path, stage="a", workers="1")
+    assert str(raised.value).startswith(str(path))
+    assert sentence in str(raised.value)
+
+
+def test_files_that_cannot_be_used_are_named(sacct, write, imported, tmp_path):
+    sacct.job("7")
+    path = write(sacct.text)
+    with pytest.raises(UserError, match=r"none\.txt does not exist"):
+        imported("sacct", tmp_path / "none.txt")
+    with pytest.raises(UserError, match="is a folder"):
+        imported("sacct", tmp_path)
+    with pytest.raises(UserError, match="is given twice"):
+        imported("sacct", path, path.parent / "." / path.name)
+    with pytest.raises(UserError, match="did you mean 'sacct'"):
+        imported("sact", path)
+
+
+def test_a_task_that_two_files_tell_of_is_refused(sacct, write, imported):
+    sacct.job("7")
+    first = write(sacct.text, "a.txt")
+    sacct.job("8", start=100)
+    with pytest.raises(UserError, match="tells of segment 7 as .* does"):
+        imported("sacct", first, write(sacct.text, "b.txt"))
+
+
+def test_several_formats_cannot_be_mixed(sacct, write, imported):
+    sacct.job("7")
+    with pytest.raises(UserError, match="looks like a trace of nextflow"):
+        imported("sacct", write(sacct.text, "a.txt"), write(NEXTFLOW, "b.txt"))
+
+
+def test_a_trace_is_never_overwritten(sacct, write):
+    sacct.job("7")
+    path = write(sacct.text)
+    done = CliRunner().invoke(app, ["import", "sacct", str(path), "--out", str(path)])
+    assert isinstance(done.exception, UserError)
+    assert path.read_text() == sacct.text
+
+
+def test_no_table_is_written_where_no_trial_is_left(sacct, write, imported, tmp_path):
+    sacct.job("7", state="RUNNING")
+    with pytest.raises(UserError, match="no trial is left that can be timed"):
+        imported("sacct", write(sacct.text))
+    assert not (tmp_path / "table.csv").exists()
+
+
+@pytest.mark.parametrize("workers", ["0", "00"])
+def test_no_workers_are_refused(sacct, write, imported, workers):
+    sacct.job("7")
+    with pytest.raises(UserError, match="--workers must be at least 1"):
+        imported("sacct", write(sacct.text), workers=workers)

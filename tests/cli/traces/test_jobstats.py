@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+
+import pytest
+
+from pyscale.errors import UserError
+
+
+def job(wall_s, *, cpus=2, nodes=1, gpus=0):
+    node = {
+        "cpus": cpus,
+        "total_memory": 8 << 30,
+        "used_memory": 3 << 30,
+        "total_time": 0.5 * wall_s * cpus,
+    }
+    return {
+        "gpus": gpus,
+        "nodes": {f"n{number}": node for number in range(nodes)},
+        "total_time": wall_s,
+    }
+
+
+def packed(told):
+    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(told).encode())).decode()
+
+
+def rows(table):
+    return table.select("stage", "workers", "repeat", "wall_s").rows()
+
+
+def test_jobs_of_one_worker_are_repeats(write, imported):
+    files = [write(json.dumps(job(wall), indent=4), f"{wall}.json") for wall in (90, 95)]
+    table = imported("jobstats", *files, workers="1", stage="segment")[0]
+    assert rows(table) == [("segment", 1, 0, 90), ("segment", 1, 1, 95)]
+
+
+def test_jobs_of_several_workers_are_one_trial(write, imported):
+    files = [write(json.dumps(job(wall)), f"{wall}.json") for wall in (90, 95)]
+    table = imported("jobstats", *files, workers="2", stage="segment")[0]
+    assert rows(table) == [("segment", 2, 0, 90), ("segment", 2, 0, 95)]
+
+
+@pytest.mark.parametrize(("column", "workers"), [("cpus", 6), ("nodes", 3), ("gpus", 4)])
+def test_what_a_job_held_can_be_its_workers(write, imported, column, workers):
+    path = write(json.dumps(job(90, nodes=3, gpus=4)))
+    table = imported("jobstats", path, workers=column, stage="segment")[0]
+    assert rows(table) == [("segment", workers, 0, 90)]
+
+
+def test_nodes_are_added_up(write, imported):
+    row = imported("jobstats", write(json.dumps(job(90, nodes=2))), workers="1", stage="a")[0]
+    assert row.select("cpus", "cpu_s", "peak_memory_bytes", "requested_memory_bytes").row(0) == (
+        4,
+        180,
+        6 << 30,
+        16 << 30,
+    )
+
+
+def test_what_a_node_does_not_tell_is_not_guessed(write, imported):
+    told = job(90, nodes=2)
+    told["nodes"]["n1"] = {"cpus": 2}
+    row = imported("jobstats", write(json.dumps(told)), workers="1", stage="a")[0]
+    assert row.select("cpus", "peak_memory_bytes").row(0) == (4, None)
+
+
+def test_packed_figures_and_several_objects_are_read(write, imported):
+    lines = write(packed(job(90)) + "\n" + packed(job(91)).removeprefix("JS1:") + "\n", "a.txt")
+    objects = write(json.dumps(job(92)) + "\n" + json.dumps(job(93)) + "\n", "b.json")
+    table = imported("jobstats", lines, objects, workers="1", stage="a")[0]
+    assert table["wall_s"].to_list() == [90, 91, 92, 93]
+
+
+def test_a_job_without_figures_is_left_out(write, imported):
+    path = write(f"{packed(job(90))}\nJS1:Short\nJS1:None\n")
+    table, said = imported("jobstats", path, workers="1", stage="a")
+    assert len(table) == 1
+    assert "left out 1 trial: a of all files (of 2 tasks 2 without figures of jobstats)" in said
+
+
+def test_sacct_tells_the_memory_of_all_processes_by_its_comment(sacct, write, imported):
+    sacct.job("7", comment=packed(job(60))).job("8", comment="JS1:Short", start=100)
+    table = imported("sacct", write(sacct.text))[0]
+    assert table["peak_memory_bytes"].to_list() == [3 << 30, 110145536]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (packed(job(90))[:60], "is broken or was cut short"),
+        ("JS1:no base64!", "is broken or was cut short"),
+        ("JS1:aGVsbG8=", "is broken or was cut short"),
+        (json.dumps(job(90))[:60], "is no JSON at line 1"),
+        (json.dumps({"nodes": {}}), "key 'total_time' is missing"),
+        (json.dumps(job(90) | {"total_time": "1 h"}), "'total_time'"),
+        (json.dumps(job(90)).replace(str(3 << 30), '"3GB"'), "'nodes.n0.used_memory'"),
+        ("12345\n", "line 1 is not what jobstats tells"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_one_sentence(write, imported, text, sentence):
+    path = write(text)
+    with pytest.raises(UserError) as raised:
+        imported("jobstats", path, stage="a", workers="1")
+    assert str(raised.value).startswith(str(path))
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_comment_that_was_cut_short_is_named_by_its_line(sacct, write, imported):
+    sacct.job("7", comment=packed(job(60))[:40])
+    with pytest.raises(UserError, match=r"line 2: what jobstats packed \(JS1:\) is broken"):
+        imported("sacct", write(sacct.text))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"workers": "1"}, "name it with --stage"),
+        ({"workers": "gpu", "stage": "a"}, "did you mean 'gpus'"),
+        ({"workers": "gpus", "stage": "a"}, "tells of no gpus"),
+    ],
+)
+def test_what_the_user_must_say_is_asked_for(write, imported, options, sentence):
+    with pytest.raises(UserError, match=sentence):
+        imported("jobstats", write(json.dumps(job(90))), **options)
+
+
+def test_jobs_of_one_worker_on_other_cpus_are_no_repeats(write, imported):
+    files = [write(json.dumps(job(90, cpus=cpus)), f"{cpus}.json") for cpus in (1, 4)]
+    table = imported("jobstats", *files, workers="1", stage="a")[0]
+    assert table["stage"].to_list() == ["a (1 CPU)", "a (4 CPUs)"]

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import pytest
+
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.errors import UserError
+from pyscale.report.table import read_wall_times
+
+
+def rows(table):
+    return table.select("stage", "workers", "repeat", "wall_s").rows()
+
+
+def test_an_array_is_a_trial_and_arrays_of_one_name_and_size_are_its_repeats(
+    sacct, write, imported
+):
+    sacct.array([500], wall=100)
+    sacct.array([0], wall=101)
+    sacct.array([1000, 1000], wall=52)
+    table, said = imported("sacct", write(sacct.text))
+    # In the order of time, not of the file.
+    assert rows(table) == [
+        ("segment", 1, 0, 101),
+        ("segment", 1, 1, 100),
+        ("segment", 2, 0, 52),
+        ("segment", 2, 0, 52),
+    ]
+    assert "found 3 trials of segment in 4 tasks" in said
+    assert "left out" not in said
+
+
+def test_what_the_trace_tells_beside_is_kept(sacct, write, imported):
+    sacct.job("7", start=10, wall=60, cpus=8, gpus=2, memory="4Gn")
+    row = imported("sacct", write(sacct.text))[0].row(0, named=True)
+    assert row["start"] == "2026-03-17T11:42:34+00:00"
+    assert row["end"] == "2026-03-17T11:43:34+00:00"
+    assert (row["cpus"], row["gpus"], row["cpu_s"], row["node"]) == (8, 2, 30.5, "n1")
+    assert row["requested_memory_bytes"] == 4 << 30
+    assert row["peak_memory_bytes"] == 110145536
+    assert (row["task"], row["state"]) == ("7", "COMPLETED")
+
+
+def test_the_table_is_what_the_report_reads(sacct, write, imported, tmp_path):
+    for begin in range(6):
+        sacct.array([1000 * begin], wall=100 + begin)
+        sacct.array([1000 * begin + 200] * 2, wall=60 + begin)
+    imported("sacct", write(sacct.text))
+    found = configurations(trials_from_wall_times(read_wall_times(tmp_path / "table.csv")))
+    at_2 = found.row(1, named=True)
+    assert (at_2["workers"], at_2["repeats"]) == (2, 6)
+    assert at_2["speedup"] == pytest.approx(102.5 / 62.5)
+    assert at_2["load_balance"] == 1
+
+
+def test_an_array_that_slurm_held_back_has_as_many_workers_as_ran_at_once(sacct, write, imported):
+    sacct.array([0, 0, 60, 60])
+    table, said = imported("sacct", write(sacct.text))
+    assert rows(table) == [("segment", 2, 0, 120)] * 2
+    assert table["tasks_done"].to_list() == [2, 2]
+    assert "segment 100 (4 tasks, N = 2)" in said
+
+
+def test_tasks_that_followed_each_other_within_one_second_did_not_run_at_once(
+    sacct, write, imported
+):
+    sacct.array([0, 60, 120])
+    assert rows(imported("sacct", write(sacct.text))[0]) == [("segment", 1, 0, 180)]
+
+
+def test_the_number_of_workers_can_be_given_and_is_doubted_where_fewer_ran_at_once(
+    sacct, write, imported
+):
+    sacct.array([0, 0, 60, 60])
+    table, said = imported("sacct", write(sacct.text), workers="4")
+    assert rows(table) == [("segment", 4, 0, 60)] * 4
+    assert "fewer workers ran at once: segment 100 (2 of 4)" in said
+
+
+def test_fewer_workers_than_ran_at_once_are_not_believed(sacct, write, imported):
+    sacct.array([0, 0, 0, 0])
+    sacct.array([200, 200])
+    said = imported("sacct", write(sacct.text), workers="2")[1]
+    assert "segment 100 (4 tasks ran at once, more than 2 workers do)" in said
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ("FAILED", "1 failed"),
+        ("OUT_OF_MEMORY", "1 failed"),
+        ("TIMEOUT", "1 failed"),
+        ("CANCELLED by 1000", "1 cancelled"),
+        ("RUNNING", "1 not ended"),
+        ("PENDING", "1 not ended"),
+    ],
+)
+def test_a_trial_of_which_a_task_did_not_complete_is_left_out_whole(
+    sacct, write, imported, state, why
+):
+    sacct.array([0, 0])
+    sacct.job("9_0", raw="10").job("9_1", raw="9", state=state)
+    table, said = imported("sacct", write(sacct.text))
+    assert table["trial"].unique().to_list() == ["100"]
+    assert f"left out 1 trial: segment 9 (of 2 tasks {why})" in said
+
+
+def test_elements_that_wait_are_counted_one_by_one(sacct, write, imported):
+    sacct.array([0])
+    sacct.job("9_0", raw="10").job("9_[1-3%2]", raw="9", state="PENDING")
+    assert "of 4 tasks 3 not ended" in imported("sacct", write(sacct.text))[1]
+
+
+def test_an_array_whose_rest_never_began_is_no_smaller_array(sacct, write, imported):
+    sacct.array([0])
+    # Those that were cancelled while they waited are told nowhere, as Slurm 22.05 does.
+    sacct.job("9_0", raw="10").job("9_1", raw="11")
+    said = imported("sacct", write(sacct.text))[1]
+    assert "segment 9 (of 2 tasks 2 of an array that has not begun as a whole)" in said
+
+
+@pytest.mark.parametrize("indices", [[3], [0, 1, 3], [2, 3]])
+def test_a_part_of_an_array_that_was_submitted_again_is_no_trial(sacct, write, imported, indices):
+    sacct.array([0])
+    for index in indices:
+        sacct.job(f"9_{index}", raw="9" if index == indices[-1] else "10")
+    assert "of a part that was submitted again" in imported("sacct", write(sacct.text))[1]
+
+
+def test_an_array_may_count_in_steps(sacct, write, imported):
+    sacct.job("9_0", raw="10").job("9_20", raw="11").job("9_40", raw="9")
+    assert imported("sacct", write(sacct.text))[0]["workers"].to_list() == [3, 3, 3]
+
+
+def test_a_task_that_was_tried_again_shows_by_its_later_submission(sacct, write, imported):
+    sacct.array([0])
+    sacct.job("9_0", raw="10").job("9_1", raw="9", submit=1, start=30)
+    assert "segment 9 (of 2 tasks 1 tried again)" in imported("sacct", write(sacct.text))[1]
+
+
+def test_a_task_that_was_tried_again_shows_by_its_duplicates(sacct, write, imported):
+    sacct.array([0])
+    sacct.job("9", state="REQUEUED").job("9", start=300)
+    assert "segment 9 (tried again)" in imported("sacct", write(sacct.text))[1]
+
+
+def test_what_two_exports_tell_alike_counts_once(sacct, write, imported):
+    sacct.array([0, 0])
+    # Put one behind the other, with the header of each.
+    assert len(imported("sacct", write(sacct.text + sacct.text))[0]) == 2
+
+
+def test_a_name_may_hold_bars(sacct, write, imported):
+    sacct.job("7", "a|b")
+    assert imported("sacct", write(sacct.text))[0]["stage"].to_list() == ["a|b"]
+
+
+def test_times_for_people_are_read_as_well_as_raw_ones(write, imported):
+    text = (
+        "JobID|State|Start|End|Elapsed|MaxRSS|ReqMem|JobName|\n"
+        "7|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24|1-01:00:00||2G|segment|\n"
+        "7.batch|COMPLETED|2026-03-17T11:42:24|2026-03-18T12:42:24|1-01:00:00|1.50G||batch|\n"
+    )
+    row = imported("sacct", write(text))[0].row(0, named=True)
+    assert row["wall_s"] == 25 * 3600
+    assert row["start"] == "2026-03-17T11:42:24"
+    assert row["requested_memory_bytes"] == 2 << 30
+    assert row["peak_memory_bytes"] == 3 << 29
+
+
+def test_traces_with_a_time_zone_and_without_stand_together(sacct, write, imported):
+    sacct.job("7", "a")
+    local = (
+        "JobID|State|Start|End|AllocCPUS|AllocTRES|JobName\n"
+        "8|COMPLETED|2026-03-18T11:42:24|2026-03-18T11:43:24|1|cpu=1|a\n"
+    )
+    table = imported("sacct", write(local, "local.txt"), write(sacct.text))[0]
+    assert table.select("task", "repeat").rows() == [("7", 0), ("8", 1)]
+
+
+def test_memory_asked_for_each_core_is_added_up(sacct, write, imported):
+    sacct.job("7", cpus=4, memory="2Gc")
+    assert imported("sacct", write(sacct.text))[0]["requested_memory_bytes"][0] == 8 << 30
+
+
+def test_a_job_of_several_processes_is_no_single_worker(sacct, write, imported):
+    sacct.job("7", tasks=4, cpus=4).job("8", start=100)
+    said = imported("sacct", write(sacct.text))[1]
+    assert "segment 7 (of 4 processes, which --workers NTasks takes for workers)" in said
+
+
+def test_steps_that_ran_at_once_are_several_workers(write, imported, sacct):
+    sacct.job("7").job("8", start=100)
+    steps = [f"8.{step}|8.{step}|COMPLETED|1|10|40|30||1|1|n1|||||prog\n" for step in range(2)]
+    said = imported("sacct", write(sacct.text + "".join(steps)))[1]
+    assert "segment 8 (of steps that ran at once)" in said
+
+
+def test_a_column_can_tell_the_workers_of_each_job(sacct, write, imported):
+    for place, cpus in enumerate([1, 2, 4]):
+        sacct.job(str(cpus), cpus=cpus, start=200 * place, wall=100 // cpus)
+    table, said = imported("sacct", write(sacct.text), workers="AllocCPUS")
+    assert rows(table) == [("segment", 1, 0, 100), ("segment", 2, 0, 50), ("segment", 4, 0, 25)]
+    # Which of the workers did what is not known.
+    assert "task" not in table.columns
+    assert "each a trial by itself" in said
+
+
+def test_the_workers_of_steps_are_found_at_their_job(sacct, write, imported):
+    sacct.job("7", tasks=4)
+    assert imported("sacct", write(sacct.text), workers="NTasks")[0]["workers"].to_list() == [4]
+
+
+def test_jobs_of_other_sizes_are_no_repeats(sacct, write, imported):
+    sacct.job("1", cpus=1).job("2", cpus=8, start=100)
+    table, said = imported("sacct", write(sacct.text))
+    assert table["stage"].to_list() == ["segment (1 CPU)", "segment (8 CPUs)"]
+    assert "told apart: segment (1 CPU) and segment (8 CPUs)" in said
+    assert "--workers AllocCPUS" in said
+
+
+def test_plain_jobs_that_ran_at_the_same_time_are_doubted(sacct, write, imported):
+    sacct.job("1").job("2", start=5)
+    assert "at N = 1 ran at the same time" in imported("sacct", write(sacct.text))[1]
+
+
+def test_repeats_with_other_numbers_of_tasks_are_doubted(sacct, write, imported):
+    sacct.array([0, 0])
+    sacct.array([100, 100, 160, 160])
+    assert "at N = 2 have 2 and 4 tasks" in imported("sacct", write(sacct.text))[1]
+
+
+def test_whole_seconds_are_doubted_where_tasks_are_short(sacct, write, imported):
+    sacct.job("1", wall=4)
+    assert "uncertain by up to 25 %" in imported("sacct", write(sacct.text))[1]
+
+
+def test_a_task_that_took_no_second_has_no_time(sacct, write, imported):
+    sacct.job("1", wall=0).job("2")
+    assert "segment 1 (without a time)" in imported("sacct", write(sacct.text))[1]
+
+
+def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):
+    sacct.job("1")
+    without = "\n".join(line for line in sacct.text.splitlines() if ".batch" not in line)
+    assert "leave out -X" in imported("sacct", write(without))[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("|", "\t"), "tabs between its columns, not bars"),
+        (("|", ","), "commas between its columns, not bars"),
+        (("JobID|", "Job|"), "no column 'JobID'"),
+        (("|2000M|", "|lots|"), "line 2: ReqMem 'lots' is not a size"),
+        (("1773747744", "noon"), "'noon' is not a date"),
+        (("|00:30.500|", "|30 s|"), "TotalCPU '30 s' is not a time"),
+        (("|60|", "|a minute|"), "ElapsedRaw 'a minute' is not a time"),
+    ],
+)
+def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(
+    sacct, write, imported, change, sentence
+):
+    sacct.job("7")
+    path = write(sacct.text.replace(*change))
+    with pytest.raises(UserError) as raised:
+        imported("sacct", path)
+    said = str(raised.value)
+    assert said.startswith(str(path))
+    assert sentence in said
+    assert "\n" not in said
+
+
+def test_columns_of_fixed_width_are_refused(write, imported):
+    with pytest.raises(UserError, match=r"has blanks between its columns: write it with `.*-P"):
+        imported("sacct", write("JobID   JobName   State  Start End\n----- ----\n7  a  b c d\n"))
+
+
+def test_a_line_that_was_cut_is_refused(sacct, write, imported):
+    sacct.job("7")
+    with pytest.raises(UserError, match="line 3 has 2 columns and the header 16"):
+        imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
+
+
+@pytest.mark.parametrize(
+    ("column", "sentence"),
+    [
+        ("AlocCPUS", "did you mean 'AllocCPUS'"),
+        ("NodeList", "NodeList 'n1' is not a whole number"),
+        ("AdminComment", "AdminComment must be at least 1"),
+    ],
+)
+def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, column, sentence):
+    sacct.job("7")
+    with pytest.raises(UserError, match=sentence):
+        imported("sacct", write(sacct.text), workers=column)
+
+
+def test_jobs_that_never_ran_need_no_workers_in_their_column(sacct, write, imported):
+    sacct.job("7", cpus=4).job("8", cpus=0, state="CANCELLED by 1000", wall=0)
+    table, said = imported("sacct", write(sacct.text), workers="AllocCPUS")
+    assert table["workers"].to_list() == [4]
+    assert "segment 8 (cancelled)" in said
+
+
+def test_jobs_of_two_clusters_may_have_one_id(sacct, write, imported):
+    sacct.array([0, 0])
+    first = write(sacct.text, "a.txt")
+    other = write(
+        sacct.text.replace("17737477", "17737577").replace("17737478", "17737578"), "b.txt"
+    )
+    assert imported("sacct", first, other)[0]["workers"].to_list() == [2, 2, 2, 2]

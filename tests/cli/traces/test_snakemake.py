@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pyscale.errors import UserError
+
+PLAIN = [
+    "s",
+    "h:m:s",
+    "max_rss",
+    "max_vms",
+    "max_uss",
+    "max_pss",
+    "io_in",
+    "io_out",
+    "mean_load",
+    "cpu_time",
+]
+EXTENDED = [*PLAIN, "jobid", "rule_name", "wildcards", "params", "threads", "resources"]
+
+
+def table_of(header, *lines):
+    return "\n".join("\t".join(line) for line in (header, *lines)) + "\n"
+
+
+def plain(seconds):
+    return [str(seconds), "0:00:06", "64.00", "77.88", "6.0", "6.0", "0.0", "-", "0.0", "5.50"]
+
+
+def extended(seconds, n="1", rule="segment", threads="1"):
+    resources = "{'_cores': 1, '_nodes': 1, 'mem_mb': 300, 'mem_mib': 287, 'tmpdir': '/tmp'}"
+    return [*plain(seconds), "1", rule, f"{{'n': '{n}', 'w': '0'}}", "{}", threads, resources]
+
+
+def rows(table):
+    return table.select("stage", "workers", "repeat", "wall_s").rows()
+
+
+def test_a_wildcard_can_tell_the_workers_of_all_jobs_of_a_trial(write, imported):
+    files = [
+        write(table_of(EXTENDED, extended(seconds, n)), f"n{n}/w{place}.tsv")
+        for place, (n, seconds) in enumerate([("1", 6.2), ("2", 3.4), ("2", 3.1)])
+    ]
+    table, said = imported("snakemake", *files, workers="n")
+    assert rows(table) == [
+        ("segment", 1, 0, 6.2),
+        ("segment", 2, 0, 3.4),
+        ("segment", 2, 0, 3.1),
+    ]
+    assert table["requested_memory_bytes"][0] == 287 << 20
+    # The documentation says MB and means MiB.
+    assert table["peak_memory_bytes"][0] == 64 << 20
+    assert "found 2 trials of segment in 3 tasks" in said
+
+
+def test_the_lines_of_a_file_are_repeats(write, imported):
+    files = [write(table_of(PLAIN, plain(3), plain(4)), f"w{n}.tsv") for n in range(2)]
+    table = imported("snakemake", *files, workers="2", stage="segment")[0]
+    assert rows(table) == [
+        ("segment", 2, 0, 3),
+        ("segment", 2, 0, 3),
+        ("segment", 2, 1, 4),
+        ("segment", 2, 1, 4),
+    ]
+
+
+def test_files_of_one_name_in_several_folders_are_several_tasks(write, imported):
+    files = [write(table_of(PLAIN, plain(3)), f"{folder}/w.tsv") for folder in "ab"]
+    table = imported("snakemake", *files, workers="2", stage="segment")[0]
+    assert table["task"].n_unique() == 2
+
+
+def test_a_column_can_tell_the_workers_of_each_job(write, imported):
+    lines = [extended(8 / threads, threads=str(threads)) for threads in (1, 2)]
+    files = [write(table_of(EXTENDED, line), f"t{n}.tsv") for n, line in enumerate(lines)]
+    table = imported("snakemake", *files, workers="threads")[0]
+    assert rows(table) == [("segment", 1, 0, 8), ("segment", 2, 0, 4)]
+    assert "task" not in table.columns
+
+
+def test_json_lines_are_read_as_well(write, imported):
+    told = dict(zip(EXTENDED, extended(6.25, "1"), strict=True))
+    told |= {"s": 6.25, "wildcards": {"n": "1"}, "max_rss": None, "resources": {"mem_mib": 287}}
+    path = write(json.dumps(told) + "\n", "w.jsonl")
+    table = imported("snakemake", path, workers="n")[0]
+    assert rows(table) == [("segment", 1, 0, 6.25)]
+    assert table["requested_memory_bytes"][0] == 287 << 20
+    assert table["peak_memory_bytes"][0] is None
+
+
+def test_jobs_of_one_worker_are_added_up(write, imported):
+    files = [write(table_of(PLAIN, plain(3)), f"w{n}.tsv") for n in range(2)]
+    table, said = imported("snakemake", *files, workers="1", stage="segment")
+    assert rows(table) == [("segment", 1, 0, 6)]
+    assert "added up" in said
+
+
+def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, imported):
+    line = ["0.21", "0:00:00", *["NA"] * 8]
+    row = imported("snakemake", write(table_of(PLAIN, line)), workers="1", stage="a")[0]
+    assert row.select("wall_s", "peak_memory_bytes", "cpu_s").row(0) == (0.21, None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "sentence"),
+    [
+        (table_of(PLAIN, plain(3)), {"workers": "1"}, "--benchmark-extended"),
+        (table_of(PLAIN, plain(3)), {"workers": "n", "stage": "a"}, "no column 'n'"),
+        (table_of(EXTENDED, extended(3)), {"workers": "m"}, "no column 'm' for --workers"),
+        (table_of(EXTENDED, extended(3, "x")), {"workers": "n"}, "n 'x' is not a whole number"),
+        (table_of(EXTENDED, extended(3)), {"stage": "a", "workers": "1"}, "leave out --stage"),
+        (table_of(PLAIN, plain("0:34:10")), {"workers": "1"}, "s '0:34:10' is not a number"),
+        (table_of(PLAIN, plain(3)).replace("64.00", "64 MB"), {"workers": "1"}, "number of MiB"),
+        (table_of(PLAIN, plain(3)).replace("\t", ","), {"workers": "1"}, "commas between"),
+        (table_of(PLAIN, plain(3)[:4]), {"workers": "1"}, "4 columns and the header 10"),
+        ('{"h:m:s": "0:00:01"}\n', {"workers": "1"}, "has no time 's'"),
+        ('{"h:m:s": "0:00:01", "s"', {"workers": "1"}, "is no JSON"),
+    ],
+)
+def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(
+    write, imported, text, options, sentence
+):
+    with pytest.raises(UserError) as raised:
+        imported("snakemake", write(text), **options)
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
+    with pytest.raises(UserError, match="no trial is left"):
+        imported("snakemake", write(table_of(EXTENDED, extended(3))))
+    assert "give --workers" in capsys.readouterr().err

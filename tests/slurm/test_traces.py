@@ -1,0 +1,143 @@
+"""What is made of a real sacct's answer, beside what the controller says of the same jobs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.reporting import report_table
+from pyscale.traces.command import import_traces
+from pyscale.traces.sacct import COMMAND
+from slurm.cluster import SlurmCluster
+
+WORK = "exec python3 -c 'held = bytes(1) * (100 << 20); import time; time.sleep({seconds})'"
+Submit = Callable[..., str]
+
+
+@pytest.fixture
+def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Submit:
+    """Submit an array of one command, as people do who never heard of pyscale."""
+
+    def call(name: str, indices: str, command: str) -> str:
+        script = tmp_path / f"{name}.sh"
+        script.write_text(f"#!/bin/sh\n{command}\n")
+        options = (f"--job-name={name}", f"--array={indices}", "--output=/dev/null", "--requeue")
+        return slurm_with_accounting.submit(*options, script)
+
+    return call
+
+
+def trace(slurm: SlurmCluster, path: Path, *job_ids: str) -> Path:
+    """Write what sacct tells by the command that we advise, when it knows that all have ended."""
+
+    def told() -> bool:
+        done = subprocess.run(
+            ["bash", "-c", f"{COMMAND} --jobs={','.join(job_ids)}"],
+            env=os.environ | slurm.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        path.write_text(done.stdout)
+        jobs = [line.split("|") for line in done.stdout.splitlines()[1:]]
+        states = {job[2] for job in jobs if "." not in job[0]}
+        arrays = {job[0].partition("_")[0] for job in jobs}
+        return arrays == set(job_ids) and not states & {"RUNNING", "PENDING"}
+
+    slurm.wait_for(told, "the accounts knew of the jobs' ends")
+    return path
+
+
+def elapsed_s(slurm: SlurmCluster, job_id: str) -> list[float]:
+    """How long each element ran, as the controller tells."""
+    return [
+        (
+            datetime.fromisoformat(task["EndTime"]) - datetime.fromisoformat(task["StartTime"])
+        ).total_seconds()
+        for task in slurm.job(job_id)
+    ]
+
+
+@pytest.mark.slow
+def test_bare_arrays_become_a_true_report(
+    slurm_with_accounting: SlurmCluster, submit: Submit, tmp_path: Path
+) -> None:
+    slurm = slurm_with_accounting
+    jobs = {}
+    for workers in (1, 2, 4):
+        indices = f"0-{workers - 1}"
+        jobs[workers] = submit("segment", indices, WORK.format(seconds=8 / workers))
+        slurm.wait_for_jobs(jobs[workers])
+    table = tmp_path / "table.csv"
+    import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs.values())], out=table)
+
+    rows = pl.read_csv(table)
+    for workers, job_id in jobs.items():
+        own = rows.filter(pl.col("workers") == workers)
+        assert sorted(own["wall_s"]) == sorted(elapsed_s(slurm, job_id))
+        assert set(own["trial"]) == {int(job_id)}
+    # Each held 100 MiB, and asked for a core's share.
+    assert (rows["peak_memory_bytes"] > 100 << 20).all()
+    assert (rows["peak_memory_bytes"] < 200 << 20).all()
+    assert set(rows["requested_memory_bytes"]) == {2000 << 20}
+    assert set(rows["cpus"]) == {1}
+
+    report_table(table, tmp_path / "report")
+    found = pl.read_csv(tmp_path / "report" / "benchmark_results_aggregated.csv")
+    slowest_s = [max(elapsed_s(slurm, job_id)) for job_id in jobs.values()]
+    assert found["workers"].to_list() == [1, 2, 4]
+    assert found["wall_s"].to_list() == slowest_s
+    expected = [slowest_s[0] / wall_s for wall_s in slowest_s]
+    assert found["speedup"].to_list() == pytest.approx(expected)
+
+
+@pytest.mark.slow
+def test_only_arrays_that_ran_through_at_once_are_trials(
+    slurm_with_accounting: SlurmCluster,
+    submit: Submit,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    slurm = slurm_with_accounting
+
+    def running(job_id: str, count: int) -> None:
+        def run() -> bool:
+            return sum(task["JobState"] == "RUNNING" for task in slurm.job(job_id)) == count
+
+        slurm.wait_for(run, f"{count} of {job_id} ran")
+
+    whole = submit("whole", "0-1", WORK.format(seconds=3))
+    held = submit("held", "0-3%2", WORK.format(seconds=3))
+    fails = submit("fails", "0-1", "sleep 2; exit $SLURM_ARRAY_TASK_ID")
+    slurm.wait_for_jobs(whole, held, fails)
+    again = submit("again", "0-1", WORK.format(seconds=3))
+    running(again, 2)
+    slurm.run("scontrol", "requeue", f"{again}_0")
+    gone = submit("gone", "0-3%1", WORK.format(seconds=1))
+    slurm.wait_for(
+        lambda: any(task["JobState"] == "COMPLETED" for task in slurm.job(gone)),
+        "one of the array had completed",
+    )
+    slurm.run("scancel", gone)
+    slurm.wait_for_jobs(again, gone)
+
+    jobs = (whole, held, fails, again, gone)
+    table = tmp_path / "table.csv"
+    import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs)], out=table)
+    rows = pl.read_csv(table)
+    assert rows.group_by("stage").agg(pl.col("workers").unique()).sort("stage").rows() == [
+        ("held", [2]),
+        ("whole", [2]),
+    ]
+    assert rows.filter(stage="held")["tasks_done"].to_list() == [2, 2]
+    said = " ".join(capsys.readouterr().err.split())
+    assert "left out 3 trials" in said
+    assert f"fails {fails} (of 2 tasks 1 failed)" in said
+    assert f"again {again} (of 2 tasks 1 tried again)" in said
+    assert f"gone {gone} (of " in said
