@@ -77,7 +77,12 @@ def _run_by_pyscale(folder: Path, command: str, tasks: int) -> None:
     """Run a trial of many windows whose tasks are the command, and read every record."""
     movie = folder.with_suffix(".tif")
     movie.touch()
-    site = Site(name="here", summary="this machine", request=Request(partition="cpu", time_min=5))
+    site = Site(
+        name="here",
+        summary="this machine",
+        request=Request(partition="cpu", time_min=5),
+        memory_option="none",
+    )
     plan = make_plan(
         load_suite("labels"),
         Dataset(movie, frames=tasks),
@@ -87,7 +92,7 @@ def _run_by_pyscale(folder: Path, command: str, tasks: int) -> None:
         ).model_dump(mode="json"),
         workers=(AT_ONCE,),
         only=("contact",),
-        site=site.model_copy(update={"memory_option": "none"}),
+        site=site,
     )
     run = RunFolder.create(folder, plan)
     (trial,) = plan.trials
@@ -95,8 +100,7 @@ def _run_by_pyscale(folder: Path, command: str, tasks: int) -> None:
     for each in folders:
         each.mkdir(parents=True)
     submitted: dict[str, str] = {}
-    assert plan.site is not None
-    executor = SlurmExecutor(run, plan.site, Journal(run.journal_file))
+    executor = SlurmExecutor(run, site, Journal(run.journal_file))
     executor.run(
         Batch(
             trial=trial,

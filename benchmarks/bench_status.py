@@ -47,7 +47,7 @@ from pathlib import Path
 from pyscale.executors.waiting import wait_for_any
 class Alive:
     def is_alive(self): return True
-print(len(wait_for_any({folder: Alive() for folder in Path(sys.argv[1]).glob("*/w*")})))
+print(len(wait_for_any({folder: Alive() for folder in Path(sys.argv[1]).glob("*/w[0-9]*")})))
 """
 
 
@@ -56,33 +56,39 @@ def main() -> int:
     broken = []
     with tempfile.TemporaryDirectory() as scratch:
         for n_trials in (1, 100):
-            run = make_run(Path(scratch), n_trials, TASKS // n_trials)
             print(f"{TASKS} tasks in {n_trials} trial(s)")
-            with run_lock(run.path):
-                quick, _ = compare(
-                    ("status", "all records of all tasks"),
-                    (lambda run=run: run_status(run), lambda run=run: read_all(run)),
-                    repeats=REPEATS,
-                )
-                every = statistics.median(
-                    seconds(lambda run=run: run_status(run, all_tasks=True)) for _ in range(REPEATS)
-                )
-                print(f"{'status of each task, as --json has it':<44} median {every:8.4f} s")
-                whole = [resources(["-m", "pyscale", "status", str(run.path)]) for _ in range(3)]
-                waiting = resources(["-c", WAITING, str(run.path / "tasks")])
-            took = statistics.median(wall for wall, _ in whole)
-            used = max(memory for _, memory in whole)
-            print(f"{'pyscale status, the whole command':<44} median {took:8.4f} s   {used} MiB")
-            print(
-                f"{'a look at all by the waiting loop':<44}        {waiting[0]:8.4f} s   ", end=""
-            )
-            print(f"{waiting[1]} MiB")
-            if statistics.median(quick) > BAR_S:
-                broken.append(f"status took more than {BAR_S:.0f} s")
-            if max(used, waiting[1]) > BAR_MIB:
-                broken.append(f"more than {BAR_MIB} MiB were used")
+            broken += measured(make_run(Path(scratch), n_trials, TASKS // n_trials))
     print("\n".join(broken) or "the claim holds")
     return 1 if broken else 0
+
+
+def measured(run: RunFolder) -> list[str]:
+    """Print times and memory of one run; return what is claimed of it and does not hold."""
+    with run_lock(run.path):
+        quick, _ = compare(
+            ("status", "all records of all tasks"),
+            (lambda: run_status(run), lambda: read_all(run)),
+            repeats=REPEATS,
+        )
+        every_s = statistics.median(
+            seconds(lambda: run_status(run, all_tasks=True)) for _ in range(REPEATS)
+        )
+        whole = [resources(["-m", "pyscale", "status", str(run.path)]) for _ in range(3)]
+        look_s, look_mib = resources(["-c", WAITING, str(run.path / "tasks")])
+    whole_s = statistics.median(wall_s for wall_s, _ in whole)
+    whole_mib = max(mib for _, mib in whole)
+    for what, wall_s, memory in (
+        ("status of each task, as --json has it", every_s, ""),
+        ("pyscale status, the whole command", whole_s, f"{whole_mib} MiB"),
+        ("a look at all by the waiting loop", look_s, f"{look_mib} MiB"),
+    ):
+        print(f"{what:<44} {wall_s:8.4f} s   {memory}")
+    broken = []
+    if statistics.median(quick) > BAR_S:
+        broken.append(f"status took more than {BAR_S:.0f} s")
+    if max(whole_mib, look_mib) > BAR_MIB:
+        broken.append(f"more than {BAR_MIB} MiB were used")
+    return broken
 
 
 def read_all(run: RunFolder) -> list[str]:
@@ -150,8 +156,16 @@ def end(run: RunFolder, trial: Trial, tasks: Sequence[str]) -> None:
         folder = run.task(trial, task)
         spec = TaskSpec(stage=trial.stage, inputs=(), params={}, seed=0, output=folder / "out")
         write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
-        batch = Batch(trial, "windows", {folder: draft()}, 1, lambda _jobs: None)
-        executor.run(batch)
+        executor.run(
+            Batch(
+                trial=trial,
+                name="windows",
+                orders={folder: draft()},
+                at_once=1,
+                submitted=lambda _jobs: None,
+                taken_up=lambda: None,
+            )
+        )
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(one, tasks))

@@ -54,6 +54,14 @@ def references() -> Path:
     return folder
 
 
+@pytest.fixture
+def trial(tmp_path: Path) -> Path:
+    """Folder of a trial in a run, where the folders alone matter."""
+    folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "segment-n2-b1"
+    folder.mkdir(parents=True)
+    return folder
+
+
 @pytest.fixture(scope="session")
 def engine() -> Engine:
     """The container program of this machine."""

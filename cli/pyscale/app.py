@@ -30,7 +30,7 @@ app.add_typer(config_app, name="config")
 
 RunArgument = Annotated[
     str | None,
-    typer.Argument(metavar="[RUN]", help="Run id or folder; the latest where none is given."),
+    typer.Argument(metavar="RUN", help="Run id or folder; the latest where none is given."),
 ]
 
 
@@ -69,7 +69,7 @@ def run(
         str | None, typer.Option(help="Where tasks run: local, or slurm for a cluster.")
     ] = None,
     site: Annotated[
-        str | None, typer.Option(help="Cluster that jobs are for: a name, or its .toml.")
+        str | None, typer.Option(help="Cluster that jobs are for: a shipped name, or your .toml.")
     ] = None,
     layout: Annotated[
         str | None,
@@ -91,11 +91,18 @@ def run(
     emit_sbatch: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write batch scripts; run nothing.")
     ] = None,
-    accept_terms: Annotated[bool, typer.Option(help="Agree to the dataset's terms.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option(help="Show what would run and cost; only absent data is fetched.")
+    accept_terms: Annotated[
+        bool, typer.Option("--accept-terms", help="Agree to the dataset's terms.")
     ] = False,
-    detach: Annotated[bool, typer.Option(help="Return at once; follow with status.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would run and cost; only absent data is fetched."
+        ),
+    ] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Return at once; follow with status.")
+    ] = False,
     resume: Annotated[str | None, typer.Option(help="Finish this run.")] = None,
 ) -> None:
     """Measure a suite on a movie, and report."""
@@ -146,11 +153,17 @@ def run(
 @app.command()
 def status(
     run: RunArgument = None,
-    watch: Annotated[bool, typer.Option(help="Follow the run until it ends.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    log: Annotated[bool, typer.Option(help="Tell what happened, from the journal.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Follow the run until it ends.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, with every task of every trial.")
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Tell what happened so far, in words.")
+    ] = False,
 ) -> None:
     """Show where a run stands."""
+    if watch + json + log > 1:
+        raise typer.BadParameter("give one of --watch, --json and --log")
     from pyscale import statusview
 
     statusview.show(run, watch=watch, as_json=json, log=log)
@@ -169,9 +182,17 @@ def cancel(run: RunArgument = None) -> None:
 
 @app.command()
 def report(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...")] = None,
-    table: Annotated[Path | None, typer.Option(help="CSV of wall times, from anywhere.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the report.")] = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="RUN", help="Run ids or folders; the latest where none is given."),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Table of wall times, from anywhere.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the report; the run's own by default."),
+    ] = None,
     count_retried: Annotated[
         bool,
         typer.Option("--count-retried", help="Time trials too that succeeded only on a retry."),

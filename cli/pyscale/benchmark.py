@@ -80,16 +80,23 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
     listener : callable
         Hears of every event as it happens.
     """
-    outcome = execute(run, executor, listener)
-    results = results_of(run)
-    report_results(run.report, results)
+    # Who follows the run hears of its end when the report is there.
+    with run_lock(run.path):
+        outcome = _execute(run, executor, listener)
+        results = results_of(run)
+        report_results(run.report, results)
     return outcome, results
 
 
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
+    with run_lock(run.path):
+        return _execute(run, executor, listener)
+
+
+def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     journal = Journal(run.journal_file, listener)
-    with run_lock(run.path), termination_as_interrupt():
+    with termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movie)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
@@ -98,19 +105,21 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
         if strays:
             journal.append("jobs_ended", detail=str(strays))
         try:
-            done = {trial.id: runner.finish(trial) for trial in run.plan.trials}
+            # What an earlier pyscale left running is waited for, and nothing else runs beside it.
+            in_order = sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial))
+            done = {trial.id: runner.finish(trial) for trial in in_order}
         except BaseException as error:
             # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
             with blocked(signal.SIGINT, signal.SIGTERM):
                 executor.end_all()
-            if isinstance(error, KeyboardInterrupt):
-                journal.append("run_interrupted")
+                if isinstance(error, KeyboardInterrupt):
+                    journal.append("run_interrupted")
             raise
         if executor.on_this_node:
             # A launcher that was killed may have left what mounted an image.
             executor.end_all()
         journal.append("run_finished")
     return Outcome(
-        complete=tuple(trial for trial, complete in done.items() if complete),
-        incomplete=tuple(trial for trial, complete in done.items() if not complete),
+        complete=tuple(trial.id for trial in run.plan.trials if done[trial.id]),
+        incomplete=tuple(trial.id for trial in run.plan.trials if not done[trial.id]),
     )

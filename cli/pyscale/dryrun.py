@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from rich import box
 from rich.table import Table
 
 from pyscale.console import answer, talk
 from pyscale.cost import StageCost, costs, total
 from pyscale.errors import UserError
-from pyscale.executors.submission import script, submissions
+from pyscale.executors.submission import Submission, script, submissions
 from pyscale.plan import Plan
+from pyscale.report.wording import listing
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
 from pyscale.store.folder import submissions_of
@@ -21,31 +24,67 @@ COST = "Cost at most, if every job runs to its time limit"
 _COMMENT = "#SBATCH --comment="
 
 
+@dataclass(frozen=True)
+class Script:
+    """A batch script and what is submitted by it.
+
+    Attributes
+    ----------
+    text : str
+        As the first is submitted; the others differ in their comment alone.
+    submissions : tuple of Submission
+    """
+
+    text: str
+    submissions: tuple[Submission, ...]
+
+    def purposes(self) -> Iterator[str]:
+        """Say which batches of which stages it is for, at which worker counts."""
+        entries: dict[str, dict[int, dict[str, None]]] = {}
+        for one in self.submissions:
+            counts = entries.setdefault(one.batch_name, {})
+            counts.setdefault(one.trial.workers, {})[one.trial.entry] = None
+        for batch_name, counts in entries.items():
+            alike: dict[frozenset[str], list[int]] = {}
+            for workers, names in sorted(counts.items()):
+                alike.setdefault(frozenset(names), []).append(workers)
+            for workers_alike in alike.values():
+                names = counts[workers_alike[0]]
+                yield f"{batch_name} at N = {listing(workers_alike)}: {', '.join(names)}"
+
+
 def show(plan: Plan) -> None:
     """Print the trials in their order and, for a cluster, what is submitted and its cost."""
     answer(_trials(plan))
     if plan.site is None:
         return
     found = scripts(plan, plan.site)
-    for number, (names, text) in enumerate(found.items(), start=1):
-        print(f"==> script {number} of {len(found)}: {', '.join(names)} <==")  # noqa: T201
-        print(text)  # noqa: T201 - the command's answer, as it is
+    for number, one in enumerate(found, start=1):
+        times = len(one.submissions)
+        # The command's answer, as it is: no line of it is to be broken.
+        print(  # noqa: T201
+            f"==> script {number} of {len(found)}, submitted {times} time{'s' * (times > 1)} <==",
+            *one.purposes(),
+            "",
+            one.text,
+            sep="\n",
+        )
     stages = costs(plan, plan.site, cache(_node_cores))
     print(f"{COST}; retries are not counted:")  # noqa: T201 - no line of it is to be broken
     answer(_cost_table(stages))
     if any(stage.core_hours is None for stage in stages):
         talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
     talk(
-        f"scripts that are listed together differ in their comment alone; a run gets an id of its "
-        f"own in place of {plan.run_id}"
+        "each script is shown as it is first submitted, and differs later in its comment alone; a "
+        f"run gets an id of its own in place of {plan.run_id}"
     )
 
 
-def scripts(plan: Plan, site: Site) -> Mapping[tuple[str, ...], str]:
-    """Every distinct script of a plan, by the batches that it is for; the text is the first's."""
+def scripts(plan: Plan, site: Site) -> list[Script]:
+    """Every distinct script of a plan, in the order of its first submission."""
     # As the run's own folder will name it, which is not there yet.
     folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
-    names: dict[str, list[str]] = {}
+    users: dict[str, list[Submission]] = {}
     texts: dict[str, str] = {}
     for trial in plan.trials:
         for submission in submissions(trial):
@@ -58,32 +97,41 @@ def scripts(plan: Plan, site: Site) -> Mapping[tuple[str, ...], str]:
             )
             shared = "\n".join(one for one in text.splitlines() if not one.startswith(_COMMENT))
             texts.setdefault(shared, text)
-            names.setdefault(shared, []).append(f"{trial.id}/{submission.batch_name}")
-    return {tuple(names[shared]): text for shared, text in texts.items()}
+            users.setdefault(shared, []).append(submission)
+    return [Script(text, tuple(users[shared])) for shared, text in texts.items()]
 
 
 def _trials(plan: Plan) -> Table:
-    table = Table(title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)")
-    for column in ("#", "trial", "workers", "frames of each", "input", "device", "image"):
-        table.add_column(column)
+    table = Table(
+        title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+    )
+    columns = ["#", "trial", "N", "windows", "frames\nof each", "input", "device"]
+    in_images = any(trial.image for trial in plan.trials)
+    for column in [*columns, "image"] if in_images else columns:
+        table.add_column(column, overflow="fold")
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
         table.add_row(
             str(position),
             trial.id,
             str(trial.workers),
+            str(len(trial.windows)),
             " or ".join(map(str, lengths)),
             ", ".join(item.source for item in trial.inputs),
             trial.device,
-            trial.image or "none",
+            *([trial.image or "none"] if in_images else []),
         )
     return table
 
 
 def _cost_table(stages: list[StageCost]) -> Table:
-    table = Table("stage")
-    for column in ("jobs", "core-hours", "GPU-hours"):
-        table.add_column(column, justify="right")
+    table = Table()
+    for column in ("stage", "jobs", "core-hours", "GPU-hours"):
+        table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
     for stage in stages:
         table.add_row(*_cells(stage))
     table.add_section()

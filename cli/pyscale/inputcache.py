@@ -6,17 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from pyscale.analysis.trials import LEAST_PROVED_FIRST
 from pyscale.store.provenance import files_of
 from pyscale.store.records import TrialCache
 from pyscale_stages.contract import CacheState
 from pyscale_stages.measure import pagecache
-
-LEAST_PROVED_FIRST: tuple[CacheState, ...] = (
-    "unsupported",
-    "warm",
-    "evicted-unverified",
-    "verified-cold",
-)
 
 
 def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Path]) -> TrialCache:
@@ -35,8 +29,8 @@ def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Pat
     files = [file for path in inputs for file in _files(path)]
     if asked == "cold":
         evictions = pagecache.evict_all(files)
-        states = {eviction.state for eviction in evictions}
-        least = next((s for s in LEAST_PROVED_FIRST if s in states), LEAST_PROVED_FIRST[0])
+        states = [eviction.state for eviction in evictions]
+        least = min(states, key=LEAST_PROVED_FIRST.index, default="unsupported")
         return TrialCache(asked=asked, state=least, evictions=evictions)
     if asked == "warm":
         read = tuple(pagecache.warm(file) for file in files)

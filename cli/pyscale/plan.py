@@ -90,6 +90,10 @@ class Plan(Record):
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
 
+    def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
+        """Key that sorts trials as people read them: by stage, N and repeat."""
+        return list(self.suite.stages).index(trial.entry), trial.workers, trial.block
+
     def trial(self, trial_id: str) -> Trial:
         """Return the trial of that id."""
         return next(trial for trial in self.trials if trial.id == trial_id)

@@ -1,8 +1,7 @@
-"""The expansion of a suite into trials: randomised blocks that respect the pipeline."""
+"""The expansion of a suite into trials."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
+from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.runtimes.choice import image_for
@@ -55,10 +55,7 @@ def make_plan(
 ) -> Plan:
     """Expand a suite into trials.
 
-    Each block holds every configuration once, in seeded random order, so that a drift of the
-    machine hits all alike. In the first block a stage's baseline trial comes before what needs
-    its output: its own trials at other N, which are compared with it, and the stages that read
-    it. This is the only departure from a random order.
+    They run in blocks of which each holds every configuration once (see `pyscale.blockorder`).
 
     Parameters
     ----------
@@ -109,7 +106,7 @@ def make_plan(
         trials=tuple(
             entries[entry].trial(n, block)
             for block in range(1, settings["repeats"] + 1)
-            for entry, n in _block_order(suite, measured, workers, block, settings["seed"])
+            for entry, n in block_order(suite, measured, workers, block, settings["seed"])
         ),
     )
 
@@ -142,45 +139,6 @@ def even_windows(n_frames: int, count: int) -> tuple[tuple[int, int], ...]:
     """Split frames 0 … n_frames into contiguous windows whose lengths differ by one at most."""
     edges = [window * n_frames // count for window in range(count + 1)]
     return tuple(pairwise(edges))
-
-
-def _block_order(
-    suite: Suite, measured: set[str], workers: Sequence[int], block: int, seed: int
-) -> list[tuple[str, int]]:
-    """Entries and worker counts of one block, in the order in which they run."""
-    configurations = [(entry, n) for entry in suite.stages for n in workers if entry in measured]
-    if block == 1:
-        feeding = _feeding(suite, measured) - measured
-        configurations += [(entry, workers[0]) for entry in suite.stages if entry in feeding]
-    random.Random(f"{seed}/{block}").shuffle(configurations)
-    if block > 1:
-        return configurations
-    ordered: list[tuple[str, int]] = []
-    while configurations:
-        ready = next(
-            (entry, n)
-            for entry, n in configurations
-            if all(
-                source == MOVIE or (source, workers[0]) in ordered
-                for source in suite.stages[entry].inputs.values()
-            )
-            # Every other N is compared with the baseline's output, which must be there.
-            and (n == workers[0] or (entry, workers[0]) in ordered)
-        )
-        configurations.remove(ready)
-        ordered.append(ready)
-    return ordered
-
-
-def _feeding(suite: Suite, measured: set[str]) -> set[str]:
-    """Entries whose outputs the measured entries need, directly or not."""
-    needed: set[str] = set()
-    frontier = set(measured)
-    while frontier:
-        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()} - {MOVIE}
-        frontier = sources - needed
-        needed |= sources
-    return needed
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pyscale.report.terminal import summary
 from pyscale.results import Results, analysed, report_results, results_of
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
+from pyscale.store.lock import is_locked
 
 
 def report_runs(
@@ -32,6 +33,11 @@ def report_runs(
     """
     runs_folder = load_settings().runs_folder
     for run in [find_run(runs_folder, name) for name in names]:
+        if is_locked(run.path):
+            talk(
+                f"the run {run.path.name} is not at its end: this is what it has so far, and a "
+                "trial under way is told as one that did not finish"
+            )
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(names) > 1 else out

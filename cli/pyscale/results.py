@@ -125,6 +125,6 @@ def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
         "GPUs": ", ".join(gpu["name"] for gpu in stamp.get("gpus", [])) or "none",
         "filesystems": ", ".join(sorted({fs["fs_type"] for fs in stamp.get("filesystems", [])})),
         "kernel": stamp.get("kernel"),
-        "load at start": stamp.get("load_1min"),
+        "load at start": f"{stamp['load_1min']:.2f}" if "load_1min" in stamp else None,
     }
     return {name: str(value) for name, value in found.items() if value is not None}

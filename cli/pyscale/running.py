@@ -130,9 +130,10 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
     """Raise where what is asked for has no meaning where tasks run."""
     of_cluster = [f"--{name}" for name in ("site", "layout") if flags[name] is not None]
     if settings.executor == "local" and of_cluster:
+        tells = "tells" if len(of_cluster) == 1 else "tell"
         raise UserError(
-            f"{' and '.join(of_cluster)} tells of a cluster, and this run is on this machine: add "
-            "--executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
+            f"{' and '.join(of_cluster)} {tells} of a cluster, and this run is on this machine: "
+            "add --executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
         )
     if settings.executor == "slurm" and settings.device == "mps":
         raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")

@@ -28,6 +28,8 @@ from pyscale_stages.wording import first_problem
 
 USER_FILE = "pyscale.toml"
 ENVIRONMENT_PREFIX = "PYSCALE_"
+FLAG, ENVIRONMENT = "a flag", "the environment"
+"""Layers whose values are named one by one."""
 
 
 class Settings(BaseSettings):
@@ -155,7 +157,7 @@ def load_settings(**flags: Any) -> Settings:
 
 
 def value_origins(flags: dict[str, Any]) -> dict[str, str]:
-    """Name of the layer that each setting's value comes from.
+    """What each setting's value comes from: a file, a variable or a flag.
 
     Keys that no layer gives are absent: their value is built in.
     """
@@ -163,14 +165,21 @@ def value_origins(flags: dict[str, Any]) -> dict[str, str]:
     layers: list[tuple[str, PydanticBaseSettingsSource]] = [
         ("defaults.toml of pyscale", TomlConfigSettingsSource(Settings, defaults_file)),
         (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
-        ("the environment", EnvSettingsSource(Settings)),
-        ("a flag", InitSettingsSource(Settings, flags)),
+        (ENVIRONMENT, EnvSettingsSource(Settings)),
+        (FLAG, InitSettingsSource(Settings, flags)),
     ]
     origins: dict[str, str] = {}
     for name, source in layers:
         for key in source():
-            origins[key] = f"{ENVIRONMENT_PREFIX}{key.upper()}" if "environ" in name else name
+            origins[key] = _named(name, key)
     return origins
+
+
+def _named(layer: str, key: str) -> str:
+    """What a user wrote or set to give a setting in a layer."""
+    if layer == FLAG:
+        return f"--{key.replace('_', '-')}"
+    return f"{ENVIRONMENT_PREFIX}{key.upper()}" if layer == ENVIRONMENT else layer
 
 
 def _refuse_misspelt_variables() -> None:

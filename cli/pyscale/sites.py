@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import string
-import tomllib
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pyscale.errors import UserError
-from pyscale.shipped import shipped
+from pyscale.tomlfile import file_of, read_toml
 from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import STAGE_NAMES
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
+
+
+def _written_as(pattern: str, otherwise: str) -> AfterValidator:
+    """Refuse with a sentence what a pattern does not match."""
+
+    def refuse(value: str) -> str:
+        if re.fullmatch(pattern, value) is None:
+            raise ValueError(otherwise)
+        return value
+
+    return AfterValidator(refuse)
+
 
 # A word of a directive, a path in double quotes, a line of shell: none of them spans lines.
-Line = Annotated[str, Field(pattern=r"^[^\n]+$")]
-Word = Annotated[str, Field(pattern=r"^[^\s\"'`$\\]+$")]
-InQuotes = Annotated[str, Field(pattern=r'^[^\n"`\\]+$')]
-Option = Annotated[str, Field(pattern=r"^--[a-z][a-z-]*(=[^\n]+)?$")]
+Line = Annotated[str, _written_as(r"[^\n]+", "it must be one line")]
+Word = Annotated[
+    str, _written_as(r"[^\s\"'`$\\]+", "it must be one word without quotes, $ and backslashes")
+]
+InQuotes = Annotated[
+    str, _written_as(r'[^\n"`\\]+', "it must be one line without double quotes, ` and backslashes")
+]
+Option = Annotated[
+    str,
+    _written_as(
+        r"--[a-z][a-z-]*(=[^\n]+)?", "it must be a long option of sbatch, as --reservation=spring"
+    ),
+]
 
 SAID_ELSEWHERE = {
     "partition": "partition",
@@ -124,7 +143,7 @@ class Site(Record):
         for option in value:
             name = option.removeprefix("--").partition("=")[0]
             if name in SAID_ELSEWHERE:
-                raise ValueError(f"say {option} by the request's {SAID_ELSEWHERE[name]}")
+                raise ValueError(f"give it by {SAID_ELSEWHERE[name]} in [request], not by {option}")
             if name in SET_BY_PYSCALE:
                 raise ValueError(f"pyscale itself sets --{name}: leave {option} out")
         return value
@@ -134,7 +153,8 @@ class Site(Record):
         said = [option for option in self.options if option.startswith(("--mem=", "--mem-per-"))]
         if said and self.memory_option != "none":
             raise ValueError(
-                f"say {said[0]} by the request's memory_gib, or set memory_option to none"
+                f"give it by memory_gib in [request], not by {said[0]}, or set memory_option to "
+                "none"
             )
         return self
 
@@ -152,11 +172,6 @@ class Site(Record):
         return self
 
 
-def site_names() -> list[str]:
-    """Names of the shipped sites."""
-    return sorted(path.stem for path in (shipped("config") / "sites").glob("*.toml"))
-
-
 def load_site(name_or_path: str) -> Site:
     """Read a shipped site by name, or a site of the user's own by path.
 
@@ -165,21 +180,4 @@ def load_site(name_or_path: str) -> Site:
     UserError
         If there is no such site, or its file is wrong.
     """
-    path = Path(name_or_path).expanduser()
-    if path.suffix != ".toml":
-        if name_or_path not in site_names():
-            raise UserError(
-                f"there is no site {name_or_path!r}: {did_you_mean(name_or_path, site_names())}; "
-                "a site of your own is named by the path of its .toml"
-            )
-        path = shipped("config") / "sites" / f"{name_or_path}.toml"
-    try:
-        return Site.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise UserError(f"the site {path} is wrong: {first_problem(error, Site)}") from error
-    except FileNotFoundError as error:
-        raise UserError(
-            f"there is no site file {path}: give its path, or one of {', '.join(site_names())}"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"the site {path} cannot be read: {error}") from error
+    return read_toml("site", file_of("site", name_or_path), Site)

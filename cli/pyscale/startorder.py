@@ -32,15 +32,13 @@ def longest_first(
     list of int
         Positions in `windows`.
     """
-    rate_s = [1.0] * max(stop for _, stop in windows)
-    if measured:
-        rate_s = [0.0] * len(rate_s)
-        # Each trial covers each frame once, so that what it costs to start a window, which short
-        # windows spread over fewer frames, shifts all frames of a trial alike.
-        for trial in measured:
-            for (start, stop), wall_s in trial:
-                for frame in range(start, stop):
-                    rate_s[frame] += wall_s / (stop - start)
+    rate_s = [0.0 if measured else 1.0] * max(stop for _, stop in windows)
+    # Each trial covers each frame once, so that what it costs to start a window, which short
+    # windows spread over fewer frames, shifts all frames of a trial alike.
+    for trial in measured:
+        for (start, stop), wall_s in trial:
+            for frame in range(start, stop):
+                rate_s[frame] += wall_s / (stop - start)
     # Rounded, so that the order does not hang on how a sum is rounded.
     expected_s = [round(sum(rate_s[start:stop]), 6) for start, stop in windows]
     return sorted(range(len(windows)), key=lambda window: -expected_s[window])

@@ -132,7 +132,7 @@ class StatusReader:
                 for trial in plan.trials
                 if trial.id in ends and ends[trial.id].kind != "trial_finished"
             ),
-            eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended else None,
+            eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
         )
 
     def _trials(
@@ -172,11 +172,12 @@ def _last_ends(events: Sequence[Event]) -> dict[str, Event]:
 def _state(
     run: RunFolder, events: Sequence[Event], ends: Mapping[str, Event], *, attended: bool
 ) -> RunState:
+    # All trials may have ended, and the report not be written yet.
+    if attended:
+        return "running"
     done = sum(event.kind == "trial_finished" for event in ends.values())
     if done == len(run.plan.trials):
         return "complete"
-    if attended:
-        return "running"
     if not events:
         return "planned"
     if events[-1].kind == "run_finished":

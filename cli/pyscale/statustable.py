@@ -41,7 +41,7 @@ def duration(seconds: float) -> str:
 def _configurations(status: RunStatus) -> Table:
     table = Table(title=f"{status.run_id}  {status.suite}  {status.state}")
     for column in ("stage", "N", "done", "failed", "of", "trial s"):
-        table.add_column(column, justify="left" if column == "stage" else "right")
+        table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
     for row in status.configurations:
         table.add_row(
             row.entry,
@@ -97,6 +97,9 @@ def _outlook(status: RunStatus) -> Iterator[str]:
         )
     if status.eta_s is not None:
         yield f"about {duration(status.eta_s)} to go"
+    ended = all(row.done + row.failed == row.total for row in status.configurations)
+    if status.state == "running" and ended and not status.trials:
+        yield "every trial has ended, and the report is being written"
 
 
 def _advice(status: RunStatus) -> str:

@@ -8,13 +8,15 @@ from rich.console import Console
 from rich.live import Live
 from watchfiles import watch
 
-from pyscale.console import answer
+from pyscale.console import answer, talk
+from pyscale.errors import UserError
 from pyscale.journalwords import story
 from pyscale.settings import load_settings
 from pyscale.status import RunStatus, StatusReader, run_status
 from pyscale.statustable import rendered
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
+from pyscale.store.lock import is_locked
 
 REFRESH_MS = 1000
 """Running tasks get older although no file changes."""
@@ -28,7 +30,13 @@ def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
         for line in story(Journal(run.journal_file).read()):
             print(line)  # noqa: T201 - the command's answer
     elif watch:
-        _follow(run)
+        try:
+            _follow(run)
+        except KeyboardInterrupt:
+            # On `pyscale run` the same keys end the run.
+            if is_locked(run.path):
+                talk(f"the run goes on; end it with: pyscale cancel {run.path.name}")
+            raise
     elif as_json:
         print(run_status(run, all_tasks=True).model_dump_json(indent=1))  # noqa: T201
     else:
@@ -59,6 +67,8 @@ def _until_the_end(run: RunFolder) -> Iterator[RunStatus]:
     for _ in watch(
         run.path, recursive=False, rust_timeout=REFRESH_MS, yield_on_timeout=True, step=50
     ):
+        if not run.path.exists():
+            raise UserError(f"the run {run.path.name} was moved or deleted: {run.path} is gone")
         status = reader.read()
         if status.state not in UNDER_WAY:
             # What Slurm said some seconds ago may be of jobs that were ended since.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from pyscale.errors import UserError
-from pyscale.shipped import shipped
+from pyscale.tomlfile import file_of, read_toml, shipped_names
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 Layout = Literal["array", "gang"]
 """An array of independent tasks, or one allocation with a rank for each worker."""
@@ -52,7 +51,7 @@ class Suite(Record):
 
 def suite_names() -> list[str]:
     """Names of the shipped suites."""
-    return sorted(path.stem for path in (shipped("config") / "suites").glob("*.toml"))
+    return shipped_names("suite")
 
 
 def load_suite(name_or_path: str) -> Suite:
@@ -63,23 +62,8 @@ def load_suite(name_or_path: str) -> Suite:
     UserError
         If there is no such suite, or its file is wrong.
     """
-    path = Path(name_or_path)
-    if path.suffix != ".toml":
-        if name_or_path not in suite_names():
-            raise UserError(
-                f"there is no suite {name_or_path!r}: {did_you_mean(name_or_path, suite_names())}"
-            )
-        path = shipped("config") / "suites" / f"{name_or_path}.toml"
-    try:
-        suite = Suite.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise UserError(f"the suite {path} is wrong: {first_problem(error, Suite)}") from error
-    except FileNotFoundError as error:
-        raise UserError(
-            f"there is no suite file {path}: give its path, or one of {', '.join(suite_names())}"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise UserError(f"the suite {path} cannot be read: {error}") from error
+    path = file_of("suite", name_or_path)
+    suite = read_toml("suite", path, Suite)
     _check_inputs(suite, path)
     return suite
 

@@ -114,6 +114,10 @@ class TrialRunner:
         """Whether every task of the trial has its record."""
         return all(read_task(self._run.task(trial, task)).state == "done" for task in trial.tasks)
 
+    def is_under_way(self, trial: Trial) -> bool:
+        """Whether tasks of the trial were ordered and have not ended, so that they may run."""
+        return not {"queued", "running"}.isdisjoint(self._states(trial).values())
+
     def _try_again(self, trial: Trial, failure: _Failure) -> bool:
         """Tell of a failure; return whether another try may end better."""
         why_not = why_not_again(failure.error)

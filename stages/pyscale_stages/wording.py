@@ -9,6 +9,13 @@ from typing import Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+IN_PLAIN_WORDS = {
+    "tuple_type": "input should be a list",
+    "model_type": "input should be a table",
+    "dict_type": "input should be a table",
+}
+"""Of kinds of problems that pydantic names by Python's types: what they are called in TOML."""
+
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Name the nearest known word, or all of them."""
@@ -37,7 +44,7 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     if found["type"] == "missing":
         return f"key {key!r} is missing"
     # A validator's own sentence comes with pydantic's prefix before it.
-    said = found["msg"].removeprefix("Value error, ")
+    said = IN_PLAIN_WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
     if not key:
         return said
     return f"{key!r}: {said[0].lower()}{said[1:]} (given: {found['input']!r})"

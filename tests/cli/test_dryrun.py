@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pyscale.dryrun import scripts
+import pytest
+
+from pyscale.dryrun import scripts, show
 from pyscale.plan import Plan
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder
@@ -16,18 +18,43 @@ PlanMaker = Callable[..., Plan]
 def test_batches_that_submit_the_same_are_told_together(make: PlanMaker) -> None:
     plan = make(only=("register_denoise",), repeats=2)
     found = scripts(plan, load_site("plain"))
-    assert [sorted(names) for names in found] == [
+    names = [[f"{one.trial.id}/{one.batch_name}" for one in each.submissions] for each in found]
+    assert [sorted(submitted) for submitted in names] == [
         ["register_denoise-n1-b1/windows", "register_denoise-n1-b2/check"]
         + ["register_denoise-n1-b2/windows"]
         + [f"register_denoise-n2-b{b}/{batch}" for b in (1, 2) for batch in ("check", "merge")],
         ["register_denoise-n2-b1/windows", "register_denoise-n2-b2/windows"],
     ]
-    for (first, *_), text in found.items():
-        assert f"#SBATCH --comment={first}\n" in text
+    for each, (first, *_) in zip(found, names, strict=True):
+        assert f"#SBATCH --comment={first}\n" in each.text
+
+
+def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make: PlanMaker) -> None:
+    plan = make(only=("register_denoise",), repeats=6)
+    one_task, an_array = scripts(plan, load_site("plain"))
+    assert sorted(one_task.purposes()) == [
+        "check at N = 1 and 2: register_denoise",
+        "merge at N = 2: register_denoise",
+        "windows at N = 1: register_denoise",
+    ]
+    assert list(an_array.purposes()) == ["windows at N = 2: register_denoise"]
+    assert len(an_array.submissions) == 6
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_shows_whole_names(
+    make: PlanMaker, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    show(make(only=("register_denoise",), repeats=1))
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= width
+    assert "windows" in out
 
 
 def test_scripts_name_the_folder_that_the_run_will_have(make: PlanMaker, tmp_path: Path) -> None:
     plan = make(only=("register_denoise",), repeats=1)
-    (_, text) = next(iter(scripts(plan, load_site("plain")).items()))
+    first, *_ = scripts(plan, load_site("plain"))
     run = RunFolder.create(tmp_path / "runs", plan)
-    assert f"--output={run.submissions}/" in text
+    assert f"--output={run.submissions}/" in first.text

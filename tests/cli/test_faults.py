@@ -249,6 +249,27 @@ class TestAKilledPyscale:
         assert read_task(aside / "w1").state == "done"
         assert_whole(run)
 
+    def test_has_its_tasks_waited_for_before_anything_else_starts(
+        self, make: PlanMaker, tmp_path: Path
+    ) -> None:
+        """The trial before it had failed: its next try must not run beside what still runs."""
+        run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=0))
+        later = "contact-n2-b2"
+
+        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+            if (trial, task) == (later, "w0"):
+                raise Killed
+            return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
+
+        killed_in(run, behaviour)
+        outcome = carry_out(run, on_a_cluster(takes_up=True))
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        (taken_up,) = events(run, "trial_taken_up")
+        assert taken_up.trial == later
+        (retried,) = events(run, "trial_retried")
+        assert retried.trial == TRIAL
+        assert taken_up.time_utc < retried.time_utc
+
 
 KILL = "kill"
 ACTS = ["well", "well", "well", KILL, *FAULTS]

@@ -40,7 +40,7 @@ def test_the_environment_wins_over_the_users_file(monkeypatch: pytest.MonkeyPatc
 def test_a_flag_wins_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSCALE_REPEATS", "4")
     assert load_settings(repeats=5, cache=None).repeats == 5
-    assert value_origins({"repeats": 5})["repeats"] == "a flag"
+    assert value_origins({"cpus_per_worker": 5})["cpus_per_worker"] == "--cpus-per-worker"
 
 
 def test_the_committed_defaults_are_named_as_such() -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from pyscale import runqueue
-from pyscale.benchmark import execute
+from pyscale import runqueue, statusview
+from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan, Trial
 from pyscale.sites import load_site
 from pyscale.status import RunStatus, StatusReader, run_status
+from pyscale.statustable import rendered
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 from pyscale.store.records import EXIT_FILE, Jobs
@@ -118,6 +122,30 @@ def test_a_finished_run_is_complete(run: RunFolder) -> None:
     assert status.state == "complete"
     assert all(row.done == row.total for row in status.configurations)
     assert (status.trials, status.failures, status.eta_s) == ((), (), None)
+
+
+def test_a_run_whose_report_is_being_written_still_runs(run: RunFolder) -> None:
+    execute(run, MockExecutor(), lambda _event: None)
+    with run_lock(run.path):
+        status = run_status(run)
+    assert (status.state, status.eta_s) == ("running", None)
+    out = io.StringIO()
+    Console(file=out).print(rendered(status))
+    assert "the report is being written" in out.getvalue()
+
+
+def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
+    seen = []
+
+    def follow() -> None:
+        statusview.show(str(run.path), watch=True, as_json=False, log=False)
+        seen.append((run.report / "scaling_analysis.md").exists())
+
+    following = threading.Thread(target=follow, daemon=True)
+    following.start()
+    benchmark(run, MockExecutor(), lambda _event: None)
+    following.join(DEADLINE_S)
+    assert seen == [True]
 
 
 def test_a_failure_is_told_with_its_reason(run: RunFolder) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 
 import pytest
 
 from pyscale import statusview
 from pyscale.benchmark import execute
+from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.status import RunStatus, StatusReader
 from pyscale.store.folder import RunFolder
+from pyscale.store.lock import run_lock
 from pyscale_stages.contract import TaskSpec
 
 
@@ -40,6 +44,37 @@ def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
     assert out.count(run.plan.run_id) == 1
     assert "complete" in out
     assert out.endswith("\n")
+
+
+def test_leaving_a_run_that_is_followed_says_that_it_goes_on(
+    run: RunFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_reader: StatusReader) -> RunStatus:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StatusReader, "read", interrupted)
+    with run_lock(run.path), pytest.raises(KeyboardInterrupt):
+        statusview.show(str(run.path), watch=True, as_json=False, log=False)
+    assert f"the run goes on; end it with: pyscale cancel {run.path.name}" in (
+        " ".join(capsys.readouterr().err.split())
+    )
+
+
+def test_following_a_run_whose_folder_goes_away_ends(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = StatusReader.read
+    told: list[RunStatus] = []
+
+    def deleted_at_the_second_look(reader: StatusReader) -> RunStatus:
+        told.append(read(reader))
+        if len(told) == 2:
+            shutil.rmtree(run.path)
+        return told[-1]
+
+    monkeypatch.setattr(StatusReader, "read", deleted_at_the_second_look)
+    with pytest.raises(UserError, match=f"the run {run.path.name} was moved or deleted"):
+        statusview.show(str(run.path), watch=True, as_json=False, log=False)
 
 
 def test_each_task_is_in_the_json(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,11 +21,6 @@ def test_an_entry_runs_the_stage_it_names() -> None:
     assert suite.stage_name("contact") == "contact"
 
 
-def test_an_unknown_suite_suggests_the_nearest() -> None:
-    with pytest.raises(UserError, match="no suite 'pipelin': did you mean 'pipeline'"):
-        load_suite("pipelin")
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

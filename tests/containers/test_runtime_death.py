@@ -22,7 +22,6 @@ from pyscale.executors.protocol import Batch
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.placement import local_placement
-from pyscale.plan import Trial
 from pyscale.runtimes.apptainer import OPTIONS
 from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
@@ -30,6 +29,7 @@ from pyscale.store.journal import Journal
 from pyscale.store.records import ContainerOrder, TaskOrder
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.moviewriter import write_movie
+from trials import one_trial
 
 PATIENCE_S = 30
 WAITS_FOREVER = "echo ready; exec sleep 1000"
@@ -102,19 +102,7 @@ def start_order(executor: LocalExecutor) -> Iterator[Callable[[Path, TaskOrder],
         def begin(folder: Path, order: TaskOrder) -> Started:
             controller: Future[int] = Future()
             batch = Batch(
-                trial=Trial(
-                    id="contact-n1-b1",
-                    entry="contact",
-                    stage="contact",
-                    workers=1,
-                    block=1,
-                    device="cpu",
-                    windows=((0, 1),),
-                    inputs=(),
-                    params={},
-                    truth=None,
-                    reference_trial="contact-n1-b1",
-                ),
+                trial=one_trial("contact"),
                 name="windows",
                 orders={folder: order},
                 at_once=1,

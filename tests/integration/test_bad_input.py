@@ -94,6 +94,13 @@ def test_a_wrong_command_says_what_and_where(
     refused(pyscale(*(str(labels) if a == "LABELS" else a for a in arguments)), *fragments)
 
 
+def test_a_state_is_shown_in_one_way_at_a_time(pyscale: Callable[..., object]) -> None:
+    for pair in (("--watch", "--json"), ("--json", "--log"), ("--watch", "--log")):
+        answer = pyscale("status", *pair)
+        assert answer.code == 2
+        assert "give one of --watch, --json and --log" in answer.err
+
+
 def test_more_workers_than_cores_are_warned_of(
     pyscale: Callable[..., object], labels: Path
 ) -> None:

@@ -16,10 +16,17 @@ CommandLine = Callable[..., Any]
     [
         (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
         (("--layout", "gang"), "--layout tells of a cluster"),
+        (("--site", "plain", "--layout", "gang"), "--site and --layout tell of a cluster"),
         (("--executor", "slurm", "--device", "mps"), "--device mps: no Slurm cluster has it"),
-        (("--executor", "slurm", "--site", "plan"), "no site 'plan': did you mean 'plain'?"),
+        (
+            ("--executor", "slurm", "--site", "plan"),
+            "there is no site 'plan', and one of your own is named by the path of",
+        ),
         (("--executor", "slurm", "--layout", "row"), "'layout': input should be 'array' or 'gang'"),
-        (("--executor", "pbs"), "'executor': input should be 'local' or 'slurm'"),
+        (
+            ("--executor", "pbs"),
+            "the setting from --executor is wrong: 'executor': input should be 'local' or 'slurm'",
+        ),
         (("--chunks-per-worker", "0"), "'chunks_per_worker': input should be greater than"),
         (("--emit-sbatch", "new", "--layout", "gang"), "so it takes no --layout: leave that out"),
     ],

@@ -44,7 +44,7 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (("--site", "plan"), "there is no site 'plan': did you mean 'plain'?"),
+        (("--site", "plan"), "path of its .toml: did you mean 'plain'?"),
         (("--site", "nowhere.toml"), "there is no site file nowhere.toml"),
         (("--repeats", "6", "--cache", "cold"), "so it takes no --repeats or --cache"),
         (("--device", "mps"), "--device mps: no Slurm cluster has it"),

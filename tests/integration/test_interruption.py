@@ -17,20 +17,9 @@ from watchfiles import watch
 from pyscale.executors.choice import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.taskfiles import read_task
+from trials import outputs
 
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
-
-
-def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
-    """Hashes of what every task of a run left."""
-    found = {}
-    for trial in run.plan.trials:
-        for task in trial.tasks:
-            result = read_task(run.task(trial, task)).result
-            assert result is not None, f"{trial.id}/{task} has no record"
-            found[f"{trial.id}/{task}"] = tuple(sorted(o.sha256 for o in result.outputs))
-    return found
 
 
 def only_run() -> RunFolder:

@@ -218,15 +218,17 @@ class SlurmCluster:
         self, *command: object, check: bool = True, deadline_s: float = DEADLINE_S
     ) -> subprocess.CompletedProcess[str]:
         """Run a client of this cluster."""
-        return subprocess.run(
+        done = subprocess.run(
             [str(word) for word in command],
             env=os.environ | self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            check=check,
+            check=False,
             timeout=deadline_s,
         )
+        assert not check or done.returncode == 0, f"{command[0]}: {done.stderr}"
+        return done
 
 
 def _pair(word: str) -> tuple[str, str]:

@@ -189,11 +189,11 @@ def test_a_partition_whose_nodes_are_all_out_is_refused(
 
 
 def shown(output: str) -> dict[str, str]:
-    """Scripts of a dry run, by the batches that they are for."""
-    _, *parts = re.split(r"^==> script \d+ of \d+: (.*) <==\n", output, flags=re.MULTILINE)
-    scripts = dict(zip(parts[::2], parts[1::2], strict=True))
+    """Scripts of a dry run, by what they are for."""
+    _, *parts = re.split(r"^==> script \d+ of \d+, .* <==\n", output, flags=re.MULTILINE)
     # The table of the cost follows the last.
-    return {names: text.partition("\nCost at most")[0] for names, text in scripts.items()}
+    texts = [part.partition("\nCost at most")[0].partition("\n\n") for part in parts]
+    return {purposes: text for purposes, _, text in texts}
 
 
 @pytest.mark.parametrize("layout", ["array", "gang"])
@@ -215,9 +215,9 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
     assert (
         list(scripts)
         == [
-            "contact-n1-b1/windows",
-            "contact-n2-b1/windows",
-            "contact-n2-b1/merge, contact-n2-b1/check",
+            "windows at N = 1: contact",
+            "windows at N = 2: contact",
+            "merge at N = 2: contact\ncheck at N = 2: contact",
         ]
         or layout == "array"
     )

@@ -47,7 +47,10 @@ def causes(slurm: SlurmCluster, *job_ids: str) -> tuple[list[TaskError], list[Ta
         # The accounts may tell some seconds long that an element never began which did.
         jobs, ends = jobs_named(NAME), ends_of(job_ids)
         return all(
-            job_id in ends and not jobs[job_id].alive and ends[job_id].node == jobs[job_id].node
+            job_id in ends
+            and not jobs[job_id].alive
+            and ends[job_id].node == jobs[job_id].node
+            and ends[job_id].memory_bytes is not None
             for job_id in job_ids
         )
 

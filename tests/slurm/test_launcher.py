@@ -41,14 +41,6 @@ launch_rank({folders})"
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Path:
-    """Folder of a trial in a run."""
-    folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "trial"
-    folder.mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
 def order(trial: Path) -> Callable[..., list[Path]]:
     """Order a Python program as each of some tasks; return their folders."""
 

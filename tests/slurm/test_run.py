@@ -14,23 +14,12 @@ import pytest
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
-from pyscale.store.taskfiles import read_task
 from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 from slurm.runs import ClusterRuns
+from trials import outputs
 
 pytestmark = pytest.mark.slow
-
-
-def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
-    """Hashes of what every task of a run left."""
-    found = {}
-    for trial in run.plan.trials:
-        for task in trial.tasks:
-            result = read_task(run.task(trial, task)).result
-            assert result is not None, f"{trial.id}/{task} has no record"
-            found[f"{trial.id}/{task}"] = tuple(sorted(o.sha256 for o in result.outputs))
-    return found
 
 
 def test_a_cluster_computes_what_one_machine_computes(

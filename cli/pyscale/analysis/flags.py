@@ -41,10 +41,9 @@ SENTENCES = {
         "worker's time, so they did not share memory and storage bandwidth as they would at once."
     ),
     "clocks-unknown": (
-        "Workers of a trial ran on several nodes whose clocks could not be compared, or not well "
-        "enough to tell whether the workers overlapped: start stagger, overlap and the gaps "
-        "between windows cannot be trusted, nor which windows were one worker's where each had "
-        "several."
+        "Workers of a trial ran on several nodes whose clocks could not be compared well enough: "
+        "start stagger, overlap and gaps cannot be trusted, nor which of several windows were one "
+        "worker's."
     ),
     "retried": "A trial succeeded only when tried again; it is left out of the timing.",
     "retried-counted": (

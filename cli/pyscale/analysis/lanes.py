@@ -40,8 +40,8 @@ def with_lanes(tasks: pl.DataFrame) -> pl.DataFrame:
         derived = lanes_of(intervals, int(own["workers"][0]))
         for place, lane in zip(own["place"], derived, strict=True):
             lanes[place] = lane
-    known = pl.lit(pl.Series(lanes, dtype=pl.Int64))
-    return tasks.with_columns(lane=pl.when(pl.col("verb") == "run").then(known))
+    known = tasks.with_columns(lane=pl.Series(lanes, dtype=pl.Int64))
+    return known.with_columns(lane=pl.when(pl.col("verb") == "run").then("lane"))
 
 
 def lanes_of(intervals: Sequence[Interval], workers: int) -> list[int]:

@@ -20,7 +20,6 @@ TIMING_COLUMNS = (
     "merge_s",
     "wall_s",
     "busy_s",
-    "mean_busy_s",
     "idle_s",
     "useful_s",
     *(f"phase_{phase}_s" for phase in TASK_PHASES),
@@ -35,7 +34,7 @@ TIMING_COLUMNS = (
 """Columns that are null in a trial that did not finish: there is no such time."""
 
 LEAST_PROVED_FIRST = ("asis", "unsupported", "warm", "evicted-unverified", "verified-cold")
-"""States of the page cache; where a trial's nodes differ, it has the first of theirs."""
+"""States of the page cache; where files or nodes differ, a trial has the first of theirs."""
 
 
 def trial_table(
@@ -74,8 +73,8 @@ def trial_table(
             Longest and shortest wall time of a worker, without the merge.
         merge_s, wall_s : float
             Wall time of the merge (0 with one worker) and of the trial, T.
-        busy_s, mean_busy_s, idle_s : float
-            Worker-seconds in tasks, their mean over workers, and the rest of `workers * T`.
+        busy_s, idle_s : float
+            Worker-seconds in tasks, and the rest of `workers * T`.
         useful_s, phase_*_s, unattributed_s : float
             Worker-seconds by phase, the merge task's phases included; `useful_s` is the
             phase `compute`. All phases and `unattributed_s` sum to `busy_s`.
@@ -119,7 +118,6 @@ def trial_table(
     phases = pl.sum_horizontal(f"phase_{phase}_s" for phase in TASK_PHASES)
     table = table.with_columns(
         wall_s=wall_s,
-        mean_busy_s=pl.col("busy_s") / pl.col("workers"),
         idle_s=pl.col("workers") * wall_s - pl.col("busy_s"),
         useful_s=pl.col("phase_compute_s"),
         unattributed_s=pl.col("busy_s") - phases,

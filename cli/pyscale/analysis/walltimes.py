@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.trials import TASK_PHASES
+from pyscale.analysis.trials import TIMING_COLUMNS
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+MEASURED = {"slowest_s", "shortest_s", "wall_s", "busy_s", "idle_s"}
+"""The times of a trial that follow from wall times alone."""
 
 
 def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.DataFrame:
@@ -77,7 +81,6 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         shortest_s="shortest_s",
         wall_s="slowest_s",
         busy_s="busy_s",
-        mean_busy_s=pl.col("busy_s") / pl.col("workers"),
         idle_s=pl.col("workers") * pl.col("slowest_s") - pl.col("busy_s"),
         attempt=pl.lit(1, dtype=pl.Int64),
         failed=pl.lit(False),
@@ -91,20 +94,8 @@ def _not_measured() -> dict[str, Any]:
     """Columns of a trial that a table of wall times cannot fill."""
     import polars as pl
 
-    numbers = (
-        "merge_s",
-        "useful_s",
-        *(f"phase_{phase}_s" for phase in TASK_PHASES),
-        "unattributed_s",
-        "overlap",
-        "start_stagger_s",
-        "gap_s",
-        "queue_s",
-        "queue_worst_s",
-        "clock_error_s",
-        "cores_used",
-        "agreement",
-    )
+    timing = (column for column in TIMING_COLUMNS if column not in MEASURED)
+    numbers = (*timing, "clock_error_s", "agreement")
     whole_numbers = (
         "windows",
         "nodes",

@@ -11,13 +11,20 @@ from pyscale.doctor.findings import Finding, problem, warning
 from pyscale_stages.measure.mounts import filesystem_of
 
 IN_MEMORY = frozenset(["tmpfs", "ramfs"])
+NOT_TAKEN_AS_THEY_ARE = "%\\"
+"""Characters that stand for something else where Slurm reads the name of a log."""
 NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])
 
 
 def out_of_nodes_sight(runs_folder: Path, movie: Path) -> Iterator[Finding]:
     """Look whether something that every node must see lies where each machine has its own."""
     for name, what, path, otherwise in (
-        ("runs", "the runs folder", runs_folder, "set runs_folder to a folder that all nodes see"),
+        (
+            "runs",
+            "the runs folder",
+            runs_folder,
+            "set PYSCALE_RUNS_FOLDER (runs_folder in pyscale.toml) to a folder that all nodes see",
+        ),
         ("data", "the movie", movie, "put it where all nodes see it"),
         (
             "environment",
@@ -37,6 +44,19 @@ def out_of_nodes_sight(runs_folder: Path, movie: Path) -> Iterator[Finding]:
                 "every node must see it",
                 otherwise,
             )
+
+
+def misread_by_slurm(runs_folder: Path) -> Iterator[Finding]:
+    """Look for what Slurm would take apart in the path of the folder where jobs leave logs."""
+    path = str(runs_folder.resolve())
+    found = [character for character in NOT_TAKEN_AS_THEY_ARE if character in path]
+    if found:
+        yield problem(
+            "slurm.logs",
+            f"the path of the runs folder, {path}, has a {' and a '.join(found)} in it, so that "
+            "Slurm would put the logs of jobs elsewhere",
+            "set runs_folder to a path without",
+        )
 
 
 def overriding(environment: Mapping[str, str]) -> Iterator[Finding]:

@@ -21,7 +21,7 @@ from pyscale.console import talk
 from pyscale.doctor.cores import memory, thread_variables
 from pyscale.doctor.data import names
 from pyscale.doctor.disks import page_cache
-from pyscale.doctor.elsewhere import out_of_nodes_sight, overriding
+from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, warning
 from pyscale.doctor.gpu import missing_device
 from pyscale.doctor.slurm import refusals
@@ -108,6 +108,7 @@ def _beside_the_nodes(subject: Subject, movie: Path) -> Iterator[Finding]:
     yield from _parts(subject, _LOOKS_FOR_FILES)
     yield from _surroundings(subject, movie)
     yield from out_of_nodes_sight(subject.runs_folder, movie)
+    yield from misread_by_slurm(subject.runs_folder)
     yield from overriding(os.environ)
 
 

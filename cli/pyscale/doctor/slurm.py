@@ -139,9 +139,10 @@ def _nodes(name: str) -> Finding:
         sentence, _, remedy = str(error).rpartition(": ")
         return problem(check, sentence, remedy)
     able = [node for node in nodes if node.able]
+    longest = told(name, "%l")
     sentence = (
-        f"{len(able)} of {counted(len(nodes), 'node')} of {name} take jobs, for up to "
-        f"{told(name, '%l')}"
+        f"{len(able)} of {counted(len(nodes), 'node')} of {name} take jobs, "
+        f"{'for any time' if longest == 'infinite' else f'for up to {longest}'}"
     )
     if able:
         return ok(check, sentence)

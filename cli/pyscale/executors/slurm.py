@@ -19,12 +19,20 @@ from pyscale.executors.submission import is_gang, outside_of_any_job, parameters
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import blocked
 from pyscale.sites import Site
-from pyscale.slurm.queue import SlurmSilent, cancel, job_name, jobs_named
+from pyscale.slurm.commands import slurm_is_here
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.taskfiles import explain_kill, forget_jobs, read_jobs, was_killed, write_order
+from pyscale.store.taskfiles import (
+    explain_kill,
+    forget_jobs,
+    read_jobs,
+    was_killed,
+    withdraw_orders,
+    write_order,
+)
 
-CANCEL_PATIENCE_S = 120.0
+PATIENCE_S = 120.0
 """How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
 AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
 """How sbatch says that the controller is away, and not that it refuses."""
@@ -40,11 +48,21 @@ class SlurmExecutor:
         The cluster that the run's plan names.
     journal : Journal
         Is told when Slurm falls silent, and when it answers again.
+
+    Raises
+    ------
+    UserError
+        If Slurm's commands are not here.
     """
 
     on_this_node = False
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal) -> None:
+        if not slurm_is_here():
+            raise UserError(
+                f"the run {run.path.name} goes through Slurm, whose commands are not on PATH here: "
+                "run this on a login node, or load Slurm's module"
+            )
         self._run = run
         self._site = site
         self._name = job_name(run.plan.run_id)
@@ -54,14 +72,19 @@ class SlurmExecutor:
     def run(self, batch: Batch) -> None:
         """Submit the tasks of a batch by one call of sbatch, and wait for all."""
         asked = requested(self._site, batch.trial, self._threads, batch.name)
+        # An earlier try of a merge or a check may have left its own.
+        forget_jobs(self._run.trial(batch.trial), batch.name)
+        job_ids: Mapping[Path, str] | None = None
         with telling_time() as clock:
-            tokens = {
-                folder: write_order(
-                    folder, order.model_copy(update={"requested": asked, "clock": clock})
-                )
-                for folder, order in batch.orders.items()
-            }
-            self._wait(self._submit(batch, tokens))
+            while job_ids is None:
+                tokens = {
+                    folder: write_order(
+                        folder, order.model_copy(update={"requested": asked, "clock": clock})
+                    )
+                    for folder, order in batch.orders.items()
+                }
+                job_ids = self._submit(batch, tokens)
+            self._wait(job_ids)
 
     def take_up(self, batch: Batch) -> bool:
         """Wait for the jobs of tasks that an earlier pyscale submitted."""
@@ -75,11 +98,16 @@ class SlurmExecutor:
         return True
 
     def end_strays(self) -> int:
-        """Cancel jobs that a dead pyscale submitted and did not live to record."""
+        """Cancel jobs that a dead pyscale submitted and did not live to record.
+
+        Raises
+        ------
+        UserError
+            If they do not end.
+        """
         trials = self._run.plan.trials
         recorded = {job for trial in trials for job in read_jobs(self._run.trial(trial)).values()}
-        living = {job_id for job_id, job in self._book.ask().items() if job.alive}
-        return self._end(living - recorded)
+        return self._end(_living(self._book.ask()) - recorded)
 
     def end_all(self) -> int:
         """Cancel every job of the run and return when Slurm has ended them.
@@ -90,34 +118,28 @@ class SlurmExecutor:
             If Slurm does not answer, or jobs do not end: some may still run.
         """
         try:
-            living = {i for i, job in jobs_named(self._name).items() if job.alive}
-            self._end(living)
-        except (SlurmSilent, TimeoutError) as silent:
-            raise UserError(
-                f"jobs of this run may still run ({silent}): see `squeue --name={self._name}`, and "
-                f"run `pyscale cancel {self._run.path.name}` again later"
-            ) from silent
+            living = _living(jobs_named(self._name))
+        except SlurmSilent as silent:
+            raise self._may_still_run(str(silent)) from silent
         if living:
+            # From here on they are strays: whoever is killed meanwhile leaves them to the next.
             for trial in self._run.plan.trials:
-                forget_jobs(self._run.trial(trial), living)
-        return len(living)
+                forget_jobs(self._run.trial(trial))
+        return self._end(living)
 
-    def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str]:
-        """Submit the tasks and tell of their jobs; a controller that is away is waited for."""
-        while True:
-            try:
-                # A Ctrl-C between the submission and its record would leave jobs unknown.
-                with blocked(signal.SIGINT, signal.SIGTERM):
-                    job_ids = self._submit_once(batch, tokens)
-                    batch.submitted({folder.name: job for folder, job in job_ids.items()})
+    def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str] | None:
+        """Submit the tasks and tell of their jobs; None where the controller was away."""
+        # A Ctrl-C between the submission and its record would leave jobs unknown.
+        with blocked(signal.SIGINT, signal.SIGTERM):
+            job_ids = self._submit_once(batch, tokens)
+            if job_ids is not None:
+                batch.submitted({folder.name: job for folder, job in job_ids.items()})
                 return job_ids
-            except UserError as refused:
-                if not any(word in str(refused).lower() for word in AWAY):
-                    raise
-            # It may have taken the jobs before it fell silent.
-            self.end_strays()
+        # It may have taken the jobs before it fell silent.
+        self.end_strays()
+        return None
 
-    def _submit_once(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str]:
+    def _submit_once(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str] | None:
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
@@ -144,6 +166,8 @@ class SlurmExecutor:
                 )
         except (FailedJobError, FailedSubmissionError) as error:
             said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
+            if any(word in said.lower() for word in AWAY):
+                return None
             raise UserError(
                 f"Slurm does not take the {batch.name} of {trial.id} ({said}): change what the "
                 f"site {self._site.name} asks for, or free what the account may use"
@@ -158,31 +182,46 @@ class SlurmExecutor:
         while pending:
             for folder in wait_for_any(pending):
                 del pending[folder]
-        for folder, job_id in job_ids.items():
-            if was_killed(folder):
-                # Slurm says why only once the job has ended.
-                self._wait_until_gone({job_id})
-                killer = self._book.ended_by_slurm(job_id)
-                if killer is not None:
-                    explain_kill(folder, killer)
+        killed = {folder: job for folder, job in job_ids.items() if was_killed(folder)}
+        if killed:
+            # Slurm says why only once a job has ended.
+            self._book.ask()
+            self._have_ended(killed.values())
+        for folder, job_id in killed.items():
+            killer = self._book.ended_by_slurm(job_id)
+            if killer is not None:
+                explain_kill(folder, killer)
 
-    def _end(self, job_ids: Collection[str]) -> int:
-        if job_ids:
-            cancel(job_ids)
-            self._wait_until_gone(job_ids)
-        return len(job_ids)
+    def _end(self, strays: Collection[str]) -> int:
+        """Cancel jobs that are recorded nowhere, and return when Slurm has ended them."""
+        if not strays:
+            return 0
+        for trial in self._run.plan.trials:
+            withdraw_orders(self._run.trial(trial), trial.tasks)
+        try:
+            cancel(strays)
+        except SlurmSilent as silent:
+            raise self._may_still_run(str(silent)) from silent
+        if not self._have_ended(strays):
+            raise self._may_still_run(f"they have not ended after {PATIENCE_S:g} s")
+        return len(strays)
 
-    def _wait_until_gone(self, job_ids: Collection[str]) -> None:
-        """Return when Slurm knows jobs as ended, or no more.
-
-        Raises
-        ------
-        TimeoutError
-            If it takes longer than Slurm ever should.
-        """
-        deadline = time.monotonic() + CANCEL_PATIENCE_S
-        while living := [i for i in job_ids if (job := self._book.ask().get(i)) and job.alive]:
+    def _have_ended(self, job_ids: Collection[str]) -> bool:
+        """Whether Slurm knows jobs as ended, or no more, before it takes longer than it should."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._book.refresh() or not _living(self._book.look()).isdisjoint(job_ids):
             if time.monotonic() > deadline:
-                raise TimeoutError(f"{len(living)} jobs have not ended after {CANCEL_PATIENCE_S} s")
+                return False
             # Nothing tells when a job has ended that leaves no record.
             threading.Event().wait(POLL_S / 4)
+        return True
+
+    def _may_still_run(self, why: str) -> UserError:
+        return UserError(
+            f"jobs of this run may still run ({why}): see `squeue --name={self._name}`, and run "
+            f"`pyscale cancel {self._run.path.name}` again later"
+        )
+
+
+def _living(jobs: Mapping[str, QueuedJob]) -> set[str]:
+    return {job_id for job_id, job in jobs.items() if job.alive}

@@ -45,26 +45,27 @@ class JobBook:
         `answers` rises with each answer; while Slurm is silent it stays.
         """
         if time.monotonic() - self._asked_s >= POLL_S:
-            try:
-                self._jobs = jobs_named(self._name)
-            except SlurmSilent as silent:
-                self._tell(silent)
-            else:
-                self._tell(None)
-                self.answers += 1
-            self._asked_s = time.monotonic()
+            self.refresh()
         return self._jobs
+
+    def refresh(self) -> bool:
+        """Ask now; return whether Slurm answers."""
+        try:
+            self._jobs = jobs_named(self._name)
+        except SlurmSilent as silent:
+            self._tell(silent)
+        else:
+            self._tell(None)
+            self.answers += 1
+        self._asked_s = time.monotonic()
+        return not self._silent
 
     def ask(self) -> dict[str, QueuedJob]:
         """Jobs as Slurm tells them now, however long it takes to answer."""
-        before = self.answers
-        self._asked_s = -POLL_S
-        jobs = self.look()
-        while self.answers == before:
+        while not self.refresh():
             # Nothing tells when a controller is back.
             threading.Event().wait(POLL_S)
-            jobs = self.look()
-        return jobs
+        return self._jobs
 
     def cause(self, job_id: str) -> TaskError:
         """Why a job ended that left no record: the queue remembers a while, accounts for long."""

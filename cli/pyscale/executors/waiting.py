@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 from watchfiles import watch
+from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from pyscale.store.records import EXIT_FILE
 from pyscale.store.taskfiles import has_ended, write_vanished
@@ -60,21 +62,23 @@ def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
 def _moments(folders: Collection[Path]) -> Iterator[None]:
     """Yield whenever it is worth looking."""
     period_s = max(PERIOD_S, len(folders) * PERIOD_OF_EACH_S)
-    if len(folders) > MOST_WATCHED:
-        while True:
-            time.sleep(period_s)
-            yield
-    for _ in watch(
-        *folders,
-        recursive=False,
-        # What a task says on stdout must not wake us: we share its cores.
-        watch_filter=lambda _change, path: path.endswith(EXIT_FILE),
-        debounce=50,
-        step=5,
-        rust_timeout=int(period_s * 1000),
-        yield_on_timeout=True,
-        raise_interrupt=True,
-    ):
+    if len(folders) <= MOST_WATCHED:
+        # Where a user has no watch left, as happens on login nodes, the period has to do.
+        with suppress(OSError, WatchfilesRustInternalError):
+            for _ in watch(
+                *folders,
+                recursive=False,
+                # What a task says on stdout must not wake us: we share its cores.
+                watch_filter=lambda _change, path: path.endswith(EXIT_FILE),
+                debounce=50,
+                step=5,
+                rust_timeout=int(period_s * 1000),
+                yield_on_timeout=True,
+                raise_interrupt=True,
+            ):
+                yield
+    while True:
+        time.sleep(period_s)
         yield
 
 

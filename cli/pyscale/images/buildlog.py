@@ -6,7 +6,6 @@ import re
 from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 
 _REMEMBERED_LINES = 400
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -39,12 +38,7 @@ class BuildLog:
     def __enter__(self) -> BuildLog:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._file.close()
 
     def write(self, raw: str) -> str:

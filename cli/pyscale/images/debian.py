@@ -41,14 +41,8 @@ def fetch_debian(
 
     Parameters
     ----------
-    definition : ImageDefinition
-    base : Path
-        SIF that the image stands on.
-    engine : Engine
-    folder : Path
-        Folder of the parts of all images.
-    listener : callable
-        Hears what is done, a line at a time.
+    definition, base, engine, folder, listener
+        As of `pyscale.images.parts.fetch_parts`.
 
     Raises
     ------

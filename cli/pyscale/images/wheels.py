@@ -42,11 +42,8 @@ def fetch_wheels(
 
     Parameters
     ----------
-    definition : ImageDefinition
-    folder : Path
-        Folder of the parts of all images.
-    listener : callable
-        Hears what is done, a line at a time.
+    definition, folder, listener
+        As of `pyscale.images.parts.fetch_parts`.
 
     Returns
     -------

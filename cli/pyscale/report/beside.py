@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyscale.report.curves import Curve
-from pyscale.report.wording import ABSENT, gib, number, of_requested, percent
+from pyscale.report.wording import ABSENT, coarse, gib, of_requested, percent
 
 Row = dict[str, Any]
 
@@ -34,13 +34,13 @@ def cells(row: Row) -> list[str]:
         str(row["workers"]),
         str(row["windows"]),
         str(row["nodes"]),
-        number(row["queue_s"]),
-        number(row["queue_worst_s"]),
-        ABSENT if alone else number(row["start_stagger_s"]),
+        coarse(row["queue_s"]),
+        coarse(row["queue_worst_s"]),
+        ABSENT if alone else coarse(row["start_stagger_s"]),
         ABSENT if alone else percent(row["overlap"]),
-        number(row["gap_s"]) if row["windows"] > row["workers"] else ABSENT,
+        coarse(row["gap_s"]) if row["windows"] > row["workers"] else ABSENT,
         of_requested(gib(row["peak_rss_bytes"]), gib(row["requested_memory_bytes"])),
-        of_requested(number(row["cores_used"]), str(row["requested_cpus"] or ABSENT)),
+        of_requested(coarse(row["cores_used"]), str(row["requested_cpus"] or ABSENT)),
     ]
 
 
@@ -62,9 +62,9 @@ def _memory(timed: Sequence[Row]) -> str | None:
     if enough >= requested:
         return None
     return (
-        f"of the {gib(requested)} GiB that a task asked for at most "
-        f"{gib(_most(asked, 'peak_rss_bytes'))} were in use, and {gib(enough)} GiB, 1.2 times "
-        "that in whole GiB, are enough (`memory_gib` of the site)"
+        f"a task asked for {gib(requested)} GiB of memory and used at most "
+        f"{gib(_most(asked, 'peak_rss_bytes'))}, so that {gib(enough)} GiB (1.2 times that, in "
+        "whole GiB) would do: `memory_gib` in the site's file"
     )
 
 
@@ -74,8 +74,8 @@ def _cores(timed: Sequence[Row]) -> str | None:
     if math.ceil(used) >= requested:
         return None
     return (
-        f"of the {requested} cores that a task asked for {number(used)} were busy on average "
-        "(`cpus` of the site, `--cpus-per-worker`)"
+        f"a task asked for {requested} cores and kept {coarse(used)} busy on average: `cpus` in "
+        "the site's file, or `--cpus-per-worker`"
     )
 
 

@@ -25,7 +25,7 @@ FACTORS = {
 
 BESIDE = (
     *("win-\ndows", "nodes", "queue\nwait s", "longest\nwait s", "stagger\ns", "over-\nlap"),
-    *("gaps\nworker-s", "memory\nGiB", "cores"),
+    *("gaps\ns", "memory\nGiB", "cores"),
 )
 
 NAME_WIDTH = 8
@@ -49,6 +49,8 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         for place, code in enumerate(code for code in SENTENCES if code in raised)
     }
     drawn = curves(configurations)
+    if not drawn:
+        return Text("No trial has a record, so there are no results.")
     notes = []
     for curve in drawn:
         right = sentences.correctness(curve)
@@ -117,6 +119,8 @@ def _beside(drawn: list[Curve]) -> Table:
     from rich.text import Text
 
     table = _empty_table()
+    table.title = "\nBeside the wall time (scaling_analysis.md says what each column is)"
+    table.title_justify, table.title_style = "left", ""
     for header in BESIDE:
         table.add_column(header, justify="right", no_wrap=True)
     for curve in drawn:

@@ -22,6 +22,14 @@ def number(value: float | None) -> str:
     return f"{value:.{max(0, 2 - magnitude)}f}"
 
 
+def coarse(value: float | None) -> str:
+    """Print three digits, but no more than two decimals: waiting is not known to the millisecond.
+
+    A column of such numbers stays narrow.
+    """
+    return f"{value:.2f}" if value and abs(value) < 1 else number(value)
+
+
 def seconds(value: float) -> str:
     """Print worker-seconds; what lies below the clocks' microsecond is nothing."""
     return number(round(value, 6))
@@ -61,7 +69,7 @@ def gib(size_bytes: int | None) -> str:
     if size_bytes is None:
         return ABSENT
     whole, rest = divmod(size_bytes, 2**30)
-    return number(size_bytes / 2**30) if rest else str(whole)
+    return coarse(size_bytes / 2**30) if rest else str(whole)
 
 
 def of_requested(used: str, requested: str) -> str:

@@ -77,9 +77,8 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
 
 def configurations(plan: Plan) -> list[Trial]:
     """One trial for each entry and N, in the order of the pipeline."""
-    entries = list(plan.suite.stages)
     once = [trial for trial in plan.trials if trial.block == 1]
-    return sorted(once, key=lambda trial: (entries.index(trial.entry), trial.workers))
+    return sorted(once, key=plan.place_in_pipeline)
 
 
 def folder_name(trial: Trial) -> str:

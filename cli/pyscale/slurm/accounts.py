@@ -23,6 +23,8 @@ _FIELDS = (
     "ReqMem",
     "MaxRSS",
 )
+_NOT_SET = 2.0**63
+"""Numbers above it are Slurm's marks for none, which sacct shows while a job's record is new."""
 _UNIT_BYTES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -160,4 +162,6 @@ def _with_steps(end: JobEnd, steps: Collection[JobEnd]) -> JobEnd:
 def _bytes(size: str) -> int | None:
     """Read 200M, or 200Mn of Slurm before 21.08; not 200Mc, which is for each core."""
     parts = re.fullmatch(r"([\d.]+)([KMGT]?)n?", size)
-    return round(float(parts[1]) * _UNIT_BYTES[parts[2]]) if parts else None
+    if parts is None or float(parts[1]) >= _NOT_SET:
+        return None
+    return round(float(parts[1]) * _UNIT_BYTES[parts[2]])

@@ -41,8 +41,9 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskErro
         )
     return _error(
         "Lost",
-        f"job {job_id} vanished{where} and Slurm does not tell how it ended: ask the cluster's "
-        f"administrators if that happens again, and {AGAIN}",
+        f"job {job_id} vanished{where} and Slurm does not tell how it ended, as where one element "
+        f"of an array is cancelled while it waits: {AGAIN}, and ask the cluster's administrators "
+        "if that happens again",
     )
 
 

@@ -9,10 +9,43 @@ if TYPE_CHECKING:
 
 
 def task_schema() -> dict[str, pl.DataType]:
-    """Columns of the table of tasks.
+    """Columns of the table of tasks; what is not known of a task is null.
 
-    `begin_utc`, `start_utc` and `end_utc` are on the clock of the machine that ran pyscale, by
-    `clock_offset_s`, wherever that is known (see `pyscale.analysis.clocks`).
+    trial, suite, stage, workers, windows, block, device, image
+        As planned: `stage` is the entry of the suite, `windows` the number of window tasks,
+        `block` the repeat.
+    position
+        Place of the trial in the order of execution, from 0.
+    task, verb
+        Like w0, merge or check; and run, merge or check.
+    lane
+        Which of the N workers did it, from 0; null for merge and check.
+    status, error
+        done or failed, and why.
+    attempt, oversubscribed, disturbed
+        How often the trial was begun; whether workers shared cores or a GPU; whether other work
+        was seen on the node.
+    wall_s, start_utc, end_utc
+        From the start of the task's process to the end of its work.
+    submit_utc, begin_utc, queue_s, prepare_s
+        When it was submitted, when its launcher began, the time between these two, and that from
+        there to the start of the process.
+    node, job_id, clock_offset_s, clock_error_s
+        Where it ran. `begin_utc`, `start_utc` and `end_utc` are on the clock of the machine that
+        ran pyscale, by this offset, wherever that is known (see `pyscale.analysis.clocks`).
+    frames, objects, …_bytes, cpu_s, gpu_…
+        As `pyscale_stages.contract.Counters` describes them.
+    cores_used, memory_used_share
+        Processor time over wall time; peak memory over what was asked for.
+    requested_cpus, requested_memory_bytes, requested_time_s, requested_gpus
+        What a cluster was asked for.
+    cache_state
+        Page cache of the inputs of a window before it was read.
+    agreement, agreement_same, agreement_identical, quality
+        Of a check: the comparison with the baseline's output, and a JSON object of measures
+        against the truth.
+    hardware, image_sha256
+        Label of the node's hardware, and the image's file.
     """
     import polars as pl
 
@@ -75,7 +108,7 @@ def task_schema() -> dict[str, pl.DataType]:
 
 
 def span_schema() -> dict[str, pl.DataType]:
-    """Columns of the table of spans; `start_utc` is corrected as in the table of tasks."""
+    """Columns of the table of spans, one row a phase of a task; times as in the table of tasks."""
     import polars as pl
 
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,6 +84,6 @@ def is_locked(run: Path) -> bool:
 def lock_holder(run: Path) -> LockHolder | None:
     """Return the last process that took the lock; it may be gone."""
     try:
-        return LockHolder(**json.loads((run / "lock.json").read_text(encoding="utf-8")))
+        return LockHolder.model_validate_json((run / "lock.json").read_bytes())
     except (OSError, ValueError):
         return None

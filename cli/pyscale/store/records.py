@@ -18,6 +18,7 @@ CACHE_FILE = "cache.json"
 SURROUNDINGS_FILE = "surroundings.json"
 # The launcher knows these three by name, because it must start without importing this module.
 ORDER_FILE = "order.json"
+WITHDRAWN_FILE = "order.withdrawn.json"
 LAUNCH_FILE = "launch.json"
 EXIT_FILE = "exit.json"
 NODE_FILE = "node.{node}.json"

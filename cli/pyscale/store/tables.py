@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.clocks import on_one_clock
 from pyscale.analysis.lanes import with_lanes
-from pyscale.plan import Trial
 from pyscale.store.columns import span_schema, task_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.rows import trial_rows
@@ -35,7 +33,7 @@ def build_tables(run: RunFolder) -> tuple[pl.DataFrame, pl.DataFrame]:
 
     tasks: list[dict[str, Any]] = []
     spans: list[dict[str, Any]] = []
-    for trial in sorted(run.plan.trials, key=partial(_place_in_report, run)):
+    for trial in sorted(run.plan.trials, key=run.plan.place_in_pipeline):
         own_tasks, own_spans = trial_rows(run, trial)
         tasks += own_tasks
         spans += own_spans
@@ -61,8 +59,3 @@ def write_tables(run: RunFolder, tasks: pl.DataFrame, spans: pl.DataFrame) -> No
     for name, table in ((TASKS_FILE, tasks), (SPANS_FILE, spans)):
         with atomic_path(run.path / name) as temporary:
             write_table(temporary, table)
-
-
-def _place_in_report(run: RunFolder, trial: Trial) -> tuple[int, int, int]:
-    """Order of the pipeline, not the random order in which trials ran."""
-    return list(run.plan.suite.stages).index(trial.entry), trial.workers, trial.block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Container
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -22,6 +22,7 @@ from pyscale.store.records import (
     ORDER_FILE,
     RESULT_FILE,
     SURROUNDINGS_FILE,
+    WITHDRAWN_FILE,
     ExitRecord,
     Jobs,
     LaunchRecord,
@@ -125,22 +126,21 @@ def read_jobs(trial_folder: Path) -> dict[str, str]:
     return {task: job for jobs in found if jobs for task, job in jobs.job_ids.items()}
 
 
-def forget_jobs(trial_folder: Path, ended: Container[str]) -> None:
-    """Forget the jobs of a trial and the kills that their end left: pyscale itself ended them.
-
-    What is left looks as if it had been interrupted, and does not count as a failure.
-
-    Parameters
-    ----------
-    trial_folder : Path
-    ended : container of str
-        Ids of the jobs that were ended.
-    """
-    for task, job_id in read_jobs(trial_folder).items():
-        if job_id in ended and was_killed(trial_folder / task):
-            (trial_folder / task / EXIT_FILE).unlink()
-    for file in trial_folder.glob(f"*{_JOBS_SUFFIX}"):
+def forget_jobs(trial_folder: Path, name: str = "*") -> None:
+    """Forget which jobs a step of a trial was submitted as; by default those of all its steps."""
+    for file in trial_folder.glob(f"{name}{_JOBS_SUFFIX}"):
         file.unlink()
+
+
+def withdraw_orders(trial_folder: Path, tasks: Collection[str]) -> None:
+    """Take back the orders of those tasks of a trial that no known job will bring to their end.
+
+    Whatever their jobs still write, such a task counts as never begun, and not as failed.
+    """
+    known = read_jobs(trial_folder)
+    for folder in (trial_folder / task for task in tasks if task not in known):
+        if (folder / ORDER_FILE).exists() and not (folder / EXIT_FILE).exists():
+            (folder / ORDER_FILE).rename(folder / WITHDRAWN_FILE)
 
 
 def image_was_unpacked(folder: Path) -> bool:

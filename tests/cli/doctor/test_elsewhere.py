@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.doctor.elsewhere import out_of_nodes_sight, overriding
+from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 
 Mount = Callable[[str], Path]
 SHARED = Path("/home/of us/pyscale")
@@ -41,6 +41,14 @@ def test_a_disk_in_memory_is_seen_by_its_own_machine_alone(
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     found = [one.check for one in out_of_nodes_sight(disk / "runs", SHARED)]
     assert found == ["disk.shared.runs"]
+
+
+@pytest.mark.parametrize("name", ["100%", "a\\b", "%j"])
+def test_a_folder_whose_logs_slurm_would_not_find_is_refused(name: str) -> None:
+    assert list(misread_by_slurm(Path("/home/of us, [all]/'$5'"))) == []
+    (found,) = misread_by_slurm(Path("/home") / name / "runs")
+    assert found.status == "problem"
+    assert f"/home/{name}/runs" in found.sentence
 
 
 def test_variables_that_sbatch_obeys_before_a_script_are_refused() -> None:

@@ -19,10 +19,10 @@ from watchfiles import watch
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.placement import Placement
-from pyscale.plan import Trial
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import has_ended, read_task, write_order
+from trials import one_trial
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
 CORES = sorted(os.sched_getaffinity(0))
@@ -54,19 +54,7 @@ def batch_of(
     for folder in orders:
         folder.mkdir(parents=True, exist_ok=True)
     return Batch(
-        trial=Trial(
-            id="track-n1-b1",
-            entry="track",
-            stage="track",
-            workers=workers,
-            block=1,
-            device="cpu",
-            windows=((0, 1),) * workers,
-            inputs=(),
-            params={},
-            truth=None,
-            reference_trial="track-n1-b1",
-        ),
+        trial=one_trial("track", workers),
         name="windows",
         orders=orders,
         at_once=workers,

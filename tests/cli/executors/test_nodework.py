@@ -35,14 +35,6 @@ Process = subprocess.Popen[str]
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Path:
-    """Folder of a trial in a run."""
-    folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "segment-n2-r1"
-    folder.mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
 def movie(tmp_path: Path) -> Path:
     path = tmp_path / "frames.tif"
     path.write_bytes(os.urandom(1 << 16))

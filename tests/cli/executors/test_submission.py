@@ -21,7 +21,8 @@ from pyscale.executors.submission import (
     submissions,
 )
 from pyscale.plan import Plan, Trial
-from pyscale.sites import Site, load_site, site_names
+from pyscale.sites import Site, load_site
+from pyscale.tomlfile import shipped_names
 
 PlanMaker = Callable[..., Plan]
 
@@ -143,7 +144,7 @@ def test_a_setup_that_fails_ends_the_job_before_anything_is_measured() -> None:
 
 
 @pytest.mark.parametrize("layout", ["array", "gang"])
-@pytest.mark.parametrize("name", site_names())
+@pytest.mark.parametrize("name", shipped_names("site"))
 def test_every_script_of_a_shipped_site_passes_shellcheck(
     make: PlanMaker,
     tmp_path: Path,

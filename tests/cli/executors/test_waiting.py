@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -135,3 +137,39 @@ def test_jobs_are_not_asked_where_the_record_is_there(folders: list[Path]) -> No
 
     end(folders[0])
     assert wait_for_any({folders[0]: PretendedJob(when_asked=asked)}) == {folders[0]}
+
+
+WITHOUT_A_WATCH = """\
+import sys
+from pathlib import Path
+from pyscale.executors.waiting import wait_for_any
+
+class Job:
+    def is_alive(self):
+        print("asked", flush=True)
+        return True
+
+print(*wait_for_any({Path(sys.argv[1]): Job()}))
+"""
+
+
+def test_a_user_who_has_no_watch_left_waits_all_the_same(
+    tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    """Login nodes give all programs of a user a hundred or so."""
+    no_watch = "echo 0 > /proc/sys/user/max_inotify_instances && "
+    through = ["unshare", "--user", "--map-root-user", "sh", "-c"]
+    if subprocess.run([*through, f"{no_watch} true"], check=False).returncode != 0:
+        missing("a namespace of users", "run the tests where `unshare --user` is allowed")
+    folder = ordered(tmp_path / "w0")
+    with subprocess.Popen(
+        [*through, f'{no_watch} exec "$@"', "sh", sys.executable, "-c", WITHOUT_A_WATCH, folder],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "asked\n"
+        end(folder)
+        said = process.stdout.read().splitlines()
+    assert process.returncode == 0
+    assert said[-1] == str(folder)

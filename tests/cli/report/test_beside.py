@@ -49,7 +49,7 @@ def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_r
     text = markdown_of(tmp_path, on_a_cluster(new_run))
     section = text.split("## Beside the wall time")[1].split("\n## ")[0]
     one, two = (line for line in section.splitlines() if line.startswith("| segment"))
-    assert one == "| segment | 1 | 2 | 1 | 2.50 | 2.50 | - | - | 0 | 1.25 of 8 | 0.950 of 4 |"
+    assert one == "| segment | 1 | 2 | 1 | 2.50 | 2.50 | - | - | 0 | 1.25 of 8 | 0.95 of 4 |"
     # Both work from 1 to 4, from 4.5 to 5 and from 5.75 to 8.5 s: 6.25 of 8 s.
     assert (
         two == "| segment | 2 | 4 | 2 | 2.50 | 2.50 | 1.00 | 78 % | 1.25 | 1.25 of 8 | 1.00 of 4 |"
@@ -71,15 +71,15 @@ def too_much(new_run, **asked):
 
 def test_what_nobody_used_is_named_with_what_is_enough(new_run):
     assert too_much(new_run) == [
-        "segment: of the 8 GiB that a task asked for at most 1.25 were in use, and 2 GiB, 1.2 "
-        "times that in whole GiB, are enough (`memory_gib` of the site); of the 4 cores that a "
-        "task asked for 1.00 were busy on average (`cpus` of the site, `--cpus-per-worker`)."
+        "segment: a task asked for 8 GiB of memory and used at most 1.25, so that 2 GiB (1.2 times "
+        "that, in whole GiB) would do: `memory_gib` in the site's file; a task asked for 4 cores "
+        "and kept 1.00 busy on average: `cpus` in the site's file, or `--cpus-per-worker`."
     ]
 
 
 def test_cores_alone_can_be_too_many(new_run):
     (sentence,) = too_much(new_run, requested_memory_bytes=None)
-    assert sentence.startswith("segment: of the 4 cores")
+    assert sentence.startswith("segment: a task asked for 4 cores")
 
 
 def test_what_was_needed_is_not_called_too_much(new_run):
@@ -91,7 +91,7 @@ def test_where_nothing_was_asked_for_nothing_can_be_lowered(tmp_path, new_run):
     trials = on_a_cluster(new_run, **own_machine)
     assert too_much(new_run, **own_machine) == []
     text = markdown_of(tmp_path, trials)
-    assert "| 1.25 | 0.950 |" in text
+    assert "| 1.25 | 0.95 |" in text
     assert "could be lowered" not in text
 
 
@@ -109,7 +109,7 @@ def printed(trials, width):
 def test_the_terminal_shows_it_for_a_cluster_alone(new_run):
     text = printed(on_a_cluster(new_run), 100)
     assert "1.25 of 8" in text
-    assert "`memory_gib` of the site" in " ".join(text.split())
+    assert "`memory_gib` in the site's file" in " ".join(text.split())
     here = on_a_cluster(new_run, requested_cpus=None, requested_memory_bytes=None)
     assert "memory" not in printed(here, 100)
 

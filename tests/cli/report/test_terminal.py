@@ -31,6 +31,12 @@ def test_a_pipe_of_100_columns_shows_every_number(which, full, thin):
         assert f"{row['load_balance']:.2f}" in text
 
 
+def test_a_run_without_records_has_a_sentence_and_no_table(full):
+    assert (
+        printed(full.configurations.clear()) == "No trial has a record, so there are no results.\n"
+    )
+
+
 def test_intervals_stand_beside_their_numbers_or_not_at_all(full, thin):
     row = full.configurations.row(3, named=True)
     assert f"{row['speedup']:.2f} [{row['speedup_low']:.2f}, {row['speedup_high']:.2f}]" in printed(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyscale.report.wording import growth, listing, number, quality, ratio, score, seconds
+from pyscale.report.wording import coarse, growth, listing, number, quality, ratio, score, seconds
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,11 @@ from pyscale.report.wording import growth, listing, number, quality, ratio, scor
 )
 def test_numbers_have_three_digits_and_keep_those_before_the_point(value, text):
     assert number(value) == text
+
+
+def test_waiting_is_told_to_the_hundredth_of_a_second():
+    values = (None, 0.0, 0.000327, 0.717, 1.09, 124.4)
+    assert [coarse(value) for value in values] == ["-", "0", "0.00", "0.72", "1.09", "124"]
 
 
 def test_rounding_noise_of_a_clock_is_not_printed():

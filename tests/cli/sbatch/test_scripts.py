@@ -16,9 +16,10 @@ from pyscale.planning import Dataset, make_plan
 from pyscale.sbatch.folder import write_scripts
 from pyscale.sbatch.scripts import render
 from pyscale.settings import Settings
-from pyscale.sites import Site, load_site, site_names
+from pyscale.sites import Site, load_site
 from pyscale.store.provenance import ImageFile
 from pyscale.suite import load_suite
+from pyscale.tomlfile import shipped_names
 
 SHA256 = "ab" * 32
 Texts = dict[str, str]
@@ -60,7 +61,7 @@ def directives(text: str) -> list[str]:
 
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-@pytest.mark.parametrize("name", site_names())
+@pytest.mark.parametrize("name", shipped_names("site"))
 def test_every_script_passes_shellcheck(
     name: str, device: str, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
 ) -> None:
@@ -76,7 +77,7 @@ def test_every_script_passes_shellcheck(
 
 
 def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
-    for name in site_names():
+    for name in shipped_names("site"):
         for runtime in ("native", "apptainer"):
             for text in texts_for(load_site(name), runtime=runtime).values():
                 assert "\n\n\n" not in text

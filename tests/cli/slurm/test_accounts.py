@@ -136,3 +136,8 @@ def test_where_there_are_no_accounts_nothing_is_known_and_it_can_be_told_why(sac
     assert ends_of(["112"]) == {}
     with pytest.raises(SlurmSilent, match="sacct: Slurm accounting storage is disabled"):
         ask_accounts(["112"])
+
+
+def test_a_request_that_is_not_recorded_yet_is_not_taken_for_a_huge_one() -> None:
+    line = "103|OUT_OF_MEMORY|0:125|n1|1|Partition_Limit|18446744073709551614M|\n"
+    assert parse(line)["103"].memory_bytes is None

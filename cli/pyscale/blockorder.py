@@ -1,0 +1,65 @@
+"""The order within a block of trials: random, as far as the pipeline allows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence, Set
+
+from pyscale.suite import MOVIE, Suite
+
+
+def block_order(
+    suite: Suite, measured: Set[str], workers: Sequence[int], block: int, seed: int
+) -> list[tuple[str, int]]:
+    """Entries and worker counts of one block, in the order in which they run.
+
+    Each block holds every configuration once, in seeded random order, so that a drift of the
+    machine hits all alike. In the first block a stage's baseline trial comes before what needs
+    its output: its own trials at other N, which are compared with it, and the stages that read
+    it. This is the only departure from a random order.
+
+    Parameters
+    ----------
+    suite : Suite
+    measured : set of str
+        Entries to measure. Those that feed them run in the first block too, at the baseline.
+    workers : sequence of int
+        Worker counts N, the baseline's first.
+    block : int
+        Which repeat, from 1.
+    seed : int
+        Of the run.
+    """
+    configurations = [(entry, n) for entry in suite.stages for n in workers if entry in measured]
+    if block == 1:
+        feeding = _feeding(suite, measured) - measured
+        configurations += [(entry, workers[0]) for entry in suite.stages if entry in feeding]
+    random.Random(f"{seed}/{block}").shuffle(configurations)
+    if block > 1:
+        return configurations
+    ordered: list[tuple[str, int]] = []
+    while configurations:
+        ready = next(
+            (entry, n)
+            for entry, n in configurations
+            if all(
+                source == MOVIE or (source, workers[0]) in ordered
+                for source in suite.stages[entry].inputs.values()
+            )
+            # Every other N is compared with the baseline's output, which must be there.
+            and (n == workers[0] or (entry, workers[0]) in ordered)
+        )
+        configurations.remove(ready)
+        ordered.append(ready)
+    return ordered
+
+
+def _feeding(suite: Suite, measured: Set[str]) -> set[str]:
+    """Entries whose outputs the measured entries need, directly or not."""
+    needed: set[str] = set()
+    frontier = set(measured)
+    while frontier:
+        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()} - {MOVIE}
+        frontier = sources - needed
+        needed |= sources
+    return needed

@@ -1,0 +1,71 @@
+"""Suites and sites: those that come with pyscale by name, a user's own by the path of its file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean, first_problem
+
+Kind = Literal["suite", "site"]
+R = TypeVar("R", bound=Record)
+
+
+def shipped_names(kind: Kind) -> list[str]:
+    """Names of those that come with pyscale."""
+    return sorted(path.stem for path in _folder(kind).glob("*.toml"))
+
+
+def file_of(kind: Kind, name_or_path: str) -> Path:
+    """File of a shipped one by name, or of one's own by a path that ends with .toml.
+
+    Raises
+    ------
+    UserError
+        If no shipped one has that name.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.suffix == ".toml":
+        return path
+    names = shipped_names(kind)
+    if name_or_path not in names:
+        raise UserError(
+            f"there is no {kind} {name_or_path!r}, and one of your own is named by the path of "
+            f"its .toml: {did_you_mean(name_or_path, names)}"
+        )
+    return _folder(kind) / f"{name_or_path}.toml"
+
+
+def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
+    """Read and validate one.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, or it is wrong.
+    """
+    try:
+        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        raise UserError(f"the {kind} {path} is wrong: {first_problem(error, model)}") from error
+    except FileNotFoundError as error:
+        raise UserError(
+            f"there is no {kind} file {path}: give its path, or one of "
+            f"{', '.join(shipped_names(kind))}"
+        ) from error
+    except OSError as error:
+        raise UserError(f"the {kind} {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"the {kind} {path} is no TOML: it is not text in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"the {kind} {path} is no TOML: {error}") from error
+
+
+def _folder(kind: Kind) -> Path:
+    return shipped("config") / f"{kind}s"

@@ -1,0 +1,156 @@
+"""What no real Slurm does when it is told to: fall silent in between, or never end a job."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.executors import slurm
+from pyscale.executors.protocol import Batch
+from pyscale.executors.slurm import SlurmExecutor
+from pyscale.plan import Trial
+from pyscale.sites import Site
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.records import EXIT_FILE, ExitRecord, Jobs, TaskOrder
+from pyscale.store.taskfiles import read_jobs, read_task, write_jobs, write_order
+from pyscale_stages.atomic import write_atomically
+
+TASKS = ("w0", "w1")
+SQUEUE = """\
+#!/bin/sh
+[ -e {folder}/away ] && echo 'squeue: error: Unable to contact slurm controller' >&2 && exit 1
+for task in 0 1; do
+    printf '\\03617_%s\\037%s\\037n1\\037N/A\\037None\\037(null)\\n' $task $(cat {folder}/state)
+done
+"""
+
+
+class PretendedSlurm:
+    """Commands of a Slurm that holds one array of two, the job 17, in one state."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        for command in ("sbatch", "scancel", "sinfo", "srun"):
+            self.put(command, "#!/bin/sh\n")
+        self.put("squeue", SQUEUE.format(folder=folder))
+        self.says("RUNNING")
+
+    def put(self, command: str, lines: str) -> None:
+        (self._folder / command).write_text(lines)
+        (self._folder / command).chmod(0o755)
+
+    def says(self, state: str) -> None:
+        """Let every job be in a state."""
+        (self._folder / "state").write_text(state)
+
+    def falls_silent_when_cancelled(self) -> None:
+        self.put("scancel", f"#!/bin/sh\ntouch {self._folder}/away\n")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretendedSlurm:
+    folder = tmp_path / "slurm"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(slurm, "PATIENCE_S", 0.1)
+    return PretendedSlurm(folder)
+
+
+@pytest.fixture
+def trial(run: RunFolder) -> Trial:
+    """A trial of two workers, which were submitted as the job 17."""
+    trial = run.plan.trial("contact-n2-b1")
+    for task in TASKS:
+        run.task(trial, task).mkdir(parents=True)
+        write_order(run.task(trial, task), TaskOrder(argv=("true",)))
+    write_jobs(run.trial(trial), "windows", Jobs(job_ids={"w0": "17_0", "w1": "17_1"}))
+    return trial
+
+
+@pytest.fixture
+def executor(cluster: PretendedSlurm, run: RunFolder) -> SlurmExecutor:
+    site = Site(name="here", summary="a pretended cluster")
+    return SlurmExecutor(run, site, Journal(run.journal_file))
+
+
+def batch(run: RunFolder, trial: Trial, name: str, *tasks: str) -> Batch:
+    orders = {run.task(trial, task): TaskOrder(argv=("true",)) for task in tasks}
+    return Batch(trial, name, orders, len(orders), lambda _jobs: None, lambda: None)
+
+
+def end(folder: Path, returncode: int, order: TaskOrder | None = None) -> None:
+    """Write what a launcher writes last."""
+    order = order or read_task(folder).order
+    assert order is not None
+    ended = ExitRecord(token=order.token, returncode=returncode, end_utc=datetime.now(UTC))
+    write_atomically(folder / EXIT_FILE, ended.model_dump_json())
+
+
+def test_slurm_that_falls_silent_while_jobs_end_is_not_waited_for(
+    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial
+) -> None:
+    cluster.falls_silent_when_cancelled()
+    with pytest.raises(UserError, match=r"may still run .* run `pyscale cancel"):
+        executor.end_all()
+
+
+def test_jobs_that_never_end_are_told_of(
+    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial
+) -> None:
+    cluster.says("COMPLETING")
+    with pytest.raises(UserError, match="may still run"):
+        executor.end_all()
+
+
+def test_what_a_cancelled_job_still_writes_is_no_failure(
+    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
+) -> None:
+    done, running = (run.task(trial, task) for task in TASKS)
+    order = read_task(running).order
+    assert order is not None
+    end(done, 1)
+    cluster.falls_silent_when_cancelled()
+    with pytest.raises(UserError):
+        executor.end_all()
+    # Its launcher had begun to write when the order was withdrawn.
+    end(running, -15, order)
+    assert read_task(running).state == "absent"
+    assert read_task(done).state == "failed"
+    assert read_jobs(run.trial(trial)) == {}
+
+
+def test_a_killed_task_whose_job_never_ends_stays_unexplained(
+    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
+) -> None:
+    cluster.says("COMPLETING")
+    for task in TASKS:
+        end(run.task(trial, task), -9)
+    assert executor.take_up(batch(run, trial, "windows", *TASKS))
+    error = read_task(run.task(trial, "w0")).error
+    assert error is not None
+    assert error.kind == "Killed"
+
+
+def test_a_merge_that_is_submitted_again_is_not_known_by_its_earlier_job(
+    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
+) -> None:
+    write_jobs(run.trial(trial), "merge", Jobs(job_ids={"merge": "16"}))
+    run.task(trial, "merge").mkdir()
+    cluster.put("sbatch", "#!/bin/sh\necho 'sbatch: error: no more jobs for you' >&2\nexit 1\n")
+    with pytest.raises(UserError, match="no more jobs for you"):
+        executor.run(batch(run, trial, "merge", "merge"))
+    assert read_jobs(run.trial(trial)) == {"w0": "17_0", "w1": "17_1"}
+
+
+def test_where_slurm_is_not_no_run_waits_for_it(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    site = Site(name="here", summary="a pretended cluster")
+    with pytest.raises(UserError, match="not on PATH"):
+        SlurmExecutor(run, site, Journal(run.journal_file))

@@ -1,0 +1,55 @@
+"""Every block holds every configuration once, in an order that the pipeline allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pyscale.plan import Plan
+
+PlanMaker = Callable[..., Plan]
+
+
+def test_every_block_holds_every_configuration_once(make: PlanMaker) -> None:
+    plan = make(workers=(1, 2, 4), repeats=6)
+    for block in range(1, 7):
+        found = sorted((t.entry, t.workers) for t in plan.trials if t.block == block)
+        wanted = [(e, n) for e in sorted(plan.suite.stages) for n in (1, 2, 4)]
+        assert found == wanted
+
+
+def test_blocks_come_one_after_the_other(make: PlanMaker) -> None:
+    blocks = [trial.block for trial in make(repeats=6).trials]
+    assert blocks == sorted(blocks)
+
+
+def test_the_order_within_later_blocks_differs(make: PlanMaker) -> None:
+    plan = make(workers=(1, 2, 4), repeats=6)
+    orders = {
+        tuple((t.entry, t.workers) for t in plan.trials if t.block == block)
+        for block in range(2, 7)
+    }
+    assert len(orders) == 5
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_a_trial_rests_on_comes_before_it(make: PlanMaker, seed: int) -> None:
+    seen: set[str] = set()
+    for trial in make(workers=(1, 2, 4), seed=seed).trials:
+        needed = {item.from_trial for item in trial.inputs if item.from_trial}
+        needed |= set() if trial.is_reference else {trial.reference_trial}
+        assert needed <= seen
+        seen.add(trial.id)
+
+
+def test_the_same_seed_gives_the_same_order(make: PlanMaker) -> None:
+    ids = [[t.id for t in make(seed=seed, repeats=6).trials] for seed in (3, 3, 4)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make: PlanMaker) -> None:
+    trials = make(only=("contact",)).trials
+    fed = sorted(t.id for t in trials if t.entry != "contact")
+    assert fed == ["register_denoise-n1-b1", "segment-n1-b1"]
+    assert sorted(t.workers for t in trials if t.entry == "contact") == [1, 1, 2, 2]

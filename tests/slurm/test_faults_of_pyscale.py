@@ -1,0 +1,171 @@
+"""pyscale is killed at each of its steps, or Slurm is away then: nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.store.taskfiles import read_task
+from slurm.runs import ClusterRuns
+
+pytestmark = pytest.mark.slow
+
+Instead = Callable[[str, str], None]
+KILL_PYSCALE = "kill -9 $PPID"
+
+
+@pytest.fixture
+def once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instead:
+    """Let a command of Slurm be other lines of shell the next time that it is called.
+
+    They know the command itself as $real. Questions that submit nothing are answered as ever.
+    """
+    folder = tmp_path / "instead"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def put(command: str, lines: str) -> None:
+        program = folder / command
+        real = shutil.which(command)
+        program.write_text(
+            f"#!/bin/sh\nreal={real}\n"
+            'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
+            f'rm "$0"\n{lines}\n'
+        )
+        program.chmod(0o755)
+
+    return put
+
+
+@pytest.fixture
+def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """As long as this file is there, tasks wait for ever at their start."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        f"if 'pyscale_stages' in sys.orig_argv and os.path.exists('{tmp_path}/endless'):\n"
+        "    signal.pause()\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    file = tmp_path / "endless"
+    file.touch()
+    return file
+
+
+def assert_resume_counts_no_failure(runs: ClusterRuns, *set_aside: str) -> None:
+    code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert tuple(runs.set_aside()) == set_aside
+    assert runs.events("trial_failed", "trial_retried") == []
+    assert runs.living_jobs() == []
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [KILL_PYSCALE, f'$real "$@"; {KILL_PYSCALE}'],
+    ids=["before Slurm has the jobs", "when Slurm has them"],
+)
+def test_killed_while_it_submits(runs: ClusterRuns, once: Instead, lines: str) -> None:
+    once("sbatch", lines)
+    process = runs.start()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
+
+
+def test_killed_before_it_has_recorded_jobs_that_run(runs: ClusterRuns, endless: Path) -> None:
+    process = runs.start()
+    runs.launched(process, "w0")
+    runs.launched(process, "w1")
+    process.kill()
+    process.communicate()
+    # As it is where the kill comes between the submission and its record.
+    (runs.trial / "windows.jobs.json").unlink()
+    endless.unlink()
+    assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
+
+
+def test_killed_while_it_cancels(runs: ClusterRuns, once: Instead, endless: Path) -> None:
+    process = runs.start()
+    runs.launched(process, "w0")
+    runs.launched(process, "w1")
+    once("scancel", f'$real "$@"; {KILL_PYSCALE}')
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    endless.unlink()
+    assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
+
+
+def test_a_submission_that_is_taken_and_answered_with_an_error(
+    runs: ClusterRuns, once: Instead
+) -> None:
+    error = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+    once("sbatch", f'$real "$@" > /dev/null; echo "{error}" >&2; exit 1')
+    code, said = runs.finished(runs.start())
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert runs.set_aside() == []
+    assert runs.living_jobs() == []
+
+
+def test_a_controller_that_is_away_when_jobs_are_submitted(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0", "w1"):
+        runs.slurm.stop_slurmctld()
+        runs.slurm.wait_for(lambda: bool(runs.events("slurm_silent")), "Slurm was found silent")
+    runs.slurm.wait_for(
+        lambda: set(runs.states().values()) >= {"done"} and "queued" in runs.states().values(),
+        "the merge was ordered",
+    )
+    runs.slurm.start_slurmctld()
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert runs.set_aside() == []
+    assert len(runs.events("slurm_silent")) == len(runs.events("slurm_answers")) == 1
+
+
+def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0", "w1") as (launch, _):
+        runs.slurm.stop_slurmctld()
+        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        code, said = runs.finished(process)
+        assert code == 2
+        assert "may still run" in said
+        assert f"pyscale cancel {runs.run.path.name}" in said
+        runs.slurm.start_slurmctld()
+        second = runs.command("run", "--resume", runs.run.path.name)
+        runs.slurm.wait_for(lambda: bool(runs.events("trial_taken_up")), "the jobs were taken up")
+    assert runs.finished(second)[0] == 0
+    assert runs.launched(second).pid == launch.pid
+    assert_resume_counts_no_failure(runs)
+
+
+def test_what_outlives_its_node_for_slurm_spoils_no_other_attempt(runs: ClusterRuns) -> None:
+    process = runs.start(site=runs.site(more="exclusive = true\n"))
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.slurm.kill_slurmd(launch.node)
+        code, said = runs.finished(process)
+        assert code == 0, said
+        assert runs.set_aside() == ["contact-n2-b1.failed-1"]
+        counted = read_task(runs.trial / "w0")
+    runs.slurm.wait_for(lambda: not Path(f"/proc/{launch.pid}").exists(), "the old task ended")
+    assert read_task(runs.trial / "w0") == counted
+
+
+@pytest.mark.parametrize("layout", ["array", "gang"])
+def test_a_runs_folder_whose_name_is_not_plain(
+    runs: ClusterRuns, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    folder = runs.home / """a b, [c] 'd' "e" $f #g"""
+    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
+    code, said = runs.finished(runs.start("--layout", layout))
+    assert code == 0, said
