@@ -107,7 +107,7 @@ def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> 
         to be found and no configuration has enough trials to show one.
     """
     context, base_trials, new_trials = _loaded(base, new)
-    table = comparison(base_trials, new_trials)
+    table = comparison(base_trials, new_trials, interleaved=context.measured_here)
     if table["verdict"].null_count() == table.height:
         raise UserError(
             f"{base} and {new} have no configuration (stage, device and N) in common: measure "

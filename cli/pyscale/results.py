@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.losses import loss_table
+from pyscale.analysis.drift import Drift, drifts
+from pyscale.analysis.fits import CurveFits, curve_fits
+from pyscale.analysis.losses import GROUP, loss_table
 from pyscale.analysis.scaling import configurations
+from pyscale.analysis.spending import Held, configuration_costs, trial_costs
 from pyscale.analysis.trials import trial_table
+from pyscale.plan import Plan
 from pyscale.report.context import ReportContext
 from pyscale.report.write import write_report
 from pyscale.store.folder import RunFolder
@@ -26,11 +30,16 @@ class Results:
     Attributes
     ----------
     configurations : polars.DataFrame
-        One row for each stage and worker count.
+        One row for each stage and worker count; `core_hours` is the mean over timed trials of
+        what was asked for and held, null where that is not known.
     trials : polars.DataFrame
         One row for each trial.
     losses : polars.DataFrame
         Where the worker-seconds went.
+    fits : list of CurveFits
+        Scaling laws fitted to each curve.
+    drifts : list of Drift
+        What changed over the run; empty where the order of trials is not known.
     context : ReportContext
         Where the numbers come from.
     """
@@ -38,6 +47,8 @@ class Results:
     configurations: pl.DataFrame
     trials: pl.DataFrame
     losses: pl.DataFrame
+    fits: list[CurveFits]
+    drifts: list[Drift]
     context: ReportContext
 
 
@@ -54,15 +65,36 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     write_tables(run, tasks, spans)
     trials = trial_table(tasks, spans, count_retried=count_retried)
     context = _context(run, write_manifest(run), tasks)
-    return analysed(trials, context)
+    return analysed(trials, context, held=how_held(run.plan))
 
 
-def analysed(trials: pl.DataFrame, context: ReportContext, *, interleaved: bool = True) -> Results:
-    """Analyse a table of trials, wherever it comes from."""
+def analysed(
+    trials: pl.DataFrame,
+    context: ReportContext,
+    *,
+    interleaved: bool = True,
+    held: Held | None = None,
+) -> Results:
+    """Analyse a table of trials, wherever it comes from.
+
+    `interleaved` says that it is a run of pyscale, whose order of trials is known and random;
+    `held` how long its workers held what they asked for, None where that is not known.
+    """
+    import polars as pl
+
+    table = configurations(trials, interleaved=interleaved)
+    if held is None:
+        table = table.with_columns(core_hours=pl.lit(None, dtype=pl.Float64))
+    else:
+        one = [*GROUP, "workers"]
+        costs = configuration_costs(trial_costs(trials, held)).select(*one, "core_hours")
+        table = table.join(costs, on=one, how="left", nulls_equal=True, maintain_order="left")
     return Results(
-        configurations=configurations(trials, interleaved=interleaved),
+        configurations=table,
         trials=trials,
         losses=loss_table(trials),
+        fits=curve_fits(trials),
+        drifts=drifts(trials) if interleaved else [],
         context=context,
     )
 
@@ -70,8 +102,24 @@ def analysed(trials: pl.DataFrame, context: ReportContext, *, interleaved: bool 
 def report_results(folder: Path, results: Results) -> list[Path]:
     """Write the report's files and return their paths."""
     return write_report(
-        folder, results.configurations, results.trials, results.losses, results.context
+        folder,
+        results.configurations,
+        results.trials,
+        results.losses,
+        results.context,
+        fits=results.fits,
+        drifts=results.drifts,
     )
+
+
+def how_held(plan: Plan) -> Held | None:
+    """How long workers held their cores; None where a job had more than it asked for."""
+    layouts = {trial.layout for trial in plan.trials}
+    if plan.site is None or len(layouts) != 1:
+        return None
+    if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
+        return None
+    return "gang" if "gang" in layouts else "task"
 
 
 def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> ReportContext:

@@ -14,7 +14,8 @@ from pyscale.app import app
 from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
-from pyscale.results import results_of
+from pyscale.results import how_held, results_of
+from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale_stages.contract import TaskSpec
 
@@ -109,3 +110,26 @@ def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
     own = results_of(run).context.hardware[0]["nodes"]
     path.write_text(text.replace(f'"node":"{own}"', '"node":"zz-other"'))
     assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"
+
+
+def test_cores_are_held_by_tasks_or_gangs_and_unknown_where_jobs_have_whole_nodes(
+    make: Callable[..., Plan],
+) -> None:
+    def plan(layout: str, **request: bool) -> Plan:
+        planned = make(layout=layout)
+        site = Site(name="my", summary="ours", request=Request(**request))
+        trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
+        return planned.model_copy(update={"site": site, "trials": trials})
+
+    assert how_held(plan("array")) == "task"
+    assert how_held(plan("gang")) == "gang"
+    assert how_held(plan("array", exclusive=True)) is None
+    assert how_held(make()) is None
+
+
+def test_a_run_without_a_cluster_has_laws_and_no_core_hours(run: RunFolder) -> None:
+    execute(run, MockExecutor(), lambda _event: None)
+    results = results_of(run)
+    assert {found.stage for found in results.fits} == set(results.configurations["stage"])
+    assert results.configurations["core_hours"].null_count() == results.configurations.height
+    assert results.drifts == []

@@ -109,13 +109,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def comparison(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = True) -> pl.DataFrame:
     """Compare two tables of trials, configuration by configuration.
 
     Parameters
     ----------
     base, new : polars.DataFrame
         As `trial_table` or `trials_from_wall_times` gives them. Only timed trials enter.
+    interleaved : bool
+        Whether both are runs of pyscale, as `configurations` asks.
 
     Returns
     -------
@@ -141,7 +143,10 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    sides = {"base": _by_key(configurations(base)), "new": _by_key(configurations(new))}
+    sides = {
+        name: _by_key(configurations(trials, interleaved=interleaved))
+        for name, trials in (("base", base), ("new", new))
+    }
     shared = [key for key in sides["base"] if key in sides["new"]]
     walls = {name: _wall_times(trials) for name, trials in (("base", base), ("new", new))}
     judged = judge([(walls["base"].get(key, []), walls["new"].get(key, [])) for key in shared])

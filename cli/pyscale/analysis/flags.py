@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.drift import SIZE
 from pyscale.analysis.intervals import repeats_needed
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ SENTENCES = {
     "first-trial": (
         "The first trial stands apart from the others, which agree among themselves: something "
         "(a page cache, a compiled kernel, a clock frequency) was warmed up by it."
+    ),
+    "drift": (
+        f"Wall times rose or fell by {100 * SIZE:g} % or more over the run, beyond chance: what "
+        "changed meanwhile (temperature, other load, a filling disk) is in every comparison."
     ),
     "warm-not-cold": (
         "The input lay in the page cache: reading was timed from memory, not from storage."
@@ -68,7 +73,9 @@ TIE = 1e-9
 """Relative difference below which two wall times differ by rounding alone."""
 
 
-def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
+def flag_codes(
+    trials: pl.DataFrame, baseline: pl.DataFrame, *, drifting: bool = False
+) -> list[str]:
     """Codes of all doubts about one configuration, in the order of `SENTENCES`.
 
     Parameters
@@ -77,6 +84,8 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
         Every trial of the configuration, also those that are not timed.
     baseline : polars.DataFrame
         Every trial of the baseline of its curve.
+    drifting : bool
+        Whether the wall times of its curve drift (see `pyscale.analysis.drift`).
     """
     import polars as pl
 
@@ -90,6 +99,7 @@ def flag_codes(trials: pl.DataFrame, baseline: pl.DataFrame) -> list[str]:
         "few-repeats": len(walls) < repeats_needed(),
         "unstable": is_unstable(walls[1:] if warmed_up else walls),
         "first-trial": warmed_up,
+        "drift": drifting,
         "warm-not-cold": "warm" in states,
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),

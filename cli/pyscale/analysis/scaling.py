@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.drift import drifts
 from pyscale.analysis.flags import flag_codes
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
 from pyscale.analysis.losses import GROUP, factors, sums
@@ -28,8 +29,9 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
     trials : polars.DataFrame
         As `trial_table` or `trials_from_wall_times` gives them.
     interleaved : bool
-        Whether equal blocks ran close in time, as pyscale's do: the bootstrap of the speedup
-        then resamples blocks, where both arms have a timed trial in each.
+        Whether equal blocks ran close in time, one after the other, as pyscale's do: the
+        bootstrap of the speedup then resamples blocks, where both arms have a timed trial in
+        each, and drift over the run is looked for.
 
     Returns
     -------
@@ -81,12 +83,20 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
     import polars as pl
 
     rows: list[dict[str, Any]] = []
-    for _, curve in trials.group_by(GROUP, maintain_order=True):
+    drifting = {
+        tuple(getattr(found, column) for column in GROUP)
+        for found in (drifts(trials) if interleaved else [])
+        if found.drifts
+    }
+    for key, curve in trials.group_by(GROUP, maintain_order=True):
         timed_counts = curve.filter("valid")["workers"]
         base_workers = timed_counts.min() if timed_counts.len() else curve["workers"].min()
         base = curve.filter(pl.col("workers") == base_workers)
         for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
-            rows.append(_row(own, base, interleaved=interleaved))
+            rows.append(
+                _row(own, base, interleaved=interleaved)
+                | {"flags": flag_codes(own, base, drifting=key in drifting)}
+            )
     return pl.DataFrame(rows, schema=_schema())
 
 
@@ -111,7 +121,6 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "agreement": own["agreement"].min(),
         "identical": _all_known(own["agreement_identical"]),
         "quality": _median_quality(own["quality"].drop_nulls().to_list()),
-        "flags": flag_codes(own, base),
     }
     timed, base_timed = own.filter("valid"), base.filter("valid")
     if timed.is_empty():

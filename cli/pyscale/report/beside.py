@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyscale.report.curves import Curve
-from pyscale.report.wording import ABSENT, coarse, gib, of_requested, percent
+from pyscale.report.wording import ABSENT, coarse, gib, number, of_requested, percent
 
 Row = dict[str, Any]
 
@@ -15,12 +15,19 @@ COLUMNS = (
     *("Stage", "N", "Windows", "Nodes", "Queue wait (s)", "Longest wait (s)", "Start stagger (s)"),
     *("Overlap", "Gaps (worker-s)", "Memory (GiB)", "Cores"),
 )
+CORE_HOURS = "Core-hours"
+
+
+def columns(found: Sequence[Curve]) -> tuple[str, ...]:
+    """Headers of the table; costs are among them where any is known."""
+    return (*COLUMNS, CORE_HOURS) if _has_costs(found) else COLUMNS
 
 
 def rows(found: Sequence[Curve]) -> list[list[str]]:
     """Cells of every timed configuration that says more than its wall time."""
+    has_costs = _has_costs(found)
     return [
-        [curve.name, *cells(row)]
+        [curve.name, *cells(row), *([number(row["core_hours"])] if has_costs else [])]
         for curve in found
         for row in curve.timed
         if row["queue_s"] is not None
@@ -53,6 +60,10 @@ def too_much(found: Sequence[Curve]) -> Iterator[str]:
         parts = [part for part in (_memory(curve.timed), _cores(curve.timed)) if part]
         if parts:
             yield f"{curve.name}: {'; '.join(parts)}."
+
+
+def _has_costs(found: Sequence[Curve]) -> bool:
+    return any(row.get("core_hours") is not None for curve in found for row in curve.timed)
 
 
 def _memory(timed: Sequence[Row]) -> str | None:

@@ -31,6 +31,10 @@ class Curve:
         """The baseline: None where no trial was timed."""
         return self.timed[0] if self.timed else None
 
+    def owns(self, found: object) -> bool:
+        """Whether something that was found in one curve was found in this."""
+        return all(getattr(found, name) == value for name, value in self.key.items())
+
     def select(self, table: pl.DataFrame) -> pl.DataFrame:
         """Rows of another table that belong to this curve."""
         import polars as pl

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.drift import Drift
+from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.intervals import RESAMPLES
-from pyscale.report import beside, sentences
+from pyscale.analysis.laws import POOR_FIT
+from pyscale.report import beside, laws, sentences
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import (
@@ -36,7 +39,13 @@ RESULT_COLUMNS = (
 
 
 def write_markdown(
-    folder: Path, configurations: pl.DataFrame, losses: pl.DataFrame, context: ReportContext
+    folder: Path,
+    configurations: pl.DataFrame,
+    losses: pl.DataFrame,
+    context: ReportContext,
+    *,
+    fits: Sequence[CurveFits] = (),
+    drifts: Sequence[Drift] = (),
 ) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -58,13 +67,16 @@ def write_markdown(
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
         results=[_result(curve, row) for curve in found for row in curve.rows],
-        beside_columns=beside.COLUMNS,
+        beside_columns=beside.columns(found),
+        core_hours=beside.CORE_HOURS,
         beside=beside.rows(found),
         too_much=list(beside.too_much(found)),
-        stages=[_stage(curve, losses) for curve in found],
+        stages=[_stage(curve, losses, fits, drifts) for curve in found],
+        has_laws=bool(fits),
         not_measured=[*sentences.not_measured(found), *context.not_measured],
         resamples=RESAMPLES,
         small_part=f"{100 * sentences.SMALL_PART:g} %",
+        poor_fit=f"{100 * POOR_FIT:g} %",
         table=table,
     )
     write_atomically(folder / NAME, text)
@@ -100,7 +112,9 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
     ]
 
 
-def _stage(curve: Curve, losses: pl.DataFrame) -> dict[str, object]:
+def _stage(
+    curve: Curve, losses: pl.DataFrame, fits: Sequence[CurveFits], drifts: Sequence[Drift]
+) -> dict[str, object]:
     columns, rows = _loss_table(curve, losses)
     remarks = (
         sentences.serial_fractions(curve),
@@ -115,7 +129,11 @@ def _stage(curve: Curve, losses: pl.DataFrame) -> dict[str, object]:
         "loss_rows": rows,
         "lost_time": list(sentences.lost_time(curve, losses)),
         "remarks": [sentence for sentence in remarks if sentence],
-        "doubts": list(sentences.doubts(curve)),
+        "laws": [sentence for own in fits if curve.owns(own) for sentence in laws.sentences(own)],
+        "doubts": [
+            *sentences.doubts(curve),
+            *(sentence for own in drifts if curve.owns(own) for sentence in own.sentences()),
+        ],
     }
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.drift import Drift
+from pyscale.analysis.fits import CurveFits
 from pyscale.errors import UserError
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import write_csv
@@ -24,6 +27,9 @@ def write_report(
     trials: pl.DataFrame,
     losses: pl.DataFrame,
     context: ReportContext,
+    *,
+    fits: Sequence[CurveFits] = (),
+    drifts: Sequence[Drift] = (),
 ) -> list[Path]:
     """Write tables, figures and text; each file appears whole or not at all.
 
@@ -36,6 +42,10 @@ def write_report(
         and `loss_table`.
     context : ReportContext
         Where the numbers come from.
+    fits : sequence of CurveFits
+        From `curve_fits`; a curve without is told without laws.
+    drifts : sequence of Drift
+        From `pyscale.analysis.drift`.
 
     Returns
     -------
@@ -52,7 +62,7 @@ def write_report(
         return [
             write_csv(folder, configurations),
             *write_figures(folder, configurations, trials),
-            write_markdown(folder, configurations, losses, context),
+            write_markdown(folder, configurations, losses, context, fits=fits, drifts=drifts),
         ]
     except OSError as error:
         if error.errno in FULL:

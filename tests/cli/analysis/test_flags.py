@@ -3,7 +3,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from pyscale.analysis.comparison import comparison
 from pyscale.analysis.flags import SENTENCES, first_stands_apart, flag_codes, is_unstable
+from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 
 STEADY = [100.0, 101, 99, 100.5, 99.5, 100.2]
@@ -222,6 +224,34 @@ def test_every_doubt_is_raised_at_once(new_run):
         cache_state="evicted-unverified",
         nodes=["a", "b"],
     )
-    # A first trial apart is no scatter, and a retried trial is either counted or not.
-    every_other = [code for code in SENTENCES if code not in {"first-trial", "retried-counted"}]
+    # A first trial apart is no scatter, drift is told of whole curves, and a retried trial is
+    # either counted or not.
+    others = {"first-trial", "drift", "retried-counted"}
+    every_other = [code for code in SENTENCES if code not in others]
     assert flags_of(builder, workers=2) == every_other
+
+
+def slowing_down(new_run):
+    """Two stages in six blocks of random order; only segment slows down, by 2 % a block."""
+    builder = new_run()
+    for block in range(6):
+        for workers in (1, 2, 4) if block % 2 else (4, 1, 2):
+            for stage, slower in (("segment", 0.02), ("track", 0.0)):
+                wall_s = 100 / workers * (1 + slower * block)
+                builder.trial(stage, [{"compute": wall_s}] * workers, block=block)
+    return trial_table(builder.tasks, builder.spans)
+
+
+def test_drift_is_flagged_at_every_n_of_the_curve_that_drifts(new_run):
+    rows = configurations(slowing_down(new_run)).rows(named=True)
+    assert {row["stage"] for row in rows if "drift" in row["flags"]} == {"segment"}
+    assert [row["workers"] for row in rows if "drift" in row["flags"]] == [1, 2, 4]
+
+
+def test_no_drift_is_told_where_the_order_of_trials_is_not_known(new_run):
+    trials = slowing_down(new_run)
+    rows = configurations(trials, interleaved=False).rows(named=True)
+    assert not any("drift" in row["flags"] for row in rows)
+    for interleaved in (True, False):
+        compared = comparison(trials, trials, interleaved=interleaved)
+        assert any("drift" in flags for flags in compared["new_flags"]) is interleaved

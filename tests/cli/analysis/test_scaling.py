@@ -62,7 +62,7 @@ def test_one_row_says_all_about_a_configuration(new_run):
     assert row["cache_state"] == "verified-cold"
     assert row["agreement"] == pytest.approx(0.96)
     assert json.loads(row["quality"]) == {"ap_50": pytest.approx(0.925)}
-    assert row["flags"] == []
+    assert row["flags"] == ["drift"]
 
 
 def test_the_baseline_has_a_speedup_of_one_without_an_interval(new_run):
@@ -114,7 +114,8 @@ def test_failed_and_retried_trials_change_no_time(new_run):
     table = table_of(builder)
     columns = ["repeats", "wall_s", "wall_s_low", "wall_s_high", "speedup", "load_balance"]
     assert table.select(columns).equals(clean.select(columns))
-    assert table["flags"].to_list() == [[], ["retried", "failed-trials"], []]
+    own = ["drift", "retried", "failed-trials"]
+    assert table["flags"].to_list() == [["drift"], own, ["drift"]]
 
 
 def test_a_block_without_one_arm_leaves_the_arms_to_be_resampled_apart(new_run):

@@ -19,6 +19,7 @@ from pyscale.report.csv import write_csv
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
 from pyscale.report.terminal import summary
+from pyscale.results import analysed, report_results
 
 ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes": 5 * GIB // 4}
 
@@ -120,3 +121,24 @@ def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert ("1.25 of 8" in text) != ("Waiting, overlap and requests need a wider" in text)
+
+
+def test_core_hours_stand_beside_where_what_was_held_is_known(tmp_path, new_run):
+    trials = on_a_cluster(new_run)
+    context = ReportContext(title="a run")
+    report_results(tmp_path, analysed(trials, context, held="task"))
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| segment |")]
+    # Each has windows of 16 s in sum and no merge time, on 4 cores.
+    assert [row.split(" | ")[-1] for row in rows[2:]] == ["0.0178 |"] * 2
+    assert "- Core-hours: the cores that were asked for" in text
+    table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
+    assert table["core_hours"].to_list() == pytest.approx([16 * 4 / 3600] * 2)
+
+
+def test_core_hours_are_open_where_nothing_says_how_long_cores_were_held(tmp_path, new_run):
+    report_results(tmp_path, analysed(on_a_cluster(new_run), ReportContext(title="a run")))
+    assert "Core-hours" not in (tmp_path / "scaling_analysis.md").read_text()
+    assert analysed(on_a_cluster(new_run), ReportContext(title="a run")).configurations[
+        "core_hours"
+    ].to_list() == [None, None]

@@ -1,0 +1,76 @@
+"""Sentences on the laws fitted to a curve; how sure a number is decides how it is put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyscale.analysis.fits import CurveFits
+from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
+from pyscale.report.wording import listing
+
+MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
+LARGEST = {"f": 1.0, "sigma": 1.0, "kappa": None}
+
+
+def sentences(found: CurveFits) -> Iterator[str]:
+    """State both laws of a curve, or why one is not fitted."""
+    yield _law(found.amdahl)
+    yield _law(found.usl)
+
+
+def _law(fit: Fit) -> str:
+    if fit.refusal is not None:
+        return f"Not fitted: {fit.refusal.sentence}"
+    told = "; ".join(
+        _parameter(MEANING[name], parameter, LARGEST[name])
+        for name, parameter in fit.parameters.items()
+        if name in MEANING
+    )
+    name = WRITTEN[fit.law]
+    best = "" if fit.optimum is None else f" {_optimum(fit.optimum, fit.counts[-1])}"
+    return f"{name[0].upper()}{name[1:]}, fitted to {_trials(fit)}: {told}. {_misses(fit)}{best}"
+
+
+def _parameter(name: str, found: Parameter, largest: float | None) -> str:
+    """Put one number as sure as it is: told from 0 and narrow, told from 0, or neither."""
+    low, high = f"{found.low:.2g}", f"{found.high:.2g}"
+    best = f"best value {found.value:.3g}{', the end of its range' if found.at_bound else ''}"
+    if found.low <= 0:
+        if largest is not None and found.high >= largest:
+            return f"{name} is not determined, anything from 0 to {high} fits ({best})"
+        return f"{name} is not distinguishable from 0, at most {high} (95 % interval; {best})"
+    if found.at_bound or found.high - found.low > found.value:
+        return f"{name} is above 0 but known only roughly, {low} to {high} (95 % interval; {best})"
+    return f"{name} = {found.value:.3g} (95 % interval {found.low:.3g} to {found.high:.3g})"
+
+
+def _misses(fit: Fit) -> str:
+    worst = max(fit.residuals, key=lambda residual: abs(residual.log_ratio))
+    missed = (
+        f"It misses the mean wall times by at most {100 * abs(worst.log_ratio):.2g} % "
+        f"(N = {worst.workers})"
+    )
+    return (
+        missed
+        + {
+            True: ", no more than the trials scatter.",
+            False: ", more than the trials scatter: the curve is not quite of its shape.",
+            None: "; with one trial at each N, scatter and misfit cannot be told apart.",
+        }[fit.within_scatter]
+    )
+
+
+def _optimum(found: Optimum, last: int) -> str:
+    if found.refusal is not None:
+        return f"No N* is given: {found.refusal.sentence}"
+    best = f"Throughput is highest at N* = {found.workers:.1f}"
+    if found.high is None:
+        return (
+            f"{best}, but the 95 % interval, from {found.low:.1f} on, reaches past what was "
+            f"measured (N = {last})."
+        )
+    return f"{best} (95 % interval {found.low:.1f} to {found.high:.1f})."
+
+
+def _trials(fit: Fit) -> str:
+    return f"{fit.trials} trials at N = {listing(fit.counts)}"

@@ -1,0 +1,139 @@
+"""Fitted laws in words: each number is put as sure as it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale.analysis.drift import drifts
+from pyscale.analysis.fits import CurveFits, curve_fits, fit
+from pyscale.analysis.laws import Parameter
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.context import ReportContext
+from pyscale.report.laws import sentences
+from pyscale.report.markdown import write_markdown
+
+EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
+FOUR = [1, 2, 4, 8]
+
+
+def told(counts, *, sigma=0.0, kappa=0.0, noise=0.0):
+    """Both sentences of a curve by the universal scalability law."""
+    n = np.asarray(counts, dtype=float)
+    scatter = np.random.default_rng(0).lognormal(0, noise, len(n)) if noise else 1.0
+    wall_s = (1000 / n * (1 + sigma * (n - 1) + kappa * n * (n - 1)) * scatter).tolist()
+    amdahl, usl = fit("amdahl", counts, wall_s), fit("usl", counts, wall_s)
+    return list(sentences(CurveFits(suite=None, stage="a", device=None, amdahl=amdahl, usl=usl)))
+
+
+def test_a_sure_number_is_given_with_its_interval_and_residuals():
+    amdahl, _ = told(EIGHT * 3, sigma=0.05, noise=0.02)
+    assert amdahl == (
+        "Amdahl's law, fitted to 24 trials at N = 1, 2, 4, 8, 16, 32, 64 and 128: serial part "
+        "f = 0.0504 (95 % interval 0.0492 to 0.0516). It misses the mean wall times by at most "
+        "1.8 % (N = 16), no more than the trials scatter."
+    )
+
+
+def test_n_of_most_throughput_is_given_where_kappa_is_told_from_0():
+    amdahl, usl = told(EIGHT * 3, sigma=0.05, kappa=0.005, noise=0.02)
+    assert amdahl.startswith("Not fitted: Amdahl's law misses the wall times by 52 %")
+    assert "contention sigma = 0.0503 (95 % interval 0.0455 to 0.055)" in usl
+    assert "Throughput is highest at N* = 13.7 (95 % interval 13.6 to 13.9)." in usl
+
+
+def test_what_noise_hides_is_not_distinguishable_and_gives_no_n_of_most_throughput():
+    _, usl = told(FOUR * 6, sigma=0.05, noise=0.03)
+    assert "coherency kappa is not distinguishable from 0, at most 0.0018" in usl
+    assert "best value 0, the end of its range" in usl
+    assert "No N* is given: kappa is not distinguishable from 0" in usl
+    assert "highest" not in usl
+
+
+def test_an_interval_that_reaches_past_the_measured_n_says_so():
+    _, usl = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
+    assert usl.endswith("reaches past what was measured (N = 8).")
+
+
+def test_a_law_that_misses_beyond_the_scatter_is_told_so():
+    amdahl, _ = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
+    assert "more than the trials scatter: the curve is not quite of its shape." in amdahl
+
+
+def test_a_wide_interval_comes_before_the_best_value():
+    _, usl = told([1, 2, 4, 8, 16], sigma=0.05, kappa=0.003, noise=0.05)
+    assert "contention sigma is above 0 but known only roughly, 0.025 to 0.095 (95 %" in usl
+    assert "with one trial at each N, scatter and misfit cannot be told apart" in usl
+
+
+def test_an_interval_of_the_whole_range_determines_nothing():
+    amdahl = fit("amdahl", FOUR, [1000, 600, 400, 310])
+    whole = {"f": Parameter(value=0.2, low=0.0, high=1.0, at_bound=False)}
+    found = CurveFits(
+        suite=None,
+        stage="a",
+        device=None,
+        amdahl=amdahl.model_copy(update={"parameters": whole}),
+        usl=amdahl,
+    )
+    told_of_f = "serial part f is not determined, anything from 0 to 1 fits (best value 0.2)."
+    assert told_of_f in next(sentences(found))
+
+
+def test_too_few_counts_are_the_reason_for_no_fit():
+    assert told([1, 2] * 6, sigma=0.05, noise=0.01) == [
+        "Not fitted: Amdahl's law needs at least 3 values of N; 2 were measured.",
+        "Not fitted: the universal scalability law needs at least 4 values of N; 2 were measured.",
+    ]
+
+
+PYCYTO = {
+    "register_denoise": "serial part f is above 0 but known only roughly, 0.013 to 0.059 "
+    "(95 % interval; best value 0.0357)",
+    "cellpose_ch0": "serial part f = 0.226 (",
+    "cellpose_ch1": "serial part f = 0.265 (",
+    "contact": "best value 0.391)",
+    "trackmate_ch0": "Not fitted: Amdahl's law misses the wall times by 14 %",
+}
+
+
+@pytest.mark.parametrize("stage", PYCYTO)
+def test_the_published_table_is_fitted_or_refused(references, tmp_path, stage):
+    trials = trials_from_wall_times(pl.read_csv(references / "pycyto_horizontal_scaling.csv"))
+    write_markdown(
+        tmp_path,
+        configurations(trials, interleaved=False),
+        loss_table(trials),
+        ReportContext(title="pyCyto"),
+        fits=curve_fits(trials),
+    )
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    section = text.split(f"\n## {stage}\n")[1].split("\n## ")[0]
+    assert PYCYTO[stage] in section
+    assert "Not fitted: the universal scalability law leaves 1 degree of freedom" in section
+    assert "\n\n\n" not in text
+    assert "Amdahl's law is T(N)" in text
+
+
+def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
+    builder = new_run()
+    for block in range(8):
+        for workers in (1, 2) if block % 2 else (2, 1):
+            wall_s = 100 / workers * (1 + 0.03 * block)
+            builder.trial("segment", [{"compute": wall_s}] * workers, block=block)
+    trials = trial_table(builder.tasks, builder.spans)
+    write_markdown(
+        tmp_path,
+        configurations(trials),
+        loss_table(trials),
+        ReportContext(title="a run"),
+        drifts=drifts(trials),
+    )
+    doubts = (tmp_path / "scaling_analysis.md").read_text().split("Doubts:")[1].split("##")[0]
+    assert "- `drift` at N = 1 and 2: Wall times rose or fell by 5 % or more" in doubts
+    assert "- Wall times rose by 2" in doubts
+    assert "16 trials)." in doubts
