@@ -9,6 +9,7 @@ task, and for each of the eight that run at once, which share this machine's rea
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import sys
@@ -88,7 +89,7 @@ def _run_by_pyscale(folder: Path, command: str, tasks: int) -> None:
         Dataset(movie, frames=tasks),
         run_id=new_run_id(),
         settings=load_settings(
-            executor="slurm", chunks_per_worker=tasks // AT_ONCE, repeats=1
+            executor="slurm", chunks_per_worker=math.ceil(tasks / AT_ONCE), repeats=1
         ).model_dump(mode="json"),
         workers=(AT_ONCE,),
         only=("contact",),

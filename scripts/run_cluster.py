@@ -19,7 +19,7 @@ In another terminal:
 
   export SLURM_CONF={config_file}
   sinfo
-  pyscale run pipeline --executor slurm --workers 1,2
+  .venv/bin/pyscale run pipeline --executor slurm --workers 1,2
 
 Ctrl-C here ends the cluster and everything that was started with this SLURM_CONF."""
 

@@ -29,7 +29,7 @@ def test_an_entry_runs_the_stage_it_names() -> None:
         ("[stages.track]\ninputs = {label = 'movie'}", "unknown input 'label'.*'labels'"),
         ("[stages.track]\ninputs = {labels = 'segment'}", "not an earlier entry"),
         ("[stages.track]\ninputs = {}", "no input 'labels'"),
-        ("[stages", "cannot be read"),
+        ("[stages", "is no TOML"),
     ],
 )
 def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:

@@ -164,17 +164,11 @@ def test_the_report_can_be_written_again_from_the_records(run: RunFolder) -> Non
 
 
 def test_a_stage_runs_alone_as_its_record_says(run: RunFolder, tmp_path: Path) -> None:
-    """The command line in the order, with another output, gives the same bytes."""
+    """The command line in the order gives the same bytes in whichever folder it runs."""
     trial = run.plan.trial("segment-n2-b1")
     folder = run.task(trial, "w1")
     order: Any = read_task(folder).order
-    again = [
-        part.replace(str(folder / "out"), str(tmp_path / "out")).replace(
-            str(folder / "result.json"), str(tmp_path / "result.json")
-        )
-        for part in order.argv
-    ]
-    subprocess.run(again, check=True, capture_output=True)
+    subprocess.run(order.argv, cwd=tmp_path, check=True, capture_output=True)
     name = "labels.ome.tif"
     assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
 

@@ -120,11 +120,13 @@ class ClusterRuns:
         self, process: subprocess.Popen[str], *tasks: str
     ) -> Iterator[list[LaunchRecord]]:
         """Hold the processes of tasks where they are while the block runs."""
-        launches = [self.launched(process, task) for task in tasks]
-        held = [psutil.Process(launch.pid) for launch in launches]
-        for each in held:
-            each.suspend()
+        launches, held = [], []
         try:
+            for task in tasks:
+                launches.append(self.launched(process, task))
+                # At once: the next may be launched when this one would have ended.
+                held.append(psutil.Process(launches[-1].pid))
+                held[-1].suspend()
             yield launches
         finally:
             for each in held:

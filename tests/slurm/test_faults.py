@@ -50,6 +50,13 @@ def test_one_element_that_is_cancelled_by_hand(runs: ClusterRuns) -> None:
     assert_the_other_finished(runs)
 
 
+def test_one_element_that_is_cancelled_while_it_waits(runs: ClusterRuns) -> None:
+    process = runs.start("--chunks-per-worker", "3")
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.run("scancel", runs.job_of("w5"))
+    assert_retried_once(runs, process, "cancelled while it waits")
+
+
 def test_a_node_that_goes_down(runs: ClusterRuns) -> None:
     process = runs.start(site=runs.site(more="exclusive = true\n"))
     with runs.in_its_middle(process, "w0", "w1") as (launch, other):

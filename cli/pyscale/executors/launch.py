@@ -7,6 +7,7 @@ the records it reads and writes by their keys alone.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import signal
@@ -136,9 +137,12 @@ def _run(
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - no other thread runs here
             )
         except OSError as error:
+            remedy = "install it there at the same path"
+            if error.errno == errno.E2BIG:
+                remedy = "lower --workers or --chunks-per-worker, so that there are fewer windows"
             stderr.write(
                 f"{order['argv'][0]} cannot be started on {node_name()} "
-                f"({error.strerror}): install it there at the same path\n".encode()
+                f"({error.strerror}): {remedy}\n".encode()
             )
             return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))

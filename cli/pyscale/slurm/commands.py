@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyscale.errors import UserError
 
@@ -31,7 +32,9 @@ class Answer:
     @property
     def complaint(self) -> str:
         """The last line of what it complained of, without the name of the program."""
-        lines = (self.err or self.out).strip().splitlines()
+        said = (self.err or self.out).strip().splitlines()
+        # After an unknown option comes a hint at the program's help.
+        lines = [line for line in said if not line.startswith("Try ")]
         return (
             re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
             if lines
@@ -70,6 +73,11 @@ def ask(
     env: Mapping[str, str] | None = None,
 ) -> Answer:
     """Run a command of Slurm; one that is absent or hangs answers with a complaint."""
+    configuration = os.environ.get("SLURM_CONF")
+    if configuration and not Path(configuration).is_file():
+        # Every command would look for it for a minute.
+        absent = f"SLURM_CONF names {configuration}, which does not exist: unset SLURM_CONF"
+        return Answer(1, "", absent)
     try:
         done = subprocess.run(
             [program, *arguments],

@@ -112,7 +112,10 @@ def ended_by_slurm(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> Ta
 
 
 def _failed(job_id: str, end: JobEnd | None, where: str) -> TaskError:
-    log = "see its log in the run's folder submitit"
+    log = (
+        f"see submitit/{job_id}_0_log.err in the run's folder, where a setup line or a module of "
+        "the site may have failed"
+    )
     if end is None:
         return _error("Failed", f"job {job_id} failed{where} and did not record why: {log}")
     if end.signal == NOT_STARTED:

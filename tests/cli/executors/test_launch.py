@@ -174,6 +174,17 @@ def test_an_input_that_is_not_there_is_said_by_the_task(order: Order, tmp_path: 
     assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
 
 
+def test_a_merge_of_too_many_windows_says_so(order: Order) -> None:
+    """The kernel bounds what a command line may name."""
+    folder = order(program="#" * (4 << 20))
+    launch(folder)
+    error = read_task(folder).error
+    assert error is not None
+    assert "Argument list too long" in error.message
+    assert "--chunks-per-worker" in error.message
+    assert "install" not in error.message
+
+
 class TestAnOrderThatWasBegunBefore:
     """A site requeues jobs although they ask not to be."""
 

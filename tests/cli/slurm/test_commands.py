@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pyscale.slurm.commands import Answer, NodeState, ask, without_defaults
@@ -35,6 +37,17 @@ def test_a_command_that_is_absent_answers_with_a_complaint() -> None:
 )
 def test_a_complaint_is_the_last_line_without_the_program(said: str, complaint: str) -> None:
     assert Answer(1, "", said).complaint == complaint
+
+
+def test_a_configuration_that_is_gone_is_named_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "gone.conf"))
+    answer = ask("sinfo")
+    assert answer.code == 1
+    assert answer.complaint == (
+        f"SLURM_CONF names {tmp_path}/gone.conf, which does not exist: unset SLURM_CONF"
+    )
 
 
 def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
