@@ -196,6 +196,22 @@ def shown(output: str) -> dict[str, str]:
     return {purposes: text for purposes, _, text in texts}
 
 
+def assert_taken(slurm: SlurmCluster, script: Path) -> None:
+    """Slurm would take a script; it may need a moment after its nodes were out."""
+    said = ""
+
+    def taken() -> bool:
+        nonlocal said
+        answer = slurm.run("sbatch", "--test-only", script, check=False)
+        said = answer.stderr
+        return answer.returncode == 0
+
+    try:
+        slurm.wait_for(taken, "Slurm would take the script", deadline_s=30)
+    except TimeoutError as error:
+        raise AssertionError(said) from error
+
+
 @pytest.mark.parametrize("layout", ["array", "gang"])
 def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
     run: Callable[..., subprocess.CompletedProcess[str]],
@@ -224,7 +240,7 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
     for number, text in enumerate(scripts.values()):
         file = home / f"{number}.sh"
         file.write_text(text)
-        slurm.run("sbatch", "--test-only", file)
+        assert_taken(slurm, file)
         subprocess.run(["shellcheck", file], check=True)
     # One window, two, a merge and a check: each has a node of four cores for an hour.
     (total,) = re.findall(r"total\W+(\d+)\W+([\d.]+)\W+([\d.]+)", answer.stdout)
