@@ -1,7 +1,8 @@
-"""Processes of this machine, and when they have ended."""
+"""Processes: when those of this machine have ended, and what the signal is called that did it."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Collection
 
 import psutil
@@ -18,6 +19,14 @@ def wait_until_ended(processes: Collection[psutil.Process]) -> None:
     while alive:
         _, left = psutil.wait_procs(alive, timeout=ZOMBIE_PERIOD_S)
         alive = [process for process in left if not _has_ended(process)]
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal, like SIGKILL; its number where it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _has_ended(process: psutil.Process) -> bool:

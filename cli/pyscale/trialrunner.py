@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pyscale.bystanders import look_around
 from pyscale.errors import UserError
-from pyscale.executors.protocol import Batch, Executor
+from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.inputcache import bring_inputs_to
 from pyscale.plan import Trial
 from pyscale.retrying import why_not_again
@@ -143,7 +143,7 @@ class TrialRunner:
         """Wait for tasks that an earlier pyscale started and that still run."""
         states = self._states(trial)
         taken_up = False
-        steps = (("windows", trial.window_tasks), ("merge", ("merge",)), ("check", ("check",)))
+        steps = ((WINDOWS, trial.window_tasks), ("merge", ("merge",)), ("check", ("check",)))
         for name, tasks in steps:
             left = [task for task in tasks if states.get(task) in {"queued", "running"}]
             if left and self._executor.take_up(self._batch(trial, name, left)):
@@ -192,14 +192,14 @@ class TrialRunner:
                 before = look_around()
                 self._prepare_cache(trial)
             self._journal.append("trial_started", trial.id)
-            steps.insert(0, ("windows", self._in_order_of_start(trial)))
+            steps.insert(0, (WINDOWS, self._in_order_of_start(trial)))
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
             for task in tasks:
                 self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
-            if before is not None and name == "windows":
+            if before is not None and name == WINDOWS:
                 self._write_surroundings(trial, before)
             failure = self._failure(trial, tasks)
             if failure is not None:
@@ -247,7 +247,7 @@ class TrialRunner:
             self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
 
         node_work = None
-        if name == "windows" and not self._executor.on_this_node:
+        if name == WINDOWS and not self._executor.on_this_node:
             node_work = NodeWork(
                 folder=self._run.trial(trial),
                 cache=self._settings["cache"],
@@ -257,7 +257,7 @@ class TrialRunner:
             trial=trial,
             name=name,
             orders=self._tasks.drafts(trial, tasks, node_work),
-            at_once=trial.workers if name == "windows" else 1,
+            at_once=trial.workers if name == WINDOWS else 1,
             submitted=submitted,
             taken_up=taken_up,
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyscale.doctor.subject import Entry, Subject
-from pyscale.executors.submission import WINDOWS, Submission, asked_for, submissions
+from pyscale.executors.protocol import WINDOWS
+from pyscale.executors.submission import Submission, asked_for, submissions
 from pyscale.plan import Plan
 from pyscale.sbatch.options import allocation, slurm_options
 from pyscale.sites import Site

@@ -10,6 +10,9 @@ from typing import Protocol
 from pyscale.plan import Trial
 from pyscale.store.records import TaskOrder
 
+WINDOWS = "windows"
+"""Name of the batch of a trial's windows; the merge and the check are batches of their own."""
+
 
 @dataclass(frozen=True)
 class Batch:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyscale.executors.protocol import WINDOWS
 from pyscale.plan import Trial
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
 from pyscale.sites import Site
@@ -18,7 +19,6 @@ from pyscale.slurm.queue import job_name
 from pyscale.store.records import Requested
 from pyscale_stages.registry import load_stage
 
-WINDOWS = "windows"
 OF_THE_CLUSTER = ("SLURM_CLUSTERS", "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT")
 """Variables that say which Slurm answers, and not which job this is."""
 HARMLESS_SIGNAL = "CONT@0"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pwd
-import signal
 
+from pyscale.processes import signal_name
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.queue import ENDED, QueuedJob
 from pyscale_stages.contract import TaskError
@@ -125,7 +125,7 @@ def _failed(job_id: str, end: JobEnd | None, where: str) -> TaskError:
             "filesystem that the nodes share and may write to",
         )
     if end.signal:
-        name = _signal_name(end.signal)
+        name = signal_name(end.signal)
         return _error("Killed", f"job {job_id} was ended by {name}{where}: {log}, and {AGAIN}")
     return _error(
         "Failed",
@@ -171,10 +171,3 @@ def _by(end: JobEnd | None) -> str:
         return f" by {pwd.getpwuid(end.cancelled_by).pw_name}"
     except KeyError:
         return f" by user {end.cancelled_by}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Literal, TypeVar
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
+from pyscale.processes import signal_name
 from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
 from pyscale.store.records import (
     CACHE_FILE,
@@ -197,17 +197,10 @@ def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
 def _killed(number: int) -> TaskError:
     return TaskError(
         kind="Killed",
-        message=f"the process was ended by {_signal_name(number)} "
+        message=f"the process was ended by {signal_name(number)} "
         "(often: out of memory, or cancelled)",
         exit_code=3,
     )
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _end_of(path: Path) -> str:
