@@ -47,8 +47,15 @@ def trace(slurm: SlurmCluster, path: Path, *job_ids: str) -> Path:
         path.write_text(done.stdout)
         jobs = [line.split("|") for line in done.stdout.splitlines()[1:]]
         states = {job[2] for job in jobs if "." not in job[0]}
-        arrays = {job[0].partition("_")[0] for job in jobs}
-        return arrays == set(job_ids) and not states & {"RUNNING", "PENDING"}
+        return started <= {job[0] for job in jobs} and not states & {"RUNNING", "PENDING"}
+
+    # The accounts hear of an array's tasks one by one.
+    started = {
+        f"{job_id}_{task['ArrayTaskId']}"
+        for job_id in job_ids
+        for task in slurm.job(job_id)
+        if task["ArrayTaskId"].isdigit()
+    }
 
     slurm.wait_for(told, "the accounts knew of the jobs' ends")
     return path
