@@ -107,11 +107,17 @@ class Counters(Record):
     frames: int = Field(0, description="Frames processed")
     objects: int = Field(0, description="Cells, pairs or links produced")
     input_bytes: int = Field(0, description="Size of the input on disk")
+    input_files: int = Field(0, description="Files that the input lies in")
     output_bytes: int = Field(0, description="Size of the output on disk")
     read_bytes: int | None = Field(None, description="Bytes asked of the kernel by read calls")
     write_bytes: int | None = Field(None, description="Bytes handed to the kernel")
     storage_read_bytes: int | None = Field(None, description="Bytes fetched from block devices")
     cpu_s: float = Field(0.0, description="User and system time of the process and its children")
+    cpu_wait_s: float | None = Field(
+        None,
+        description="Time in which threads were ready to run and had no core; threads that ended "
+        "before the task did are not in it",
+    )
     peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
     gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")
     gpu_mean_utilisation: float | None = Field(None, description="Mean GPU use, 0 to 1")

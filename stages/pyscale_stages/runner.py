@@ -85,6 +85,7 @@ def run_task(
             frames=task.frames if task else 0,
             objects=task.objects if task else 0,
             input_bytes=sum(residency.size_bytes for residency in before),
+            input_files=len(before),
             output_bytes=sum(output.size_bytes for output in outputs),
         ),
         page_cache=tuple(

@@ -41,9 +41,9 @@ def task_schema() -> dict[str, pl.DataType]:
         What a cluster was asked for.
     cache_state
         Page cache of the inputs of a window before it was read.
-    agreement, agreement_same, agreement_identical, quality
-        Of a check: the comparison with the baseline's output, and a JSON object of measures
-        against the truth.
+    agreement, agreement_same, agreement_identical, agreement_measure, agreement_tolerance, quality
+        Of a check: the comparison with the baseline's output, what the score of it is and the
+        smallest that counts as the same, and a JSON object of measures against the truth.
     hardware, image_sha256
         Label of the node's hardware, and the image's file.
     """
@@ -79,11 +79,13 @@ def task_schema() -> dict[str, pl.DataType]:
         "frames": whole,
         "objects": whole,
         "input_bytes": whole,
+        "input_files": whole,
         "output_bytes": whole,
         "read_bytes": whole,
         "write_bytes": whole,
         "storage_read_bytes": whole,
         "cpu_s": real,
+        "cpu_wait_s": real,
         "cores_used": real,
         "requested_cpus": whole,
         "peak_rss_bytes": whole,
@@ -97,6 +99,8 @@ def task_schema() -> dict[str, pl.DataType]:
         "agreement": real,
         "agreement_same": flag,
         "agreement_identical": flag,
+        "agreement_measure": text,
+        "agreement_tolerance": real,
         "quality": text,
         "attempt": whole,
         "oversubscribed": flag,

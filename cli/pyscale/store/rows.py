@@ -139,6 +139,8 @@ def _result_columns(result: TaskResult) -> Row:
         "agreement": agreement.score if agreement else None,
         "agreement_same": agreement.same if agreement else None,
         "agreement_identical": agreement.identical if agreement else None,
+        "agreement_measure": agreement.measure if agreement else None,
+        "agreement_tolerance": agreement.tolerance if agreement else None,
         "quality": json.dumps(result.quality, sort_keys=True),
         "hardware": result.stamp.get("label"),
         "image_sha256": result.stamp.get("image_sha256"),

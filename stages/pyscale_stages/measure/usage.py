@@ -23,6 +23,7 @@ class Usage:
     """What a process used."""
 
     cpu_s: float
+    cpu_wait_s: float | None
     peak_rss_bytes: int
     read_bytes: int | None
     write_bytes: int | None
@@ -33,18 +34,20 @@ class Usage:
     """What could not be measured although it was asked for."""
 
     def counters(
-        self, *, frames: int, objects: int, input_bytes: int, output_bytes: int
+        self, *, frames: int, objects: int, input_bytes: int, input_files: int, output_bytes: int
     ) -> Counters:
         """Join what was used with what was processed."""
         return Counters(
             frames=frames,
             objects=objects,
             input_bytes=input_bytes,
+            input_files=input_files,
             output_bytes=output_bytes,
             read_bytes=self.read_bytes,
             write_bytes=self.write_bytes,
             storage_read_bytes=self.storage_read_bytes,
             cpu_s=self.cpu_s,
+            cpu_wait_s=self.cpu_wait_s,
             peak_rss_bytes=self.peak_rss_bytes,
             gpu_peak_bytes=self.gpu_peak_bytes,
             gpu_mean_utilisation=self.gpu_mean_utilisation,
@@ -68,16 +71,21 @@ class UsageMeter:
     def __init__(self, device: Device) -> None:
         self._gpu = _GpuSampler() if device == "cuda" else None
         self._io = _io_bytes()
+        self._cpu_wait_s = _cpu_wait_s()
         self._cpu_s = _cpu_s()
 
     def stop(self) -> Usage:
         """Stop sampling and say what was used."""
         cpu_s = _cpu_s() - self._cpu_s
+        waited_s = [
+            waited - self._cpu_wait_s.get(thread, 0.0) for thread, waited in _cpu_wait_s().items()
+        ]
         io = {name: count - self._io[name] for name, count in _io_bytes().items()}
         if self._gpu is not None:
             self._gpu.stop()
         return Usage(
             cpu_s=cpu_s,
+            cpu_wait_s=sum(waited_s) if waited_s else None,
             peak_rss_bytes=_peak_rss_bytes(),
             read_bytes=io.get("rchar"),
             write_bytes=io.get("wchar"),
@@ -146,6 +154,20 @@ class _GpuSampler:
 def _cpu_s() -> float:
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def _cpu_wait_s() -> dict[str, float]:
+    """How long each thread has waited for a core; empty where the kernel does not tell.
+
+    Of a thread that has ended the kernel tells nothing more.
+    """
+    found = {}
+    for thread in Path("/proc/self/task").glob("*"):
+        # Time on a core, time in wait for one, both in nanoseconds, and the number of turns.
+        fields = kernel_text(thread / "schedstat").split()
+        if len(fields) == 3:
+            found[thread.name] = int(fields[1]) / 1e9
+    return found
 
 
 def _io_bytes() -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -29,7 +30,7 @@ def used_by(program: str) -> dict[str, Any]:
         "import json, os, sys, subprocess\n"
         "from pyscale_stages.measure.usage import UsageMeter\n"
         f"meter = UsageMeter(device='cpu')\n{program}\nused = meter.stop()\n"
-        "print(used.counters(frames=1, objects=2, input_bytes=3, output_bytes=4)"
+        "print(used.counters(frames=1, objects=2, input_bytes=3, input_files=1, output_bytes=4)"
         ".model_dump_json())\n"
     )
     done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True)
@@ -54,6 +55,22 @@ def test_cpu_time_of_children_counts() -> None:
     meter = UsageMeter(device="cpu")
     subprocess.run([sys.executable, "-c", BURN], check=True)
     assert meter.stop().cpu_s >= 0.2
+
+
+def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time() -> None:
+    core = min(os.sched_getaffinity(0))
+    hog = subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"])
+    try:
+        shared = used_by(
+            f"import time; os.sched_setaffinity(0, {{{core}}})\n"
+            "end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
+        )
+    finally:
+        hog.kill()
+        hog.wait()
+    # Two that always want the same core have it in turns.
+    assert 0.1 < shared["cpu_wait_s"]
+    assert shared["cpu_s"] < 0.6
 
 
 def test_bytes_read_and_written_are_counted(disk: Path) -> None:
