@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pyscale.journalwords import said
 from pyscale.plan import Plan
+from pyscale.status import ENDS
 from pyscale.store.journal import Event
 
 SHOWN = {
@@ -22,7 +23,6 @@ SHOWN = {
     "slurm_silent",
     "slurm_answers",
 }
-ENDS = {"trial_finished", "trial_failed", "trial_skipped"}
 
 
 class RunProgress:
