@@ -60,6 +60,10 @@ def run(
     data: Annotated[str | None, typer.Option(help="Dataset name, or path of a movie.")] = None,
     axes: Annotated[str | None, typer.Option(help="Axes of the movie, as in TYX.")] = None,
     workers: Annotated[str | None, typer.Option(help="Worker counts N, as in 1,2,4.")] = None,
+    scaling: Annotated[
+        str | None,
+        typer.Option(help="strong: N workers share the movie; weak: it grows with N."),
+    ] = None,
     repeats: Annotated[int | None, typer.Option(help="Trials of each configuration.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Measure this stage alone.")] = None,
     cache: Annotated[str | None, typer.Option(help="cold, warm or asis.")] = None,
@@ -104,6 +108,10 @@ def run(
         bool, typer.Option("--detach", help="Return at once; follow with status.")
     ] = False,
     resume: Annotated[str | None, typer.Option(help="Finish this run.")] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Exit code 1 where an output is not the baseline's."),
+    ] = False,
 ) -> None:
     """Measure a suite on a movie, and report."""
     from pyscale import running
@@ -112,6 +120,7 @@ def run(
         "data": data,
         "axes": axes,
         "workers": workers,
+        "scaling": scaling,
         "repeats": repeats,
         "cache": cache,
         "device": device,
@@ -135,17 +144,25 @@ def run(
             "emit_sbatch": emit_sbatch,
         }
         given = [name for name, value in (flags | others).items() if value]
-        raise typer.Exit(running.resume(resume, detach=detach, refused=given))
+        raise typer.Exit(running.resume(resume, detach=detach, strict=strict, refused=given))
     if emit_sbatch is not None:
-        if dry_run or detach:
-            raise typer.BadParameter("--emit-sbatch runs nothing: leave out --dry-run and --detach")
+        if dry_run or detach or strict:
+            raise typer.BadParameter(
+                "--emit-sbatch runs nothing: leave out --dry-run, --detach and --strict"
+            )
         from pyscale.sbatch.emit import emit
 
         emit(suite, flags, only or [], emit_sbatch, accept_terms=accept_terms)
         return
     raise typer.Exit(
         running.start(
-            suite, flags, only or [], accept_terms=accept_terms, dry_run=dry_run, detach=detach
+            suite,
+            flags,
+            only or [],
+            accept_terms=accept_terms,
+            dry_run=dry_run,
+            detach=detach,
+            strict=strict,
         )
     )
 
@@ -229,6 +246,45 @@ def compare(
 
     raise typer.Exit(
         comparing.compare(base, new, fail_on_regression=fail_on is not None, as_json=json)
+    )
+
+
+@app.command()
+def advise(
+    run: RunArgument = None,
+    table: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Table of wall times, from anywhere.")
+    ] = None,
+    objective: Annotated[
+        Literal["knee", "fastest", "budget"] | None,
+        typer.Option(help="What the N is to be best for; all where none is given."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="WORKER_HOURS", help="What a stage may cost: N x hours."),
+    ] = None,
+    dialect: Annotated[
+        Literal["sbatch", "nextflow", "snakemake"],
+        typer.Option("--as", help="What the lines to paste are for."),
+    ] = "sbatch",
+    site: Annotated[
+        str | None, typer.Option(help="Cluster that they ask: a shipped name, or your .toml.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say which N to request for each stage, why, how sure that is, and what would settle it."""
+    from pyscale import advising
+
+    if table is not None and run is not None:
+        raise typer.BadParameter("give a run, or --table with a table of wall times, not both")
+    advising.advise(
+        run,
+        table,
+        objective=objective,
+        worker_hours=budget,
+        dialect=dialect,
+        site=site,
+        as_json=json,
     )
 
 

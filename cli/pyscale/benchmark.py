@@ -13,7 +13,9 @@ from pyscale.interruption import blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.planning import make_plan, powers_of_two
-from pyscale.results import Results, report_results, results_of
+from pyscale.report.results import Results
+from pyscale.report.write import write_report
+from pyscale.results import results_of
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
 from pyscale.sites import load_site
@@ -84,7 +86,7 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
     with run_lock(run.path):
         outcome = _execute(run, executor, listener)
         results = results_of(run)
-        report_results(run.report, results)
+        write_report(run.report, results)
     return outcome, results
 
 

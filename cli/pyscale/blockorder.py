@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence, Set
+from collections.abc import Set
 
 from pyscale.suite import MOVIE, Suite
+from pyscale.sweep import Sweep
 
 
 def block_order(
-    suite: Suite, measured: Set[str], workers: Sequence[int], block: int, seed: int
+    suite: Suite, measured: Set[str], sweep: Sweep, block: int, seed: int
 ) -> list[tuple[str, int]]:
     """Entries and worker counts of one block, in the order in which they run.
 
     Each block holds every configuration once, in seeded random order, so that a drift of the
-    machine hits all alike. In the first block a stage's baseline trial comes before what needs
-    its output: its own trials at other N, which are compared with it, and the stages that read
-    it. This is the only departure from a random order.
+    machine hits all alike. In the first block the trial of a stage that feeds later ones comes
+    before what needs its output: the stages that read it and, in strong scaling, its own trials
+    at other N, which are compared with it. This is the only departure from a random order.
 
     Parameters
     ----------
     suite : Suite
     measured : set of str
-        Entries to measure. Those that feed them run in the first block too, at the baseline.
-    workers : sequence of int
-        Worker counts N, the baseline's first.
+        Entries to measure. Those that feed them run in the first block too, at the one N that
+        feeds.
+    sweep : Sweep
+        Worker counts N and which of them feeds later stages.
     block : int
         Which repeat, from 1.
     seed : int
         Of the run.
     """
-    configurations = [(entry, n) for entry in suite.stages for n in workers if entry in measured]
+    configurations = [
+        (entry, n) for entry in suite.stages for n in sweep.workers if entry in measured
+    ]
     if block == 1:
         feeding = _feeding(suite, measured) - measured
-        configurations += [(entry, workers[0]) for entry in suite.stages if entry in feeding]
+        configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
     random.Random(f"{seed}/{block}").shuffle(configurations)
     if block > 1:
         return configurations
@@ -43,11 +47,11 @@ def block_order(
             (entry, n)
             for entry, n in configurations
             if all(
-                source == MOVIE or (source, workers[0]) in ordered
+                source == MOVIE or (source, sweep.feeding) in ordered
                 for source in suite.stages[entry].inputs.values()
             )
-            # Every other N is compared with the baseline's output, which must be there.
-            and (n == workers[0] or (entry, workers[0]) in ordered)
+            # In strong scaling every other N is compared with that output, which must be there.
+            and (sweep.is_weak or n == sweep.feeding or (entry, sweep.feeding) in ordered)
         )
         configurations.remove(ready)
         ordered.append(ready)

@@ -16,6 +16,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
+from pyscale.plan import Plan
 from pyscale.report.comparison import (
     ComparisonContext,
     OutputComparison,
@@ -31,6 +32,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
+from pyscale.sweep import Sweep
 from pyscale_stages.task import WINDOW_FILE
 
 if TYPE_CHECKING:
@@ -138,6 +140,7 @@ def _loaded(base: str, new: str) -> tuple[ComparisonContext, pl.DataFrame, pl.Da
     _refuse_one(folders[0].path, folders[1].path)
     before, after = map(_Measured.of, folders)
     _refuse_other_input(before, after)
+    _refuse_other_frames(before.run.plan, after.run.plan)
     return _context(before, after), before.trials, after.trials
 
 
@@ -158,6 +161,19 @@ def _refuse_other_input(base: _Measured, new: _Measured) -> None:
             f"{new.run.plan.run_id} read {new.run.plan.movie}, whose bytes are not the same, so "
             "their wall times are those of different work: run both on one dataset"
         )
+
+
+def _refuse_other_frames(base: Plan, new: Plan) -> None:
+    """Refuse runs that gave N workers other parts of the movie, as weak scaling does."""
+    sweeps = Sweep.of(base), Sweep.of(new)
+    for workers in sorted(set(sweeps[0].workers) & set(sweeps[1].workers)):
+        frames = [sweep.frames_at(workers) for sweep in sweeps]
+        if frames[0] != frames[1]:
+            raise UserError(
+                f"at N = {workers} run {base.run_id} worked on {frames[0]} frames and run "
+                f"{new.run_id} on {frames[1]}, so their wall times are those of different work: "
+                "run both with the same --scaling and --workers"
+            )
 
 
 def _context(base: _Measured, new: _Measured) -> ComparisonContext:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pydantic import Field
 
+from pyscale.analysis.spending import Prices
 from pyscale.executors.submission import Submission, asked_for, submissions
 from pyscale.plan import Plan
 from pyscale.sites import Site
@@ -22,6 +23,21 @@ class StageCost(Record):
     jobs: int = Field(description="Jobs, each element of an array being one")
     core_hours: float | None = Field(description="None where a whole node's cores are unknown")
     gpu_hours: float
+
+    def money(self, prices: Prices) -> float | None:
+        """Price of all of it; None where something that is held has none."""
+        parts = ((self.core_hours, prices.core_hour), (self.gpu_hours, prices.gpu_hour))
+        charges = [_charge(hours, price) for hours, price in parts]
+        known = [charge for charge in charges if charge is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+
+def prices_of(plan: Plan) -> Prices:
+    """Prices of the plan's cluster or, without one, of this machine."""
+    if plan.site is not None:
+        return plan.site.prices
+    # Runs of earlier versions have none.
+    return Prices.model_validate(plan.settings.get("prices", {}))
 
 
 def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
@@ -52,6 +68,13 @@ def total(name: str, parts: list[StageCost]) -> StageCost:
         core_hours=sum(known) if len(known) == len(parts) else None,
         gpu_hours=sum(part.gpu_hours for part in parts),
     )
+
+
+def _charge(hours: float | None, price: float | None) -> float | None:
+    """Price of what is held; nothing held costs nothing, whatever its price."""
+    if hours == 0:
+        return 0.0
+    return None if hours is None or price is None else hours * price
 
 
 def _cost(site: Site, submission: Submission, threads: int, node_cores: NodeCores) -> StageCost:

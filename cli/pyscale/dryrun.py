@@ -10,8 +10,9 @@ from pathlib import Path
 from rich import box
 from rich.table import Table
 
+from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.cost import StageCost, costs, total
+from pyscale.cost import StageCost, costs, prices_of, total
 from pyscale.errors import UserError
 from pyscale.executors.submission import Submission, script, submissions
 from pyscale.plan import Plan
@@ -19,6 +20,7 @@ from pyscale.report.wording import listing
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
 from pyscale.store.folder import submissions_of
+from pyscale.sweep import Sweep
 
 COST = "Cost at most, if every job runs to its time limit"
 _COMMENT = "#SBATCH --comment="
@@ -71,9 +73,12 @@ def show(plan: Plan) -> None:
         )
     stages = costs(plan, plan.site, cache(_node_cores))
     print(f"{COST}; retries are not counted:")  # noqa: T201 - no line of it is to be broken
-    answer(_cost_table(stages))
+    prices = prices_of(plan)
+    answer(_cost_table(stages, prices))
     if any(stage.core_hours is None for stage in stages):
         talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
+    elif prices.is_given and total("total", stages).money(prices) is None:
+        talk("?: the site's file has prices under [prices], but not of all that the jobs hold")
     talk(
         "each script is shown as it is first submitted, and differs later in its comment alone; a "
         f"run gets an id of its own in place of {plan.run_id}"
@@ -102,12 +107,14 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
 
 
 def _trials(plan: Plan) -> Table:
+    sweep = Sweep.of(plan)
     table = Table(
         title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
+        caption=str(sweep) if sweep.is_weak else None,
     )
     columns = ["#", "trial", "N", "windows", "frames\nof each", "input", "device"]
     in_images = any(trial.image for trial in plan.trials)
@@ -128,20 +135,26 @@ def _trials(plan: Plan) -> Table:
     return table
 
 
-def _cost_table(stages: list[StageCost]) -> Table:
+def _cost_table(stages: list[StageCost], prices: Prices) -> Table:
     table = Table()
-    for column in ("stage", "jobs", "core-hours", "GPU-hours"):
+    money = [f"money ({prices.currency})"] if prices.is_given else []
+    for column in ("stage", "jobs", "core-hours", "GPU-hours", *money):
         table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
     for stage in stages:
-        table.add_row(*_cells(stage))
+        table.add_row(*_cells(stage, prices))
     table.add_section()
-    table.add_row(*_cells(total("total", stages)))
+    table.add_row(*_cells(total("total", stages), prices))
     return table
 
 
-def _cells(cost: StageCost) -> tuple[str, str, str, str]:
-    cores = "?" if cost.core_hours is None else f"{cost.core_hours:.1f}"
-    return cost.entry, str(cost.jobs), cores, f"{cost.gpu_hours:.1f}"
+def _cells(cost: StageCost, prices: Prices) -> list[str]:
+    hours = [_or_unknown(cost.core_hours, 1), _or_unknown(cost.gpu_hours, 1)]
+    money = [_or_unknown(cost.money(prices), 2)] if prices.is_given else []
+    return [cost.entry, str(cost.jobs), *hours, *money]
+
+
+def _or_unknown(value: float | None, decimals: int) -> str:
+    return "?" if value is None else f"{value:.{decimals}f}"
 
 
 def _node_cores(partition: str | None) -> int | None:

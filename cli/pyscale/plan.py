@@ -37,17 +37,25 @@ class Trial(Record):
     device: Device
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     layout: Layout = Field("array", description="How a cluster starts its workers")
+    movie_frames: int | None = Field(
+        None, description="Frames that count as its movie, from the first; None is all of them"
+    )
     windows: tuple[tuple[int, int], ...] = Field(
         description="Frames of each task; as many as workers, or more"
     )
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]
     truth: Path | None
-    reference_trial: str = Field(description="Trial whose output this one must agree with")
+    reference_trial: str = Field(
+        description="Trial of its entry whose output is kept, and read by later stages"
+    )
+    compared: bool = Field(
+        True, description="Whether its output must be that of the reference, from the same frames"
+    )
 
     @property
     def is_reference(self) -> bool:
-        """Whether later stages and comparisons rest on this trial's output."""
+        """Whether later stages, and comparisons where there are any, rest on its output."""
         return self.id == self.reference_trial
 
     @property
@@ -73,8 +81,8 @@ class Trial(Record):
         itself, but its quality is measured where the truth is known.
         """
         merge = ("merge",) if len(self.windows) > 1 else ()
-        check = () if self.is_reference and self.truth is None else ("check",)
-        return (*self.window_tasks, *merge, *check)
+        checked = self.truth is not None if self.is_reference else self.compared
+        return (*self.window_tasks, *merge, *(("check",) if checked else ()))
 
 
 class Plan(Record):

@@ -16,6 +16,7 @@ from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, Layout, Suite, load_suite, suite_names
+from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -63,12 +64,12 @@ def make_plan(
     dataset : Dataset
     run_id : str
     settings : dict
-        The run's settings, frozen into the plan; `seed`, `repeats`, `device`, `stages`,
-        `runtime`, `images`, `layout` and `chunks_per_worker` are used here.
+        The run's settings, frozen into the plan; `scaling`, `seed`, `repeats`, `device`,
+        `stages`, `runtime`, `images`, `layout` and `chunks_per_worker` are used here.
     workers : sequence of int
         Worker counts N, rising.
     only : sequence of str
-        Entries of the suite to measure; entries that feed them run at the baseline once.
+        Entries of the suite to measure; entries that feed them run once.
     site : Site, optional
         The cluster that tasks run on.
 
@@ -77,11 +78,8 @@ def make_plan(
     UserError
         If a worker count exceeds the frames, or a name or parameter is wrong.
     """
-    if max(workers) > dataset.frames:
-        raise UserError(
-            f"{max(workers)} workers cannot share the {dataset.frames} frames of "
-            f"{dataset.movie.name}: ask for fewer --workers or give a longer movie"
-        )
+    sweep = Sweep(settings["scaling"], tuple(workers), dataset.frames)
+    sweep.refuse_too_short(dataset.movie.name)
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
@@ -91,9 +89,7 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = set(only) or set(suite.stages)
-    entries = {
-        entry: _Entry.of(suite, entry, dataset, workers[0], settings) for entry in suite.stages
-    }
+    entries = {entry: _Entry.of(suite, entry, dataset, sweep, settings) for entry in suite.stages}
     return Plan(
         run_id=run_id,
         suite=suite,
@@ -106,7 +102,7 @@ def make_plan(
         trials=tuple(
             entries[entry].trial(n, block)
             for block in range(1, settings["repeats"] + 1)
-            for entry, n in block_order(suite, measured, workers, block, settings["seed"])
+            for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
         ),
     )
 
@@ -152,14 +148,13 @@ class _Entry:
     device: Device
     image: str | None
     truth: Path | None
-    frames: int
-    baseline: int
+    sweep: Sweep
     layout: Layout
     chunks: int
 
     @classmethod
     def of(
-        cls, suite: Suite, name: str, dataset: Dataset, baseline: int, settings: dict[str, Any]
+        cls, suite: Suite, name: str, dataset: Dataset, sweep: Sweep, settings: dict[str, Any]
     ) -> _Entry:
         step = suite.stages[name]
         stage = load_stage(suite.stage_name(name))
@@ -168,7 +163,7 @@ class _Entry:
             if source == MOVIE
             else TrialInput(
                 slot=slot,
-                from_trial=_trial_id(source, baseline, 1),
+                from_trial=_trial_id(source, sweep.feeding, 1),
                 file=load_stage(suite.stage_name(source)).output,
             )
             for slot, source in step.inputs.items()
@@ -190,14 +185,14 @@ class _Entry:
             device=device,
             image=None if settings["runtime"] == "native" else image,
             truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
-            frames=dataset.frames,
-            baseline=baseline,
+            sweep=sweep,
             layout=layout,
             # The workers of a gang run at once, so each has one window.
             chunks=1 if layout == "gang" else settings["chunks_per_worker"],
         )
 
     def trial(self, workers: int, block: int) -> Trial:
+        frames = self.sweep.frames_at(workers)
         return Trial(
             id=_trial_id(self.name, workers, block),
             entry=self.name,
@@ -207,11 +202,13 @@ class _Entry:
             device=self.device,
             image=self.image,
             layout=self.layout,
-            windows=even_windows(self.frames, min(self.frames, workers * self.chunks)),
+            movie_frames=frames if self.sweep.is_weak else None,
+            windows=even_windows(frames, min(frames, workers * self.chunks)),
             inputs=self.inputs,
             params=self.params,
             truth=self.truth,
-            reference_trial=_trial_id(self.name, self.baseline, 1),
+            reference_trial=_trial_id(self.name, self.sweep.feeding, 1),
+            compared=not self.sweep.is_weak,
         )
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.report.context import ReportContext
+from pyscale.report.gate import not_to_be_trusted
+from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary
-from pyscale.results import Results, analysed, report_results, results_of
+from pyscale.report.write import write_report
+from pyscale.results import analysed, results_of
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
@@ -46,12 +49,25 @@ def report_runs(
 
 def report_table(table: Path, out: Path | None) -> None:
     """Write the report of a table of wall times, and print it."""
-    trials = trials_from_wall_times(read_wall_times(table), suite=table.stem)
-    context = ReportContext(title=f"wall times of {table.name}")
-    _report(out or Path(f"{table.stem}-report"), analysed(trials, context, interleaved=False))
+    wall_times = read_wall_times(table)
+    trials = trials_from_wall_times(wall_times, suite=table.stem)
+    context = ReportContext(
+        title=f"wall times of {table.name}", measured_for=f"what {table.name} tells of"
+    )
+    results = analysed(
+        trials,
+        context,
+        interleaved=False,
+        # A trial in one row is one job, which holds everything until it ends.
+        held="task" if "task" in wall_times.columns else "machine",
+        prices=load_settings().prices,
+    )
+    _report(out or Path(f"{table.stem}-report"), results)
 
 
 def _report(folder: Path, results: Results) -> None:
-    report_results(folder, results)
+    write_report(folder, results)
     answer(summary(results.configurations))
+    for sentence in not_to_be_trusted(results.configurations):
+        talk(sentence)
     talk(f"report: {folder}")

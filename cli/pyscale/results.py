@@ -2,54 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.drift import Drift, drifts
-from pyscale.analysis.fits import CurveFits, curve_fits
-from pyscale.analysis.losses import GROUP, loss_table
+from pyscale.analysis.advice import choices
+from pyscale.analysis.causes import limits
+from pyscale.analysis.drift import drifts
+from pyscale.analysis.fits import curve_fits
+from pyscale.analysis.flags import without_invalid
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.requests import requests_at_knees
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.spending import Held, configuration_costs, trial_costs
+from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.workertable import worker_table
+from pyscale.cost import prices_of
 from pyscale.plan import Plan
 from pyscale.report.context import ReportContext
-from pyscale.report.write import write_report
+from pyscale.report.results import Results
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import write_manifest
 from pyscale.store.tables import build_tables, write_tables
+from pyscale.sweep import Sweep
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-@dataclass(frozen=True)
-class Results:
-    """Everything that a report shows.
-
-    Attributes
-    ----------
-    configurations : polars.DataFrame
-        One row for each stage and worker count; `core_hours` is the mean over timed trials of
-        what was asked for and held, null where that is not known.
-    trials : polars.DataFrame
-        One row for each trial.
-    losses : polars.DataFrame
-        Where the worker-seconds went.
-    fits : list of CurveFits
-        Scaling laws fitted to each curve.
-    drifts : list of Drift
-        What changed over the run; empty where the order of trials is not known.
-    context : ReportContext
-        Where the numbers come from.
-    """
-
-    configurations: pl.DataFrame
-    trials: pl.DataFrame
-    losses: pl.DataFrame
-    fits: list[CurveFits]
-    drifts: list[Drift]
-    context: ReportContext
 
 
 def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
@@ -65,57 +41,57 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     write_tables(run, tasks, spans)
     trials = trial_table(tasks, spans, count_retried=count_retried)
     context = _context(run, write_manifest(run), tasks)
-    return analysed(trials, context, held=how_held(run.plan))
+    return analysed(
+        trials,
+        context,
+        workers=worker_table(tasks, spans),
+        held=how_held(run.plan),
+        prices=prices_of(run.plan),
+        own_cpus=None if run.plan.site else run.plan.settings["cpus_per_worker"],
+    )
 
 
 def analysed(
     trials: pl.DataFrame,
     context: ReportContext,
     *,
+    workers: pl.DataFrame | None = None,
     interleaved: bool = True,
     held: Held | None = None,
+    prices: Prices | None = None,
+    own_cpus: int | None = None,
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
-    `interleaved` says that it is a run of pyscale, whose order of trials is known and random;
-    `held` how long its workers held what they asked for, None where that is not known.
+    `workers` is the table of what each worker did, None where no phases are known; `interleaved`
+    says that it is a run of pyscale, whose order of trials is known and random;
+    `held` how long its workers held what they asked for, None where that is not known; `prices`
+    what that costs; `own_cpus` the cores of a worker where nobody was asked for any.
     """
-    import polars as pl
-
-    table = configurations(trials, interleaved=interleaved)
-    if held is None:
-        table = table.with_columns(core_hours=pl.lit(None, dtype=pl.Float64))
-    else:
-        one = [*GROUP, "workers"]
-        costs = configuration_costs(trial_costs(trials, held)).select(*one, "core_hours")
-        table = table.join(costs, on=one, how="left", nulls_equal=True, maintain_order="left")
+    changes = drifts(trials)
+    table = configurations(trials, interleaved=interleaved, drifts=changes)
+    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
+    chosen = choices(table, trials, interleaved=interleaved)
+    agreeing = without_invalid(trials, table)
     return Results(
-        configurations=table,
+        configurations=with_costs(table, holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
-        fits=curve_fits(trials),
-        drifts=drifts(trials) if interleaved else [],
+        fits=curve_fits(agreeing),
+        drifts=changes,
+        limits=limits(agreeing, workers),
+        choices=chosen,
+        requests=requests_at_knees(chosen, trials, cpus=own_cpus),
         context=context,
-    )
-
-
-def report_results(folder: Path, results: Results) -> list[Path]:
-    """Write the report's files and return their paths."""
-    return write_report(
-        folder,
-        results.configurations,
-        results.trials,
-        results.losses,
-        results.context,
-        fits=results.fits,
-        drifts=results.drifts,
     )
 
 
 def how_held(plan: Plan) -> Held | None:
     """How long workers held their cores; None where a job had more than it asked for."""
+    if plan.site is None:
+        return "machine"
     layouts = {trial.layout for trial in plan.trials}
-    if plan.site is None or len(layouts) != 1:
+    if len(layouts) != 1:
         return None
     if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
         return None
@@ -135,6 +111,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             "runtime": settings["runtime"],
             "cores and threads of each worker": str(settings["cpus_per_worker"]),
             "windows of each worker": str(settings["chunks_per_worker"]),
+            "scaling": str(Sweep.of(plan)),
             "page cache of the inputs before each trial": settings["cache"],
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
@@ -143,6 +120,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             _properties(found["stamp"], _nodes(tasks, label))
             for label, found in manifest["hardware"].items()
         ),
+        measured_for=plan.movie.name,
         not_measured=_not_measured(run, measured=set(tasks["trial"])),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from pyscale.plan import Plan
+from pyscale.sweep import Sweep
 from pyscale_stages.contract import Record
 
 Kind = Literal["hardware", "nodes", "code", "settings"]
@@ -165,9 +166,11 @@ def _packages_together(found: Iterable[Difference]) -> list[Difference]:
 def _settings(plan: Plan, entries: Collection[str]) -> dict[str, str]:
     found = {"suite": plan.suite.name}
     found |= {name: str(plan.settings[name]) for name in SETTINGS if name in plan.settings}
+    found["scaling"] = str(Sweep.of(plan))
     found["axes"] = plan.axes or ""
     if plan.site is not None:
-        found |= dict(_flat("site", plan.site.model_dump(mode="json")))
+        # What an hour costs changes no time.
+        found |= dict(_flat("site", plan.site.model_dump(mode="json", exclude={"prices"})))
     for trial in plan.trials:
         if trial.is_reference and trial.entry in entries:
             found[f"stage of {trial.entry}"] = trial.stage

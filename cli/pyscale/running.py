@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +21,7 @@ from pyscale.executors.choice import executor_for
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
+from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.terminal import summary
 from pyscale.runprogress import RunProgress
 from pyscale.runtimes.frozen import freeze_containers
@@ -32,6 +33,7 @@ from pyscale.store.lock import is_locked, lock_holder, run_lock
 from pyscale.suite import suite_names
 
 EXIT_INCOMPLETE = 1
+EXIT_INVALID = 1
 EXIT_INTERRUPTED = 130
 
 
@@ -43,10 +45,12 @@ def start(
     accept_terms: bool,
     dry_run: bool,
     detach: bool,
+    strict: bool,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
+    _refuse_strict(strict, {"--dry-run": dry_run, "--detach": detach})
     settings = load_settings(**flags)
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
@@ -54,22 +58,27 @@ def start(
     if dry_run:
         show_plan(plan)
         return 0
+    if strict:
+        _refuse_blind_gate(plan)
     before_run(plan)
     containers = freeze_containers(plan, TerminalReport())
     run = RunFolder.create(settings.runs_folder, plan, containers)
-    return _detached(run) if detach else _carry_out(run)
+    return _detached(run) if detach else _carry_out(run, strict=strict)
 
 
-def resume(name: str, *, detach: bool, refused: Sequence[str]) -> int:
+def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> int:
     """Finish a run that was interrupted; return the exit code."""
     if refused:
         raise UserError(
             f"--resume goes on with the run's own plan, so it takes no other flags (given: "
             f"{', '.join(refused)}); start a new run to measure something else"
         )
+    _refuse_strict(strict, {"--detach": detach})
     run = find_run(load_settings().runs_folder, name)
+    if strict:
+        _refuse_blind_gate(run.plan)
     before_run(run.plan, resumed=True)
-    return _detached(run) if detach else _carry_out(run)
+    return _detached(run) if detach else _carry_out(run, strict=strict)
 
 
 def cancel(name: str | None) -> None:
@@ -105,7 +114,7 @@ def cancel(name: str | None) -> None:
     talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
 
 
-def _carry_out(run: RunFolder) -> int:
+def _carry_out(run: RunFolder, *, strict: bool) -> int:
     plan = run.plan
     with RunProgress(plan) as progress:
         try:
@@ -115,15 +124,39 @@ def _carry_out(run: RunFolder) -> int:
             talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
             return EXIT_INTERRUPTED
     answer(summary(results.configurations))
+    doubted = list(not_to_be_trusted(results.configurations))
+    for sentence in doubted:
+        talk(sentence)
     talk(f"report: {run.report}")
     if not outcome.incomplete:
-        return 0
+        return EXIT_INVALID if strict and doubted else 0
     talk(
         f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
         f"see `pyscale status {plan.run_id}`; try them again with "
         f"`pyscale run --resume {plan.run_id}`"
     )
     return EXIT_INCOMPLETE
+
+
+def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
+    """Raise where nothing is measured before this process ends, so that it cannot fail on it."""
+    given = [flag for flag, is_given in returning.items() if is_given]
+    if strict and given:
+        raise UserError(
+            f"--strict makes the exit code 1 where a measured output is not the baseline's, and "
+            f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
+            "one of them"
+        )
+
+
+def _refuse_blind_gate(plan: Plan) -> None:
+    """Raise where a strict run would compare nothing, and so pass whatever it computes."""
+    if not any("check" in trial.tasks and not trial.is_reference for trial in plan.trials):
+        raise UserError(
+            "--strict fails where an output is not the baseline's, and this run compares none, "
+            "because workers at each N have frames of their own or there is one trial alone: "
+            "leave it out, or give several --workers of --scaling strong"
+        )
 
 
 def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 from pyscale.suite import Layout
@@ -49,6 +50,11 @@ class Settings(BaseSettings):
     )
     workers: Annotated[tuple[int, ...] | None, NoDecode] = Field(
         None, description="Worker counts N; None is 1, 2, 4 … up to what this machine has"
+    )
+    scaling: Literal["strong", "weak"] = Field(
+        "strong",
+        description="What N workers share: the whole movie (strong), or as many frames for each "
+        "worker at every N (weak)",
     )
     repeats: int = Field(6, ge=1, description="Trials of each configuration; 6 give an interval")
     executor: Literal["local", "slurm"] = Field("local", description="Where tasks run")
@@ -85,6 +91,10 @@ class Settings(BaseSettings):
         default_factory=dict, description="Image of an entry or stage, where its own is not meant"
     )
     site: str = Field("plain", description="Cluster that jobs are for: a name, or its .toml")
+    prices: Prices = Field(
+        Prices(),
+        description="What an hour of a core or a GPU of this machine costs, and the currency",
+    )
     unlocked_images: bool = Field(
         False, description="Run images even where they differ from images.lock"
     )

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from pyscale.analysis.spending import Prices
 from pyscale.tomlfile import file_of, read_toml
 from pyscale_stages.contract import Device, Record
 from pyscale_stages.registry import STAGE_NAMES
@@ -136,6 +137,7 @@ class Site(Record):
         (), description="Further paths of the node that images see, read-only"
     )
     container_program: Literal["apptainer", "singularity"] = "apptainer"
+    prices: Prices = Field(Prices(), description="What an hour of a core or a GPU costs")
 
     @field_validator("options")
     @classmethod

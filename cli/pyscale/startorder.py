@@ -25,14 +25,15 @@ def longest_first(
     windows : sequence of (start, stop)
         Frames of each window.
     measured : sequence of sequence of ((start, stop), wall_s)
-        Windows of earlier trials, each of which covers the movie, and their wall times.
+        Windows of earlier trials, each of which covers these frames, and their wall times.
 
     Returns
     -------
     list of int
         Positions in `windows`.
     """
-    rate_s = [0.0 if measured else 1.0] * max(stop for _, stop in windows)
+    known = [window for trial in measured for window, _ in trial]
+    rate_s = [0.0 if measured else 1.0] * max(stop for _, stop in (*windows, *known))
     # Each trial covers each frame once, so that what it costs to start a window, which short
     # windows spread over fewer frames, shifts all frames of a trial alike.
     for trial in measured:
@@ -47,10 +48,12 @@ def longest_first(
 def earlier_trials(plan: Plan, trial: Trial) -> Iterator[Trial]:
     """Trials of the same entry before the first repeat of a trial's own configuration.
 
+    In weak scaling those of fewer frames are not among them: they know nothing of the others.
     All repeats of a configuration learn from the same trials, and so start in the same order:
     what they measure does not depend on which repeat it is.
     """
     before = takewhile(
         lambda other: (other.entry, other.workers) != (trial.entry, trial.workers), plan.trials
     )
-    return (other for other in before if other.entry == trial.entry)
+    end = trial.windows[-1][1]
+    return (other for other in before if other.entry == trial.entry and other.windows[-1][1] >= end)

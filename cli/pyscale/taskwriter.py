@@ -73,7 +73,12 @@ class TaskWriter:
                 ("other", self._run.output(trial)),
             )
             return common.model_copy(
-                update={"verb": "check", "inputs": compared, "truth": trial.truth}
+                update={
+                    "verb": "check",
+                    "inputs": compared,
+                    "truth": trial.truth,
+                    "movie_frames": trial.movie_frames,
+                }
             )
         return common.model_copy(
             update={
@@ -81,6 +86,7 @@ class TaskWriter:
                 "inputs": self.inputs(trial),
                 "output": folder / "out",
                 "frames": trial.windows[int(task.removeprefix("w"))],
+                "movie_frames": trial.movie_frames,
                 # What a stage wrote names its own axes.
                 "axes": self._run.plan.axes if trial.reads_movie else None,
             }

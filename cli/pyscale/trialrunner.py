@@ -267,7 +267,7 @@ class TrialRunner:
 
     def _missing_input(self, trial: Trial) -> str | None:
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
-        if not trial.is_reference:
+        if trial.compared and not trial.is_reference:
             needed[trial.reference_trial] = "what it is compared with"
         for trial_id, why in needed.items():
             if not self._has_output(self._run.plan.trial(trial_id)):

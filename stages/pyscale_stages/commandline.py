@@ -73,6 +73,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder for the output")
     parser.add_argument("--frames", metavar="A:B", help="frames A to B-1 (default: all)")
+    parser.add_argument(
+        "--movie-frames",
+        type=int,
+        metavar="K",
+        help="take the first K frames for the whole movie (default: all)",
+    )
     parser.add_argument("--axes", help="axes of the input, where the file is silent or wrong")
     parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="where the record goes")
@@ -169,6 +175,7 @@ def _spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
             inputs=_named_inputs(options.input, stage, options.verb),
             output=options.output,
             frames=_frame_range(options.frames),
+            movie_frames=options.movie_frames,
             axes=options.axes,
             params=_read_params(options.params),
             truth=options.truth,

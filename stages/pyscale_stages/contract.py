@@ -58,6 +58,11 @@ class TaskSpec(Record):
     frames: tuple[int, int] | None = Field(
         None, description="Window as first frame and end (excluded); None is the whole movie"
     )
+    movie_frames: int | None = Field(
+        None,
+        ge=1,
+        description="Frames that count as the movie, from its first; None is all that there are",
+    )
     axes: str | None = Field(
         None, description="Axes of the input frames, where the file says nothing or is wrong"
     )
@@ -78,6 +83,8 @@ class TaskSpec(Record):
             line += ["--output", str(self.output)]
         if self.frames is not None:
             line += ["--frames", f"{self.frames[0]}:{self.frames[1]}"]
+        if self.movie_frames is not None:
+            line += ["--movie-frames", str(self.movie_frames)]
         if self.axes is not None:
             line += ["--axes", self.axes]
         if self.truth is not None:
@@ -115,8 +122,8 @@ class Counters(Record):
     cpu_s: float = Field(0.0, description="User and system time of the process and its children")
     cpu_wait_s: float | None = Field(
         None,
-        description="Time in which threads were ready to run and had no core; threads that ended "
-        "before the task did are not in it",
+        description="Time in which threads were ready to run and had no core, from the first import "
+        "of the stage on; threads that ended before the task did are not in it",
     )
     peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
     gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,14 +69,32 @@ class Task:
         Raises
         ------
         BadInput
-            If the slot was not given or the file cannot be used.
+            If the slot was not given, or the file cannot be used or is too short.
         """
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
-        movie = Movie.open(path, axes=self.spec.axes)
+        movie = self.counted(Movie.open(path, axes=self.spec.axes))
         self._fingerprints[slot] = fingerprint_of(movie.files)
         return movie
+
+    def counted(self, movie: Movie) -> Movie:
+        """Keep the frames of a movie that count, where the task says that not all do.
+
+        Raises
+        ------
+        BadInput
+            If the movie has fewer.
+        """
+        wanted = self.spec.movie_frames
+        if wanted is None:
+            return movie
+        if wanted > movie.n_frames:
+            raise BadInput(
+                f"--movie-frames {wanted} is more than the {movie.n_frames} frames of "
+                f"{movie.path.name}"
+            )
+        return replace(movie, n_frames=wanted)
 
     def window(self, movie: Movie) -> tuple[int, int]:
         """First frame and end (excluded) that this task must process."""

@@ -114,6 +114,16 @@ class TestRuns:
         back = compare(new, base, "--fail-on", "regression", "--json")
         assert (back.code, rows_of(back)["segment", 1]["verdict"]) == (0, "better")
 
+    def test_runs_that_gave_n_workers_other_frames_are_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        strong, weak = measured(repeats=1), measured(repeats=1, scaling="weak")
+        answer = compare(strong, weak)
+        assert answer.code == 2
+        assert "at N = 1 run" in answer.err
+        assert "those of different work: run both with the same --scaling" in answer.err
+        assert compare(weak, measured(repeats=1, scaling="weak")).code == 0
+
     def test_nothing_is_written_into_either_run(
         self, measured: RunMaker, compare: Callable[..., Answer]
     ) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pyscale.cost import StageCost, costs, total
+from pyscale.analysis.spending import Prices
+from pyscale.cost import StageCost, costs, prices_of, total
 from pyscale.plan import Plan
 from pyscale.sites import Site
 
@@ -80,3 +81,38 @@ def test_the_total_is_the_sum_of_the_stages(make: PlanMaker, entries: tuple[str,
     whole = total("total", found)
     assert whole.jobs == sum(cost.jobs for cost in found)
     assert whole.core_hours == sum(cost.core_hours or 0 for cost in found)
+
+
+EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
+
+
+@pytest.mark.parametrize(
+    ("core_hours", "gpu_hours", "prices", "money"),
+    [
+        (10, 3, EURO, 5 + 6),
+        (10, 0, Prices(core_hour=0.5, currency="EUR"), 5),
+        (0, 3, Prices(gpu_hour=2, currency="EUR"), 6),
+        (10, 3, Prices(core_hour=0.5, currency="EUR"), None),
+        (None, 3, EURO, None),
+        (10, 0, Prices(), None),
+    ],
+)
+def test_money_is_known_where_all_that_is_held_has_a_price(
+    core_hours: float | None, gpu_hours: float, prices: Prices, money: float | None
+) -> None:
+    cost = StageCost(entry="segment", jobs=1, core_hours=core_hours, gpu_hours=gpu_hours)
+    assert cost.money(prices) == money
+
+
+def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1, prices=EURO.model_dump())
+    assert prices_of(plan) == EURO
+    cheap = Prices(core_hour=0.1, currency="EUR")
+    on_site = site().model_copy(update={"prices": cheap})
+    assert prices_of(plan.model_copy(update={"site": on_site})) == cheap
+
+
+def test_a_plan_from_before_there_were_prices_has_none(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1)
+    old = {name: value for name, value in plan.settings.items() if name != "prices"}
+    assert not prices_of(plan.model_copy(update={"settings": old})).is_given

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.analysis.spending import Prices
 from pyscale.dryrun import scripts, show
 from pyscale.plan import Plan
 from pyscale.sites import load_site
@@ -58,3 +59,40 @@ def test_scripts_name_the_folder_that_the_run_will_have(make: PlanMaker, tmp_pat
     first, *_ = scripts(plan, load_site("plain"))
     run = RunFolder.create(tmp_path / "runs", plan)
     assert f"--output={run.submissions}/" in first.text
+
+
+def priced(make: PlanMaker, **prices: object) -> Plan:
+    own = load_site("plain").model_copy(update={"prices": Prices(currency="EUR", **prices)})
+    return make(only=("register_denoise",), repeats=1).model_copy(update={"site": own})
+
+
+def test_prices_of_the_site_give_the_cost_in_money(
+    make: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(priced(make, core_hour=0.25))
+    told = capsys.readouterr()
+    total = next(line for line in told.out.splitlines() if "total" in line)
+    # N = 1 has one job, and N = 2 two windows, a merge and a check, each for an hour on one core.
+    assert total.split()[1:-1:2] == ["total", "5", "5.0", "0.0", "1.25"]
+    assert "money (EUR)" in told.out
+    assert "?" not in told.out
+
+
+def test_money_is_open_where_what_jobs_hold_has_no_price(
+    make: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(priced(make, gpu_hour=2))
+    told = capsys.readouterr()
+    assert next(line for line in told.out.splitlines() if "total" in line).split()[-2] == "?"
+    assert "has prices under [prices], but not of all that the jobs hold" in " ".join(
+        told.err.split()
+    )
+
+
+def test_without_prices_nothing_is_said_of_money(
+    make: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(
+        make(only=("register_denoise",), repeats=1).model_copy(update={"site": load_site("plain")})
+    )
+    assert "money" not in capsys.readouterr().out

@@ -14,7 +14,7 @@ from pyscale.app import app
 from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
-from pyscale.results import how_held, results_of
+from pyscale.results import analysed, how_held, results_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale_stages.contract import TaskSpec
@@ -112,7 +112,7 @@ def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
     assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"
 
 
-def test_cores_are_held_by_tasks_or_gangs_and_unknown_where_jobs_have_whole_nodes(
+def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(
     make: Callable[..., Plan],
 ) -> None:
     def plan(layout: str, **request: bool) -> Plan:
@@ -124,12 +124,49 @@ def test_cores_are_held_by_tasks_or_gangs_and_unknown_where_jobs_have_whole_node
     assert how_held(plan("array")) == "task"
     assert how_held(plan("gang")) == "gang"
     assert how_held(plan("array", exclusive=True)) is None
-    assert how_held(make()) is None
+    assert how_held(make()) == "machine"
 
 
-def test_a_run_without_a_cluster_has_laws_and_no_core_hours(run: RunFolder) -> None:
+def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_workers_had(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    prices = {"core_hour": 0.5, "currency": "EUR"}
+    plan = make(only=("register_denoise",), repeats=1, cpus_per_worker=2, prices=prices)
+    run = RunFolder.create(tmp_path / "runs", plan)
     execute(run, MockExecutor(), lambda _event: None)
     results = results_of(run)
     assert {found.stage for found in results.fits} == set(results.configurations["stage"])
-    assert results.configurations["core_hours"].null_count() == results.configurations.height
+    for row in results.configurations.iter_rows(named=True):
+        core_hours = 2 * row["worker_seconds"] / 3600
+        assert row["core_hours"] == pytest.approx(core_hours)
+        assert row["money"] == pytest.approx(0.5 * core_hours)
+        assert row["currency"] == "EUR"
     assert results.drifts == []
+
+
+def test_memory_that_was_asked_for_raises_no_doubt(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), cache="warm"))
+    execute(run, MockExecutor(), lambda _event: None)
+    results = results_of(run)
+    assert set(results.configurations["cache_state"]) == {"warm"}
+    assert not any("warm-not-cold" in flags for flags in results.configurations["flags"])
+    cold = results.trials.with_columns(cache_asked=pl.lit("cold"))
+    for flags in analysed(cold, results.context).configurations["flags"]:
+        assert "warm-not-cold" in flags
+
+
+def test_no_law_is_fitted_to_an_invalid_configuration(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    plan = make(workers=(1, 2, 4), only=("register_denoise",))
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    before = results_of(run)
+    assert before.fits[0].amdahl.counts == (1, 2, 4)
+    trials = before.trials.with_columns(agreement_same=pl.col("workers") != 4)
+    after = analysed(trials, before.context)
+    assert after.configurations["invalid"].to_list() == [False, False, True]
+    assert after.fits[0].amdahl.counts == (1, 2)
+    assert after.trials.height == before.trials.height

@@ -53,6 +53,19 @@ def test_the_built_in_values_are_those_of_the_committed_defaults() -> None:
         assert Settings.model_fields[key].default == getattr(load_settings(), key)
 
 
+def test_prices_of_this_machine_come_in_layers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    user_file('[prices]\ncore_hour = 0.01\ncurrency = "EUR"')
+    monkeypatch.setenv("PYSCALE_PRICES__CORE_HOUR", "0.02")
+    prices = load_settings().prices
+    assert (prices.core_hour, prices.gpu_hour, prices.currency) == (0.02, None, "EUR")
+
+
+def test_a_price_needs_a_currency() -> None:
+    user_file("[prices]\ncore_hour = 0.01")
+    with pytest.raises(UserError, match="pyscale.toml is wrong: 'prices': prices need a currency"):
+        load_settings()
+
+
 def test_worker_counts_come_in_rising_order() -> None:
     assert load_settings(workers="4,1,2").workers == (1, 2, 4)
 

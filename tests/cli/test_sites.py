@@ -39,6 +39,13 @@ def test_further_options_are_the_sites_own(tmp_path: Path) -> None:
     assert site.options == ("--reservation=spring", "--mem=0")
 
 
+def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
+    text = '[prices]\ncore_hour = 0.01\ngpu_hour = 1.5\ncurrency = "EUR"\n'
+    prices = load_site(own_site(tmp_path, text)).prices
+    assert (prices.core_hour, prices.gpu_hour, prices.currency) == (0.01, 1.5, "EUR")
+    assert not load_site("plain").prices.is_given
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -70,6 +77,10 @@ def test_further_options_are_the_sites_own(tmp_path: Path) -> None:
         ('scratch = "/tmp\\" ; true"\n', "'scratch': it must be one line without double quotes"),
         ('setup = ["a\\nb"]\n', "'setup.0': it must be one line"),
         ('setup = "a"\n', "'setup': input should be a list (given: 'a')"),
+        ("[prices]\ncore_hour = 0.01\n", "'prices': prices need a currency in one word"),
+        ("[prices]\ncore_hours = 1\n", "unknown key 'prices.core_hours'; did you mean"),
+        ('[prices]\ngpu_hour = -1\ncurrency = "EUR"\n', "'prices.gpu_hour': input should be"),
+        ('[prices]\ngpu_hour = inf\ncurrency = "EUR"\n', "'prices.gpu_hour': input should be"),
         ("request = 5\n", "'request': input should be a table (given: 5)"),
         ("name", "is no TOML"),
     ],

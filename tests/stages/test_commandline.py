@@ -48,6 +48,29 @@ def test_a_path_may_hold_an_equals_sign(run: Run, labels: Path, slot: str) -> No
     assert json.loads((merged / "window.json").read_text())["frames"] == [0, 4]
 
 
+def test_the_first_frames_may_be_taken_for_the_whole_movie(run: Run, labels: Path) -> None:
+    """Its windows join without the rest, and no task looks at a frame of the rest."""
+    whole, parts = labels.parent / "whole", [labels.parent / "a", labels.parent / "b"]
+    first_three = ("--input", labels, "--movie-frames", 3)
+    assert run("track", "run", *first_three, "--output", whole) == (0, "")
+    for part, frames in zip(parts, ("0:2", "2:3"), strict=True):
+        options = ("--frames", frames, "--output", part)
+        assert run("track", "run", *first_three, *options) == (0, "")
+    merged = labels.parent / "merged"
+    inputs = [word for part in parts for word in ("--input", part)]
+    assert run("track", "merge", *inputs, "--output", merged) == (0, "")
+    for folder in (whole, merged):
+        window = json.loads((folder / "window.json").read_text())
+        assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
+    assert (whole / "tracks.parquet").read_bytes() == (merged / "tracks.parquet").read_bytes()
+
+
+def test_more_frames_than_the_movie_has_are_refused(run: Run, labels: Path) -> None:
+    code, said = run("track", "run", "--input", labels, "--movie-frames", 5, "--output", "x")
+    assert code == 2
+    assert "--movie-frames 5 is more than the 4 frames of labels.ome.tif" in said
+
+
 def test_an_unknown_slot_suggests_the_nearest(run: Run, labels: Path) -> None:
     code, said = run("track", "run", "--input", "lables=none.tif", "--output", "x")
     assert code == 2

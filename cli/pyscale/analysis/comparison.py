@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pyscale.analysis.drift import drifts
 from pyscale.analysis.intervals import CONFIDENCE, Interval, ratio_interval, repeats_needed
 from pyscale.analysis.scaling import configurations
 
@@ -138,13 +139,15 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
             See `judge`; null where only one table has the configuration.
         base_flags, new_flags : list of str
             Codes whose sentences are `pyscale.analysis.flags.SENTENCES`.
+        base_invalid, new_invalid : bool
+            Whether the output is not that of the baseline in the same table.
         base_quality, new_quality : str
             JSON object: median of each measure against the truth.
     """
     import polars as pl
 
     sides = {
-        name: _by_key(configurations(trials, interleaved=interleaved))
+        name: _by_key(configurations(trials, interleaved=interleaved, drifts=drifts(trials)))
         for name, trials in (("base", base), ("new", new))
     }
     shared = [key for key in sides["base"] if key in sides["new"]]
@@ -161,7 +164,7 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
     return pl.DataFrame(rows, schema=_schema())
 
 
-_OF_A_SIDE = ("repeats", "wall_s", "flags", "quality")
+_OF_A_SIDE = ("repeats", "wall_s", "flags", "invalid", "quality")
 
 
 def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -241,6 +244,8 @@ def _schema() -> dict[str, Any]:
         "reason": text,
         "base_flags": flags,
         "new_flags": flags,
+        "base_invalid": pl.Boolean,
+        "new_invalid": pl.Boolean,
         "base_quality": text,
         "new_quality": text,
     }

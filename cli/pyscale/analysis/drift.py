@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -11,13 +11,18 @@ from pyscale.analysis.losses import GROUP
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+
+    Array = np.ndarray[Any, Any]
 
 SIZE = 0.05
 """Change, as a fraction of the wall time, below which neither effect is said."""
 FIRST_CHANCE = 0.01
 """Chance below which first trials differ. Dividing by medians makes p a little too small: below 5 %
 lay 2 to 10 % of curves without any effect."""
+MOST_POINTS = 500
+"""Points of which all pairs are taken: time and memory grow with their square."""
 
 
 class Drift(Record):
@@ -80,25 +85,30 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
 
     The slope is the median of the slopes of all pairs (Theil 1950; Sen 1968, JASA 63:1379, whose
     interval it is), on the trials after each configuration's first: one warm-up is no drift. The
-    first trials are compared with the later ones apart from it.
+    first trials are compared with the later ones apart from it. More than `MOST_POINTS` later
+    trials are taken together with their neighbours in time, in so many groups of equal size: the
+    place and the wall time of a group are the medians of its trials. The first trials are then
+    compared with so many that came soonest after them.
 
     Parameters
     ----------
     trials : polars.DataFrame
-        As `trial_table` gives them; in a table of published times `position` is no order of
-        execution. Trials that are not `valid` are left out, and so are configurations with
-        fewer than three.
+        As `trial_table` or `trials_from_wall_times` gives them; `position` is null where the
+        order of execution is not known. Trials that are not `valid` are left out, and so are
+        configurations with fewer than three.
 
     Returns
     -------
     list of Drift
-        None for a curve with fewer than six later trials.
+        None for a curve with fewer than six later trials, or in an order that is not known.
 
     Notes
     -----
     On 500 simulated curves without either (2 or 4 configurations, 3, 6 or 10 blocks) drift was
     said of 1 to 4 % at 3 % noise, where most is too small to be said, and of 6 % at 10 % noise.
     Drift of 15 % over the run was found in all of 500 at 3 % noise.
+    On 200 curves of 2,000 trials, taken together in groups, the interval covered no drift in 92 to
+    95 % and one of 15 % in 97 %, which was found each time.
     """
     import polars as pl
 
@@ -118,7 +128,8 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
                 for name, value in zip(GROUP, key, strict=True)
             )
         )
-        if (~curve["is_first"]).sum() >= repeats_needed():
+        in_order = curve["position"].null_count() == 0
+        if in_order and (~curve["is_first"]).sum() >= repeats_needed():
             found.append(_of_curve(dict(zip(GROUP, key, strict=True)), curve))
     return found
 
@@ -131,23 +142,33 @@ def _of_curve(key: dict[str, str], curve: pl.DataFrame) -> Drift:
     relative = curve["relative"].to_numpy()
     later = ~curve["is_first"].to_numpy()
     span = float(positions[-1] - positions[0])
-    line = theilslopes(relative[later], positions[later], alpha=CONFIDENCE)
+    at, level = _points(positions[later]), _points(relative[later])
+    line = theilslopes(level, at, alpha=CONFIDENCE)
     drift = Drift(
         **key,
         trials=curve.height,
         change=float(line.slope) * span,
         interval=Interval(float(line.low_slope) * span, float(line.high_slope) * span, CONFIDENCE),
-        kendall_p=_chance(float(kendalltau(positions[later], relative[later]).pvalue)),
+        kendall_p=_chance(float(kendalltau(at, level).pvalue)),
         first_change=0.0,
         first_p=1.0,
     )
     if drift.drifts:
         relative = relative - line.slope * (positions - np.median(positions[later]))
-    first_p = mannwhitneyu(relative[~later], relative[later]).pvalue
-    first_change = np.median(relative[~later]) / np.median(relative[later]) - 1
+    first, others = relative[~later], relative[later][:MOST_POINTS]
+    first_p = mannwhitneyu(first, others).pvalue
+    first_change = np.median(first) / np.median(others) - 1
     return drift.model_copy(
         update={"first_change": float(first_change), "first_p": _chance(float(first_p))}
     )
+
+
+def _points(values: Array) -> Array:
+    """Medians of as many groups of neighbours as there may be points; few values as they are."""
+    import numpy as np
+
+    groups = np.array_split(values, min(len(values), MOST_POINTS))
+    return np.array([np.median(group) for group in groups])
 
 
 def _chance(pvalue: float) -> float:

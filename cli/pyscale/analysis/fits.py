@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from pyscale.analysis.flags import TIE
+from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.laws import (
     LEAST_DEGREES,
@@ -17,6 +18,7 @@ from pyscale.analysis.laws import (
     Parameter,
     Refusal,
     Residual,
+    other_problem,
     outside,
     poor_fit,
     too_few_counts,
@@ -57,25 +59,39 @@ class CurveFits(Record):
 def curve_fits(trials: pl.DataFrame) -> list[CurveFits]:
     """Fit both laws to every curve, in the order of the table.
 
+    Where the work grows with N the times are those for as much work as the baseline's, so that
+    the universal law is fitted to work done per second.
+
     Parameters
     ----------
     trials : polars.DataFrame
         As `trial_table` or `trials_from_wall_times` gives them; those not `valid` are left out.
+        Without those of invalid configurations (see `pyscale.analysis.flags.without_invalid`).
     """
     found = []
     for key, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
-        workers, wall_s = curve["workers"].to_list(), curve["wall_s"].to_list()
+        work, workers = curve_work(curve), curve["workers"].to_list()
+        wall_s = [
+            wall_s / work.growth(count)
+            for wall_s, count in zip(curve["wall_s"], workers, strict=True)
+        ]
         found.append(
             CurveFits(
                 **dict(zip(GROUP, key, strict=True)),
-                amdahl=fit("amdahl", workers, wall_s),
-                usl=fit("usl", workers, wall_s),
+                amdahl=fit("amdahl", workers, wall_s, scaling=work.kind),
+                usl=fit("usl", workers, wall_s, scaling=work.kind),
             )
         )
     return found
 
 
-def fit(law: LawName, workers: Sequence[int], wall_s: Sequence[float]) -> Fit:
+def fit(
+    law: LawName,
+    workers: Sequence[int],
+    wall_s: Sequence[float],
+    *,
+    scaling: ScalingKind | None = None,
+) -> Fit:
     """Fit a law by least squares on the logarithm of the wall times.
 
     With `h = 1 + sigma (N - 1) + kappa N (N - 1)` the universal scalability law (Gunther 2007,
@@ -100,7 +116,10 @@ def fit(law: LawName, workers: Sequence[int], wall_s: Sequence[float]) -> Fit:
     workers : sequence of int, shape (trials,)
         N of each trial.
     wall_s : sequence of float, shape (trials,)
-        Wall time of each trial, above 0.
+        Wall time of each trial, above 0; where the work grew with N, divided by its growth.
+    scaling : {"strong", "weak", "mixed"}, optional
+        How the work of the curve grew with N, where that is known. Amdahl's law is refused where
+        it did: all of it is about one problem.
 
     Notes
     -----
@@ -125,6 +144,8 @@ def fit(law: LawName, workers: Sequence[int], wall_s: Sequence[float]) -> Fit:
         "trials": len(workers),
         "superlinear_at": _superlinear(data, counts),
     }
+    if law == "amdahl" and scaling in {"weak", "mixed"}:
+        return _refused(about, other_problem(law, scaling))
     if len(counts) < needed:
         return _refused(about, too_few_counts(law, len(counts), needed))
     degrees = len(workers) - needed + 1

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.drift import SIZE
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.losses import GROUP
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +28,8 @@ SENTENCES = {
         "changed meanwhile (temperature, other load, a filling disk) is in every comparison."
     ),
     "warm-not-cold": (
-        "The input lay in the page cache: reading was timed from memory, not from storage."
+        "The input lay in the page cache, though nobody asked for that: reading was timed from "
+        "memory, not from storage."
     ),
     "evicted-unverified": (
         "The input was evicted from the page cache, but nothing here can prove that it was gone."
@@ -66,6 +68,13 @@ SENTENCES = {
     "check-failed": "The comparison with the baseline's output failed: nobody knows if it agrees.",
 }
 
+INVALIDATING = ("disagrees",)
+"""Doubts after which a number answers another question than it was asked: the configuration did
+other work than its baseline. All others are about how well a number is known."""
+
+UNCHECKED = ("check-failed",)
+"""Doubts that leave open whether a configuration is invalid."""
+
 PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
 HYPERFINE_DISTANCE = 14.826
@@ -93,6 +102,9 @@ def flag_codes(
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
     states = set(timed["cache_state"].drop_nulls())
+    from_memory = timed.filter(
+        pl.col("cache_state") == "warm", pl.col("cache_asked").ne_missing("warm")
+    )
     machines = set(timed["hardware"].explode().drop_nulls())
     base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
     found = {
@@ -100,7 +112,7 @@ def flag_codes(
         "unstable": is_unstable(walls[1:] if warmed_up else walls),
         "first-trial": warmed_up,
         "drift": drifting,
-        "warm-not-cold": "warm" in states,
+        "warm-not-cold": not from_memory.is_empty(),
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
         "oversubscribed": bool(timed["oversubscribed"].any()),
@@ -116,6 +128,26 @@ def flag_codes(
         "check-failed": bool(trials["check_failed"].any()),
     }
     return [code for code in SENTENCES if found[code]]
+
+
+def is_invalid(codes: Collection[str]) -> bool:
+    """Whether a configuration with these doubts must not be compared with its baseline."""
+    return not set(INVALIDATING).isdisjoint(codes)
+
+
+def without_invalid(trials: pl.DataFrame, configurations: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the trials of invalid configurations.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `pyscale.analysis.trials.trial_table` gives them.
+    configurations : polars.DataFrame
+        As `pyscale.analysis.scaling.configurations` gives them for these trials.
+    """
+    one = [*GROUP, "workers"]
+    invalid = configurations.filter("invalid").select(one)
+    return trials.join(invalid, on=one, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def _together_beyond_half_s() -> pl.Expr:
@@ -151,7 +183,7 @@ def is_unstable(values: Sequence[float]) -> bool:
         stdev(values) >= PYPERF_DEVIATION * mean
         or min(values) <= (1 - PYPERF_EXTREME) * mean
         or max(values) >= (1 + PYPERF_EXTREME) * mean
-        or any(_is_outlier(value, values) for value in values)
+        or _has_outlier(values)
     )
 
 
@@ -172,12 +204,13 @@ def first_stands_apart(values: Sequence[float]) -> bool:
     return distances[0] == max(distances)
 
 
-def _is_outlier(value: float, values: Sequence[float]) -> bool:
+def _has_outlier(values: Sequence[float]) -> bool:
     """Apply hyperfine's rule; values that mostly tie have no scale to judge by."""
     from statistics import median
 
     centre = median(values)
-    deviation = median(abs(other - centre) for other in values)
+    distances = [abs(value - centre) for value in values]
+    deviation = median(distances)
     if deviation <= TIE * centre:
         return False
-    return abs(value - centre) > HYPERFINE_DISTANCE * deviation
+    return max(distances) > HYPERFINE_DISTANCE * deviation

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import numpy as np
 
+    Array = np.ndarray[Any, Any]
+
 CONFIDENCE = 0.95
 RESAMPLES = 9999
+LEAST_RESAMPLES = 999
+MOST_DRAWN = 1_000_000
+"""Values drawn by all resamples: more are not drawn, as long as there are enough resamples."""
 
 
 class Interval(NamedTuple):
@@ -49,6 +54,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
     Interval or None
         None where no pair of these values reaches the confidence.
     """
+    import numpy as np
     from scipy.stats import binom
 
     count = len(values)
@@ -56,10 +62,27 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
         return None
     ordered = sorted(values)
     # Rank 1 reaches the confidence here, and coverage falls as the rank rises.
-    rank, coverage = 1, 0.0
-    while (covered := 1 - 2 * float(binom.cdf(rank - 1, count, 0.5))) >= confidence:
-        rank, coverage = rank + 1, covered
-    return Interval(ordered[rank - 2], ordered[count - rank + 1], coverage)
+    coverages = 1 - 2 * binom.cdf(np.arange(count // 2), count, 0.5)
+    rank = int((coverages >= confidence).sum())
+    return Interval(ordered[rank - 1], ordered[count - rank], float(coverages[rank - 1]))
+
+
+def resamples(trials: int) -> int:
+    """How often to resample so many trials: less often where there are more than 100.
+
+    Time and memory grow with trials times resamples. At least 999 are advised for the ends of
+    a 95 % interval (Davison and Hinkley 1997, Bootstrap Methods and their Application, chapter 5).
+    """
+    return min(RESAMPLES, max(LEAST_RESAMPLES, MOST_DRAWN // trials))
+
+
+def medians(values: Array, axis: int = -1) -> Array:
+    """Medians along an axis: of many short rows in a fraction of the time of `numpy.median`."""
+    import numpy as np
+
+    count = values.shape[axis]
+    middle = range((count - 1) // 2, count // 2 + 1)
+    return np.asarray(np.sort(values, axis=axis).take(middle, axis=axis).mean(axis=axis))
 
 
 def ratio_interval(
@@ -81,7 +104,8 @@ def ratio_interval(
         each arm by itself.
     confidence : float
     seed : int
-        The same seed and values give the same interval.
+        The same seed and values give the same interval. How many resamples there are says
+        `resamples`.
 
     Returns
     -------
@@ -96,15 +120,15 @@ def ratio_interval(
     if min(len(numerator), len(denominator)) < repeats_needed(confidence):
         return None
 
-    def ratio(top: np.ndarray[Any, Any], bottom: np.ndarray[Any, Any], axis: int) -> Any:
-        return np.median(top, axis=axis) / np.median(bottom, axis=axis)
+    def ratio(top: Array, bottom: Array, axis: int) -> Array:
+        return np.asarray(medians(top, axis) / medians(bottom, axis))
 
     found = bootstrap(
         (np.asarray(numerator, dtype=float), np.asarray(denominator, dtype=float)),
         ratio,
         paired=paired,
         vectorized=True,
-        n_resamples=RESAMPLES,
+        n_resamples=resamples(max(len(numerator), len(denominator))),
         confidence_level=confidence,
         method="percentile",
         random_state=np.random.default_rng(seed),

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from pyscale.analysis.growth import ScalingKind
 from pyscale_stages.contract import Record
 
 LawName = Literal["amdahl", "usl"]
@@ -40,7 +41,10 @@ class Residual(Record):
 
     workers: int = Field(description="N")
     trials: int = Field(description="Trials at this N")
-    wall_s: float = Field(description="Geometric mean of the measured wall times")
+    wall_s: float = Field(
+        description="Geometric mean of the measured wall times; where the work grew with N, of "
+        "those for as much work as the baseline's"
+    )
     fitted_s: float = Field(description="What the law says")
     log_ratio: float = Field(description="ln(measured / fitted): 0.03 is 3 % slower than the law")
 
@@ -67,7 +71,7 @@ class Fit(Record):
     parameters: dict[str, Parameter] = Field(
         {},
         description="t1_s and f (amdahl) or lambda_per_s, sigma and kappa (usl); empty if refused. "
-        "t1_s and lambda_per_s speak of N = 1, be it measured or not",
+        "t1_s and lambda_per_s speak of N = 1, be it measured or not, and of the baseline's work",
     )
     residuals: tuple[Residual, ...] = Field((), description="By rising N; empty without a fit")
     residual_sd: float | None = Field(
@@ -86,11 +90,20 @@ class Fit(Record):
         "was repeated or there is no fit",
     )
     superlinear_at: tuple[int, ...] = Field(
-        description="Every N whose median wall time beats N0 * T(N0) / N, by noise or not"
+        description="Every N whose efficiency is above 1, by noise or not"
     )
     refusal: Refusal | None = Field(None, description="Why there are no parameters")
     optimum: Optimum | None = Field(
         None, description="N* of the usl; None for amdahl and if refused"
+    )
+
+
+def other_problem(law: LawName, scaling: ScalingKind) -> Refusal:
+    """Refuse a law of one problem where N workers had another one than N0."""
+    how = "grew with N" if scaling == "weak" else "was not the same at every N"
+    return Refusal(
+        code="problem-grew",
+        sentence=f"{WRITTEN[law]} is a law of one problem, and here the problem {how}.",
     )
 
 

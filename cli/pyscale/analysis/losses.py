@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pyscale.analysis.growth import curve_work
 from pyscale.analysis.trials import TASK_PHASES
 
 if TYPE_CHECKING:
@@ -63,28 +64,37 @@ def sums(trials: pl.DataFrame) -> Sums:
     )
 
 
-def factors(own: Sums, base: Sums) -> Factors:
+def factors(own: Sums, base: Sums, *, growth: float = 1.0) -> Factors:
     """Split the efficiency of `own` relative to `base` into three factors.
 
     Load balance is `sum t / (N * T)`, useful share `sum u / sum t`, computation scaling
-    `sum u(N0) / sum u(N)`. Where no phases were recorded the times of whole tasks stand in
-    for u: then computation scaling is `sum t(N0) / sum t(N)`, there is no useful share, and
-    `E = LB/LB0 * CS` still holds exactly.
+    `growth * sum u(N0) / sum u(N)`. Where no phases were recorded the times of whole tasks
+    stand in for u: then computation scaling is `growth * sum t(N0) / sum t(N)`, there is no
+    useful share, and `E = LB/LB0 * CS` still holds exactly.
+
+    Parameters
+    ----------
+    own, base : Sums
+    growth : float
+        Work of `own` over that of `base`; 1 in strong scaling.
     """
     load_balance = own.busy_s / (own.workers * own.wall_s) if own.busy_s is not None else None
     if own.useful_s and base.useful_s and own.busy_s is not None:
-        return Factors(load_balance, base.useful_s / own.useful_s, own.useful_s / own.busy_s)
+        scaling = growth * base.useful_s / own.useful_s
+        return Factors(load_balance, scaling, own.useful_s / own.busy_s)
     if own.busy_s is not None and base.busy_s is not None:
-        return Factors(load_balance, base.busy_s / own.busy_s, None)
+        return Factors(load_balance, growth * base.busy_s / own.busy_s, None)
     return Factors(load_balance, None, None)
 
 
 def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
     """Split the growth of worker-seconds over the baseline into idle time and phases.
 
-    `N * T(N) - N0 * T(N0)` is the growth of idle time plus the growth of compute plus the
-    growth of every other phase, `unattributed` among them. The parts of a configuration sum
-    to `N * T` exactly (see `middle_trials`).
+    `N * T(N) - g * N0 * T(N0)` is the growth of idle time plus the growth of compute plus the
+    growth of every other phase, `unattributed` among them. g is the work over the baseline's
+    (see `pyscale.analysis.growth`), 1 in strong scaling: what `growth_s` leaves is time that the
+    work alone does not explain. The parts of a configuration sum to `N * T` exactly (see
+    `middle_trials`).
 
     Parameters
     ----------
@@ -103,6 +113,7 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
     rows: list[dict[str, object]] = []
     for _, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
         parts = _parts(curve)
+        work = curve_work(curve)
         base: dict[str, float] | None = None
         for (workers,), own in curve.sort("workers").group_by("workers", maintain_order=True):
             middle = middle_trials(own)
@@ -115,7 +126,7 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
                     "baseline_workers": curve["workers"].min(),
                     "part": part,
                     "worker_seconds": here[part],
-                    "growth_s": here[part] - base[part],
+                    "growth_s": here[part] - work.growth(workers) * base[part],
                 }
                 for part in parts
             ]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.drift import drifts
-from pyscale.analysis.flags import flag_codes
+from pyscale.analysis.drift import Drift
+from pyscale.analysis.flags import flag_codes, is_invalid
+from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
 from pyscale.analysis.losses import GROUP, factors, sums
 from pyscale.analysis.requested import requested_and_used
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.DataFrame:
+def configurations(
+    trials: pl.DataFrame, *, interleaved: bool = True, drifts: Sequence[Drift] = ()
+) -> pl.DataFrame:
     """Summarise the trials of every configuration and compare it with its baseline.
 
     The baseline of a curve (one suite, stage and device) is its smallest worker count with a
@@ -24,6 +28,10 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
     `efficiency = load_balance / load_balance(N0) * computation_scaling * useful_share /
     useful_share(N0)` holds exactly (see `pyscale.analysis.losses`).
 
+    Where the work grows with N, `growth` is the work at N over the baseline's and the speedup
+    is that in work done per second (Gustafson 1988, CACM 31:532); where it does not, or is not
+    known, growth is 1 and all of it is that of strong scaling.
+
     Parameters
     ----------
     trials : polars.DataFrame
@@ -31,7 +39,9 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
     interleaved : bool
         Whether equal blocks ran close in time, one after the other, as pyscale's do: the
         bootstrap of the speedup then resamples blocks, where both arms have a timed trial in
-        each, and drift over the run is looked for.
+        each.
+    drifts : sequence of Drift
+        Found in `trials` by `pyscale.analysis.drift`; flagged at every N of their curve.
 
     Returns
     -------
@@ -44,7 +54,8 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
         wall_s, wall_s_low, wall_s_high : float
             Median T(N) and its order-statistic interval.
         speedup, speedup_low, speedup_high, efficiency : float
-            `S = T(N0) / T(N)`, its bootstrap interval, and `S * N0 / N`.
+            `S = growth * T(N0) / T(N)`, its bootstrap interval, and `S * N0 / N`: in weak
+            scaling `T(N0) / T(N)`.
         load_balance, computation_scaling, useful_share : float
         worker_seconds : float
             `N * T(N)`.
@@ -62,9 +73,22 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
         merge_s, queue_s, start_stagger_s, overlap : float
             Merge, inside T. Median wait, stagger and overlap of workers, beside T.
         karp_flatt : float
-            Experimentally determined serial fraction; only where N0 is 1.
+            Experimentally determined serial fraction; only where N0 is 1 and the work is the
+            same at every N, or not known.
+        gustafson : float
+            Serial fraction of the time on N workers; only where N0 is 1 and scaling is weak.
+        work, growth : float
+            Median over timed trials, in frames or the unit of the table; and that over the
+            baseline's, 1 where the work is the same at every N or not known.
+        scaling : str
+            Of the curve: "strong", "weak" or "mixed" (see `pyscale.analysis.growth`).
         identical : bool
             Whether the output of every trial has the bytes of the baseline's.
+        invalid : bool
+            Whether any flag is one of `pyscale.analysis.flags.INVALIDATING`: the speedup compares
+            two different results.
+        agreement_tolerance, agreement_measure : float, str
+            The smallest score that counts as the same, and what the score is, in words.
         windows, nodes : int
             Windows of a trial, N or more; most nodes that a timed trial ran on.
         queue_worst_s, gap_s : float
@@ -84,18 +108,18 @@ def configurations(trials: pl.DataFrame, *, interleaved: bool = True) -> pl.Data
 
     rows: list[dict[str, Any]] = []
     drifting = {
-        tuple(getattr(found, column) for column in GROUP)
-        for found in (drifts(trials) if interleaved else [])
-        if found.drifts
+        tuple(getattr(found, column) for column in GROUP) for found in drifts if found.drifts
     }
     for key, curve in trials.group_by(GROUP, maintain_order=True):
         timed_counts = curve.filter("valid")["workers"]
         base_workers = timed_counts.min() if timed_counts.len() else curve["workers"].min()
         base = curve.filter(pl.col("workers") == base_workers)
+        work = curve_work(curve.filter("valid"))
         for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
+            flags = flag_codes(own, base, drifting=key in drifting)
             rows.append(
-                _row(own, base, interleaved=interleaved)
-                | {"flags": flag_codes(own, base, drifting=key in drifting)}
+                _row(own, base, work, interleaved=interleaved)
+                | {"flags": flags, "invalid": is_invalid(flags)}
             )
     return pl.DataFrame(rows, schema=_schema())
 
@@ -109,7 +133,9 @@ def karp_flatt(speedup: float, workers: int) -> float:
     return (1 / speedup - 1 / workers) / (1 - 1 / workers)
 
 
-def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[str, Any]:
+def _row(
+    own: pl.DataFrame, base: pl.DataFrame, work: CurveWork, *, interleaved: bool
+) -> dict[str, Any]:
     """Describe one configuration; `own` and `base` hold all its trials, timed or not."""
     workers, base_workers = int(own["workers"][0]), int(base["workers"][0])
     row: dict[str, Any] = {
@@ -119,21 +145,29 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "repeats": own.filter("valid").height,
         "windows": own["windows"].max(),
         "agreement": own["agreement"].min(),
+        "agreement_tolerance": own["agreement_tolerance"].max(),
+        "agreement_measure": next(iter(own["agreement_measure"].drop_nulls()), None),
         "identical": _all_known(own["agreement_identical"]),
         "quality": _median_quality(own["quality"].drop_nulls().to_list()),
+        "work": work.by_workers.get(workers),
+        "scaling": work.kind,
     }
     timed, base_timed = own.filter("valid"), base.filter("valid")
     if timed.is_empty():
         return row
     here, there = sums(timed), sums(base_timed)
-    own_factors = factors(here, there)
-    speedup = there.wall_s / here.wall_s
+    growth = work.growth(workers)
+    own_factors = factors(here, there, growth=growth)
+    speedup = growth * there.wall_s / here.wall_s
     is_base = workers == base_workers
     wall_interval = median_interval(timed["wall_s"].to_list())
     # The baseline's speedup is 1 by definition: it has nothing to be uncertain about.
-    speedup_interval = None if is_base else _speedup_interval(base_timed, timed, interleaved)
+    speedup_interval = (
+        None if is_base else _speedup_interval(base_timed, timed, growth, interleaved)
+    )
     states = sorted(set(timed["cache_state"].drop_nulls()))
     return row | {
+        "growth": growth,
         "wall_s": here.wall_s,
         **_ends("wall_s", wall_interval),
         "speedup": speedup,
@@ -151,16 +185,30 @@ def _row(own: pl.DataFrame, base: pl.DataFrame, *, interleaved: bool) -> dict[st
         "overlap": timed["overlap"].median(),
         "gap_s": timed["gap_s"].median(),
         "nodes": timed["nodes"].max(),
-        "karp_flatt": karp_flatt(speedup, workers) if base_workers == 1 < workers else None,
+        **_serial_fraction(speedup, workers, base_workers, work),
         **requested_and_used(timed),
     }
 
 
-def _speedup_interval(base: pl.DataFrame, own: pl.DataFrame, interleaved: bool) -> Interval | None:
+def _serial_fraction(
+    speedup: float, workers: int, base_workers: int, work: CurveWork
+) -> dict[str, float]:
+    """Serial fraction by the law that the curve's kind of scaling follows, where one does."""
+    if not base_workers == 1 < workers or work.kind == "mixed":
+        return {}
+    if work.kind == "weak":
+        return {"gustafson": scaled_serial_fraction(speedup, workers)}
+    return {"karp_flatt": karp_flatt(speedup, workers)}
+
+
+def _speedup_interval(
+    base: pl.DataFrame, own: pl.DataFrame, growth: float, interleaved: bool
+) -> Interval | None:
     """Bootstrap the speedup, by blocks where each block has timed both arms."""
     base, own = base.sort("block"), own.sort("block")
     paired = interleaved and base["block"].to_list() == own["block"].to_list()
-    return ratio_interval(base["wall_s"].to_list(), own["wall_s"].to_list(), paired=paired)
+    found = ratio_interval(base["wall_s"].to_list(), own["wall_s"].to_list(), paired=paired)
+    return found and Interval(growth * found.low, growth * found.high, found.coverage)
 
 
 def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
@@ -216,7 +264,14 @@ def _schema() -> dict[str, Any]:
         "start_stagger_s": number,
         "overlap": number,
         "karp_flatt": number,
+        "gustafson": number,
+        "work": number,
+        "growth": number,
+        "scaling": pl.String,
         "identical": pl.Boolean,
+        "invalid": pl.Boolean,
+        "agreement_tolerance": number,
+        "agreement_measure": pl.String,
         "windows": pl.Int64,
         "nodes": pl.Int64,
         "queue_worst_s": number,

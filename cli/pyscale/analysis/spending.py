@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pyscale.analysis.losses import GROUP
 from pyscale_stages.contract import Record
@@ -21,14 +21,31 @@ COSTS = ("core_hours", "gpu_hours", "money", "energy_j")
 
 
 class Prices(Record):
-    """What a site charges."""
+    """What a site charges, or a machine costs."""
 
-    core_hour: float | None = Field(None, ge=0, description="Price of a core for an hour")
-    gpu_hour: float | None = Field(None, ge=0, description="Price of a GPU for an hour")
-    currency: str = Field("", description="Unit of the prices")
+    core_hour: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Price of a core for an hour"
+    )
+    gpu_hour: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="Price of a GPU for an hour"
+    )
+    currency: str | None = Field(None, description="Unit of the prices, as in EUR")
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is any price."""
+        return self.core_hour is not None or self.gpu_hour is not None
+
+    @model_validator(mode="after")
+    def _have_a_unit(self) -> Self:
+        if self.is_given and (self.currency or "").split() != [self.currency]:
+            raise ValueError('prices need a currency in one word, as in currency = "EUR"')
+        return self
 
 
-def trial_costs(trials: pl.DataFrame, held: Held, prices: Prices | None = None) -> pl.DataFrame:
+def trial_costs(
+    trials: pl.DataFrame, held: Held | None, prices: Prices | None = None
+) -> pl.DataFrame:
     """Price every trial.
 
     Parameters
@@ -36,8 +53,9 @@ def trial_costs(trials: pl.DataFrame, held: Held, prices: Prices | None = None) 
     trials : polars.DataFrame
         As `trial_table` gives them. `requested_cpus` and `requested_gpus` are what one worker
         asks for; `energy_j` is the energy of a trial. A column that is not there is not known.
-    held : {"task", "gang", "machine"}
-        What is held while workers wait for each other.
+    held : {"task", "gang", "machine"} or None
+        What is held while workers wait for each other; None where that is not known, so that
+        only energy is.
     prices : Prices or None
 
     Returns
@@ -58,6 +76,7 @@ def trial_costs(trials: pl.DataFrame, held: Held, prices: Prices | None = None) 
         "task": pl.col("busy_s"),
         "gang": pl.col("workers") * pl.col("slowest_s") + pl.col("merge_s"),
         "machine": pl.col("workers") * pl.col("wall_s"),
+        None: pl.lit(None),
     }[held]
     prices = prices or Prices()
     return (
@@ -69,6 +88,20 @@ def trial_costs(trials: pl.DataFrame, held: Held, prices: Prices | None = None) 
         .with_columns(
             money=_charge("core_hours", prices.core_hour) + _charge("gpu_hours", prices.gpu_hour)
         )
+    )
+
+
+def held_on_one_machine(trials: pl.DataFrame, cpus_per_worker: int) -> pl.DataFrame:
+    """Give trials that asked nobody for cores or GPUs what each worker had for itself.
+
+    Where workers shared these, nothing is known of what one held.
+    """
+    import polars as pl
+
+    alone = ~pl.col("oversubscribed")
+    return trials.with_columns(
+        requested_cpus=pl.when(alone).then(cpus_per_worker).cast(pl.Int64),
+        requested_gpus=pl.when(alone).then((pl.col("device") != "cpu").cast(pl.Int64)),
     )
 
 
@@ -134,6 +167,40 @@ def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
         "repeats",
         *(f"{cost}{kind}" for cost in COSTS for kind in ("", "_per_work", "_to_baseline")),
     )
+
+
+def with_costs(
+    configurations: pl.DataFrame,
+    trials: pl.DataFrame,
+    held: Held | None,
+    prices: Prices | None = None,
+) -> pl.DataFrame:
+    """Give every configuration what it cost.
+
+    Parameters
+    ----------
+    configurations : polars.DataFrame
+        As `pyscale.analysis.scaling.configurations` gives them for these trials.
+    trials, held, prices
+        As `trial_costs` takes them.
+
+    Returns
+    -------
+    polars.DataFrame
+        The configurations with `COSTS`, each also `*_per_work`, and `currency`, the unit of
+        `money`; null is what is not known.
+    """
+    import polars as pl
+
+    one = [*GROUP, "workers"]
+    costs = configuration_costs(trial_costs(trials, held, prices)).select(
+        *one,
+        *(f"{cost}{kind}" for cost in COSTS for kind in ("", "_per_work")),
+        pl.when(pl.col("money").is_not_null())
+        .then(pl.lit(prices.currency if prices else None, dtype=pl.String))
+        .alias("currency"),
+    )
+    return configurations.join(costs, on=one, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _charge(hours: str, price: float | None) -> pl.Expr:

@@ -30,8 +30,14 @@ TIMING_COLUMNS = (
     "queue_s",
     "queue_worst_s",
     "cores_used",
+    "work",
+    "prepare_s",
+    "longest_task_s",
+    "input_bytes",
+    "input_files",
+    "gpu_mean_utilisation",
 )
-"""Columns that are null in a trial that did not finish: there is no such time."""
+"""Columns that are null in a trial that did not finish: there is no such time or sum."""
 
 LEAST_PROVED_FIRST = ("asis", "unsupported", "warm", "evicted-unverified", "verified-cold")
 """States of the page cache; where files or nodes differ, a trial has the first of theirs."""
@@ -93,13 +99,26 @@ def trial_table(
         peak_rss_bytes, requested_memory_bytes : int
             Highest memory of any task that asked for as much as the windows' did, mostly the
             merge and the check too; and what that was, null where nothing was asked for.
-        cores_used, requested_cpus
-            Processor time of the windows' tasks over their wall time; and the cores that each
-            of them asked for.
-        cache_state, oversubscribed, disturbed, hardware, agreement, agreement_same,
-        agreement_identical, check_failed, quality
+        cores_used, requested_cpus, requested_gpus
+            Processor time of the windows' tasks over their wall time; and the cores and GPUs
+            that each of them asked for.
+        work : float
+            Frames over the windows' tasks.
+        prepare_s, longest_task_s : float
+            Worker-seconds of the windows' launchers before the stage's process starts; and the
+            longest that any task took, the merge too, its preparation included.
+        input_bytes, input_files : int
+            What the windows' tasks read from, and in how many files it lies; sums over tasks.
+        gpu_mean_utilisation : float
+            Mean over the windows' tasks, weighted by their wall time; 1 is a GPU always at work.
+        energy_j : float
+            Joules; null, as nothing here measures them.
+        cache_asked, cache_state, oversubscribed, disturbed, hardware, agreement, agreement_same,
+        agreement_identical, agreement_measure, agreement_tolerance, check_failed, quality
             As recorded; `hardware` lists the distinct labels. `cache_state` is that of the
             window of which least was proved.
+
+        What is not known is null, and so is a sum of which a part is not known.
     """
     import polars as pl
 
@@ -133,6 +152,8 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     timed, run = pl.col("verb") != "check", pl.col("verb") == "run"
+    wall_s, used = pl.col("wall_s"), pl.col("gpu_mean_utilisation")
+    whole_s = (pl.col("prepare_s") + wall_s).filter(timed)
     merges = (pl.col("verb") == "merge").sum()
     memory = pl.col("requested_memory_bytes")
     asked = memory.filter(run).max()
@@ -141,6 +162,7 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         *(pl.col(column).first() for column in one),
         pl.col("position").min(),
         pl.col("attempt").filter(timed).max().fill_null(1),
+        cache_asked=pl.col("cache_asked").filter(run).drop_nulls().first(),
         cache_state=_least_proved(pl.col("cache_state").filter(run)),
         failed=(timed & (pl.col("status") != "done")).any(),
         oversubscribed=pl.col("oversubscribed").any(),
@@ -148,12 +170,27 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         hardware=pl.col("hardware").filter(timed).unique().sort(),
         peak_rss_bytes=pl.col("peak_rss_bytes").filter(memory.eq_missing(asked)).max(),
         requested_memory_bytes=asked,
-        cores_used=pl.col("cpu_s").filter(run).sum() / pl.col("wall_s").filter(run).sum(),
+        cores_used=pl.col("cpu_s").filter(run).sum() / wall_s.filter(run).sum(),
         requested_cpus=pl.col("requested_cpus").filter(run).max(),
+        requested_gpus=pl.col("requested_gpus").filter(run).max(),
+        work=sum_if_all(pl.col("frames").filter(run)).cast(pl.Float64),
+        prepare_s=sum_if_all(pl.col("prepare_s").filter(run)),
+        longest_task_s=pl.when(whole_s.null_count() == 0).then(whole_s.max()),
+        input_bytes=sum_if_all(pl.col("input_bytes").filter(run)),
+        input_files=sum_if_all(pl.col("input_files").filter(run)),
+        gpu_mean_utilisation=sum_if_all((used * wall_s).filter(run)) / wall_s.filter(run).sum(),
+        energy_j=pl.lit(None, dtype=pl.Float64),
         # What was one window is whole.
         _has_all_tasks=(run.sum() == pl.col("windows").first())
         & (merges == (pl.col("windows").first() > 1).cast(pl.UInt32)),
     )
+
+
+def sum_if_all(values: pl.Expr) -> pl.Expr:
+    """Sum up what is known of every task; a sum of some would leave others out."""
+    import polars as pl
+
+    return pl.when(values.null_count() == 0).then(values.sum())
 
 
 def _least_proved(states: pl.Expr) -> pl.Expr:
@@ -193,6 +230,8 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
             pl.col("agreement").first(),
             pl.col("agreement_same").first(),
             pl.col("agreement_identical").first(),
+            pl.col("agreement_measure").first(),
+            pl.col("agreement_tolerance").first(),
             pl.col("quality").first(),
             check_failed=(pl.col("status") != "done").any(),
         )

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.trials import TIMING_COLUMNS
+from pyscale.analysis.trials import TIMING_COLUMNS, sum_if_all
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-MEASURED = {"slowest_s", "shortest_s", "wall_s", "busy_s", "idle_s"}
-"""The times of a trial that follow from wall times alone."""
+TIMES = ("slowest_s", "shortest_s", "busy_s")
+TOLD = (
+    *("work", "energy_j", "requested_cpus", "requested_gpus", "cores_used"),
+    *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clock_error_s"),
+    *("longest_task_s", "start_stagger_s", "overlap", "start"),
+)
+MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
+"""Columns of a trial that a table may fill."""
 
 
 def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.DataFrame:
@@ -25,10 +31,17 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     No phases are known, so nothing is said of useful work; whole-task times give the load
     balance and `sum t(N0) / sum t(N)`.
 
+    What stands in the columns beside is of the task where a row is one, and else of the whole
+    trial: its N workers share `cpus` and `gpus` evenly, and of its memory nothing is known of one
+    worker. Work and energy add up over tasks. Dates are those of one clock, as schedulers write
+    them; where every trial has a start, they give the order of execution.
+
     Parameters
     ----------
     table : polars.DataFrame
-        `stage, workers, wall_s` and any of `repeat, task, tasks, mean_task_s`.
+        `stage, workers, wall_s` and any of `repeat, task, tasks, mean_task_s, work, energy_j,
+        tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes, peak_memory_bytes,
+        node`.
     suite : str
         What to call the table.
 
@@ -36,21 +49,19 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     -------
     polars.DataFrame
         Columns of `trial_table`; what was not measured is null. Repeats are numbered by
-        `repeat`, else 0.
+        `repeat`, else 0. `position` is null where the order of the trials is not known.
     """
     import polars as pl
 
-    optional = {
-        "repeat": pl.Int64,
-        "task": pl.String,
-        "tasks": pl.Int64,
-        "mean_task_s": pl.Float64,
-    }
     table = table.with_columns(
         pl.lit(None, dtype=dtype).alias(column)
-        for column, dtype in optional.items()
+        for column, dtype in _optional_columns().items()
         if column not in table.columns
-    ).with_columns(pl.col("repeat").fill_null(0))
+    ).with_columns(
+        pl.col("repeat").fill_null(0),
+        # Whether the row is what one worker did.
+        _is_worker=pl.col("task").is_not_null() | (pl.col("workers") == 1),
+    )
 
     is_task = pl.col("task").is_not_null()
     sum_of_tasks_s = (
@@ -59,16 +70,16 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         .otherwise(pl.col("mean_task_s") * pl.col("tasks").fill_null(pl.col("workers")))
     )
     trials = (
-        table.with_columns(sum_of_tasks_s=sum_of_tasks_s)
+        table.with_columns(sum_of_tasks_s=sum_of_tasks_s, _size=pl.col("workers"))
         .group_by("stage", "workers", "repeat", maintain_order=True)
         .agg(
             slowest_s=pl.col("wall_s").max(),
             shortest_s=pl.when(is_task.all()).then(pl.col("wall_s").min()),
-            busy_s=pl.when(pl.col("sum_of_tasks_s").is_not_null().all()).then(
-                pl.col("sum_of_tasks_s").sum()
-            ),
+            busy_s=sum_if_all(pl.col("sum_of_tasks_s")),
+            **_told_beside(),
         )
     )
+    ordered = pl.col("start").null_count() == 0
     return trials.select(
         suite=pl.lit(suite),
         stage="stage",
@@ -76,18 +87,77 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         workers=pl.col("workers").cast(pl.Int64),
         trial=pl.format("{}/{}/{}", "stage", "workers", "repeat"),
         block="repeat",
-        position=pl.int_range(pl.len(), dtype=pl.Int64),
-        slowest_s="slowest_s",
-        shortest_s="shortest_s",
+        position=pl.when(ordered).then(pl.col("start").rank("ordinal").cast(pl.Int64) - 1),
         wall_s="slowest_s",
-        busy_s="busy_s",
         idle_s=pl.col("workers") * pl.col("slowest_s") - pl.col("busy_s"),
         attempt=pl.lit(1, dtype=pl.Int64),
         failed=pl.lit(False),
         complete=pl.lit(True),
         valid=pl.lit(True),
+        **{column: pl.col(column) for column in (*TIMES, *TOLD) if column != "start"},
         **_not_measured(),
     )
+
+
+def _optional_columns() -> dict[str, Any]:
+    import polars as pl
+
+    whole = ("repeat", "tasks", "tasks_done", "cpus", "gpus")
+    memory = ("requested_memory_bytes", "peak_memory_bytes")
+    return {
+        **dict.fromkeys((*whole, *memory), pl.Int64),
+        **dict.fromkeys(("mean_task_s", "cpu_s", "work", "energy_j"), pl.Float64),
+        **dict.fromkeys(("task", "node"), pl.String),
+        **dict.fromkeys(("start", "end"), pl.Datetime("us", "UTC")),
+    }
+
+
+def _told_beside() -> dict[str, pl.Expr]:
+    """Columns of a trial, from those that stand beside the wall times of its rows."""
+    import polars as pl
+
+    start, end, wall_s = pl.col("start"), pl.col("end"), pl.col("wall_s")
+    size, apart = pl.col("_size").first(), pl.col("_is_worker").all()
+    busy_s = pl.coalesce(sum_if_all(pl.col("sum_of_tasks_s")), size * wall_s.max())
+    # Several tasks of one worker have times between them that nothing tells.
+    one_each = (pl.col("tasks_done").fill_null(1) == 1).all()
+    in_turn = (pl.col("tasks").fill_null(pl.col("_size")) > pl.col("_size")).any()
+    dated = apart & (start.null_count() == 0)
+    together_s = _seconds(end.min() - start.max()).clip(0.0)
+    lasting = dated & one_each & (end.null_count() == 0)
+    nodes = pl.col("node").str.extract_all(r"[^,\s]+")
+    # Slurm writes many nodes as `n[01-04]`.
+    is_list = pl.col("node").str.contains("[", literal=True)
+    named = (pl.col("node").null_count() == 0) & ~is_list.any()
+    return {
+        "work": sum_if_all(pl.col("work")),
+        "energy_j": sum_if_all(pl.col("energy_j")),
+        "requested_cpus": _of_one_worker("cpus"),
+        "requested_gpus": _of_one_worker("gpus"),
+        "cores_used": sum_if_all(pl.col("cpu_s")) / busy_s,
+        "requested_memory_bytes": pl.when(apart).then(pl.col("requested_memory_bytes").max()),
+        "peak_rss_bytes": pl.when(apart).then(pl.col("peak_memory_bytes").max()),
+        "nodes": pl.when(named).then(nodes.explode().n_unique().cast(pl.Int64)),
+        "clock_error_s": pl.when(named).then(0.0),
+        "longest_task_s": pl.when(one_each & ~in_turn).then(wall_s.max()),
+        "start_stagger_s": pl.when(dated).then(_seconds(start.max() - start.min())),
+        "overlap": pl.when(lasting).then((together_s / wall_s.max()).clip(0.0, 1.0)),
+        "start": pl.when(start.null_count() == 0).then(start.min()),
+    }
+
+
+def _of_one_worker(column: str) -> pl.Expr:
+    """What one worker had; null where a trial's workers cannot share what it had evenly."""
+    import polars as pl
+
+    value, size = pl.col(column), pl.col("_size")
+    shared = pl.when(value % size == 0).then(value // size)
+    own = pl.when("_is_worker").then(value).otherwise(shared)
+    return pl.when(own.null_count() == 0).then(own.max())
+
+
+def _seconds(duration: pl.Expr) -> pl.Expr:
+    return duration.dt.total_microseconds() / 1e6
 
 
 def _not_measured() -> dict[str, Any]:
@@ -95,27 +165,12 @@ def _not_measured() -> dict[str, Any]:
     import polars as pl
 
     timing = (column for column in TIMING_COLUMNS if column not in MEASURED)
-    numbers = (*timing, "clock_error_s", "agreement")
-    whole_numbers = (
-        "windows",
-        "nodes",
-        "peak_rss_bytes",
-        "requested_memory_bytes",
-        "requested_cpus",
-    )
-    others = {
-        "cache_state": pl.String,
-        "quality": pl.String,
-        "hardware": pl.List(pl.String),
-        "oversubscribed": pl.Boolean,
-        "disturbed": pl.Boolean,
-        "agreement_same": pl.Boolean,
-        "agreement_identical": pl.Boolean,
-        "check_failed": pl.Boolean,
-    }
     kinds: dict[str, Any] = {
-        **dict.fromkeys(numbers, pl.Float64),
-        **dict.fromkeys(whole_numbers, pl.Int64),
-        **others,
+        **dict.fromkeys((*timing, "agreement", "agreement_tolerance"), pl.Float64),
+        **dict.fromkeys(("windows", "input_bytes", "input_files"), pl.Int64),
+        **dict.fromkeys(("cache_asked", "cache_state", "agreement_measure", "quality"), pl.String),
+        **dict.fromkeys(("oversubscribed", "disturbed", "check_failed"), pl.Boolean),
+        **dict.fromkeys(("agreement_same", "agreement_identical"), pl.Boolean),
+        "hardware": pl.List(pl.String),
     }
     return {name: pl.lit(None, dtype=kind) for name, kind in kinds.items()}

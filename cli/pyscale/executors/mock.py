@@ -167,7 +167,7 @@ def _result(task: str, spec: TaskSpec, end: MockEnd, now: datetime) -> TaskResul
         spans=(
             Span(phase="compute", start_monotonic_s=0, end_monotonic_s=end.wall_s, start_utc=now),
         ),
-        counters=Counters(frames=1),
+        counters=Counters(frames=len(range(*spec.frames)) if spec.frames else 0),
         outputs=outputs,
         agreement=Agreement(
             same=end.agrees,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyscale.report.curves import Curve
-from pyscale.report.wording import ABSENT, coarse, gib, number, of_requested, percent
+from pyscale.report.wording import ABSENT, coarse, gib, of_requested, percent
 
 Row = dict[str, Any]
 
@@ -15,37 +15,37 @@ COLUMNS = (
     *("Stage", "N", "Windows", "Nodes", "Queue wait (s)", "Longest wait (s)", "Start stagger (s)"),
     *("Overlap", "Gaps (worker-s)", "Memory (GiB)", "Cores"),
 )
-CORE_HOURS = "Core-hours"
 
 
-def columns(found: Sequence[Curve]) -> tuple[str, ...]:
-    """Headers of the table; costs are among them where any is known."""
-    return (*COLUMNS, CORE_HOURS) if _has_costs(found) else COLUMNS
+MEMORY_SETTING = "`memory_gib` in the site's file"
+CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
+SAYS_MORE = ("queue_s", "start_stagger_s", "peak_rss_bytes", "cores_used", "requested_cpus")
+"""Any of these is known of a configuration of which more is known than its wall time."""
 
 
 def rows(found: Sequence[Curve]) -> list[list[str]]:
     """Cells of every timed configuration that says more than its wall time."""
-    has_costs = _has_costs(found)
     return [
-        [curve.name, *cells(row), *([number(row["core_hours"])] if has_costs else [])]
+        [curve.name, *cells(row)]
         for curve in found
         for row in curve.timed
-        if row["queue_s"] is not None
+        if any(row[column] is not None for column in SAYS_MORE)
     ]
 
 
 def cells(row: Row) -> list[str]:
     """Cells of one configuration, after its stage's name."""
     alone = row["workers"] == 1
+    in_turn = (row["windows"] or 0) > row["workers"]
     return [
         str(row["workers"]),
-        str(row["windows"]),
-        str(row["nodes"]),
+        str(row["windows"] or ABSENT),
+        str(row["nodes"] or ABSENT),
         coarse(row["queue_s"]),
         coarse(row["queue_worst_s"]),
         ABSENT if alone else coarse(row["start_stagger_s"]),
         ABSENT if alone else percent(row["overlap"]),
-        coarse(row["gap_s"]) if row["windows"] > row["workers"] else ABSENT,
+        coarse(row["gap_s"]) if in_turn else ABSENT,
         of_requested(gib(row["peak_rss_bytes"]), gib(row["requested_memory_bytes"])),
         of_requested(coarse(row["cores_used"]), str(row["requested_cpus"] or ABSENT)),
     ]
@@ -62,10 +62,6 @@ def too_much(found: Sequence[Curve]) -> Iterator[str]:
             yield f"{curve.name}: {'; '.join(parts)}."
 
 
-def _has_costs(found: Sequence[Curve]) -> bool:
-    return any(row.get("core_hours") is not None for curve in found for row in curve.timed)
-
-
 def _memory(timed: Sequence[Row]) -> str | None:
     asked = [row for row in timed if row["memory_to_request_bytes"] is not None]
     enough = _most(asked, "memory_to_request_bytes")
@@ -75,19 +71,24 @@ def _memory(timed: Sequence[Row]) -> str | None:
     return (
         f"a task asked for {gib(requested)} GiB of memory and used at most "
         f"{gib(_most(asked, 'peak_rss_bytes'))}, so that {gib(enough)} GiB (1.2 times that, in "
-        "whole GiB) would do: `memory_gib` in the site's file"
+        f"whole GiB) would do{_lowered_by(timed, MEMORY_SETTING)}"
     )
 
 
 def _cores(timed: Sequence[Row]) -> str | None:
-    asked = [row for row in timed if row["requested_cpus"] is not None]
+    asked = [row for row in timed if None not in {row["requested_cpus"], row["cores_used"]}]
     used, requested = _most(asked, "cores_used"), _most(asked, "requested_cpus")
     if math.ceil(used) >= requested:
         return None
     return (
-        f"a task asked for {requested} cores and kept {coarse(used)} busy on average: `cpus` in "
-        "the site's file, or `--cpus-per-worker`"
+        f"a task asked for {requested} cores and kept {coarse(used)} busy on average"
+        f"{_lowered_by(timed, CORES_SETTING)}"
     )
+
+
+def _lowered_by(timed: Sequence[Row], setting: str) -> str:
+    """Name the setting, where pyscale itself asked: it is known how long its tasks waited."""
+    return f": {setting}" if any(row["queue_s"] is not None for row in timed) else ""
 
 
 def _most(rows: Sequence[Row], column: str) -> Any:

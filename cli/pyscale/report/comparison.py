@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
 from pyscale.analysis.flags import SENTENCES
-from pyscale.report.wording import ABSENT, listing, number, quality, with_interval
+from pyscale.report.wording import ABSENT, INVALID, listing, number, quality, with_interval
 from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
 
@@ -85,7 +85,14 @@ def remarks(context: ComparisonContext) -> Iterator[str]:
 
 
 def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[str]:
-    """Say whether both runs computed the same."""
+    """Say whether both runs computed the same, and each the same at every N."""
+    for side in _SIDES:
+        invalid = table.filter(f"{side}_invalid", table["verdict"].is_not_null()).to_dicts()
+        if invalid:
+            yield (
+                f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
+                "own baseline, so the verdict compares two different results."
+            )
     same = [output.stage for output in context.outputs if output.found == "same"]
     if same:
         yield f"The reference outputs of both runs have the same bytes: {listing(same)}."
@@ -200,6 +207,8 @@ def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[st
         verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
         if row["reason"] is not None:
             verdict.append(f" ({marks[row['reason']]})")
+        if any(row[f"{side}_invalid"] for side in _SIDES):
+            verdict.append(f", {INVALID}", style="bold red")
         table.add_row(
             Text("" if place and names[place - 1] == names[place] else names[place]),
             str(row["workers"]),

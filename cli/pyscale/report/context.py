@@ -17,6 +17,9 @@ class ReportContext(Record):
     hardware: tuple[dict[str, str], ...] = Field(
         (), description="One per node: property and value, in the order to print"
     )
+    measured_for: str = Field(
+        "what was measured", description="What was processed, as sentences on requests name it"
+    )
     not_measured: tuple[str, ...] = Field(
         (), description="Sentences on what the run left out, beyond what the tables show"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.report import scalingkind
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import number
 from pyscale_stages.atomic import atomic_path
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
     from plotnine import ggplot
 
 RESULTS, SPEEDUP = "benchmark_results", "benchmark_speedup"
-FORMATS = ("png", "svg", "pdf")
+FORMATS: dict[str, dict[str, None]] = {
+    "png": {},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""What is written, and the field of each that would hold the date."""
 # Okabe and Ito's blue: told from grey by any kind of colour vision, and in print.
 MEASURED, SINGLE, IDEAL = "#0072B2", "#8C8C8C", "#404040"
+# Their vermilion, and a cross where all else is a dot: told apart without any colour.
+INVALID: dict[str, Any] = {"color": "#D55E00", "shape": "x", "size": 2.4, "stroke": 0.9}
 WIDTH_MM, PANEL_HEIGHT_MM, FRAME_MM = 180, 58, 24
-POINTS, DPI = 8, 300
+POINTS, DPI, MM_PER_INCH = 8, 300, 25.4
 # Single trials stand this fraction of the axis left of their configuration, where they hide
 # neither the median nor its interval.
 ASIDE = 0.04
@@ -48,11 +56,7 @@ def write_figures(folder: Path, configurations: pl.DataFrame, trials: pl.DataFra
         return []
     written = []
     for name, plot in ((RESULTS, results_plot(found, trials)), (SPEEDUP, speedup_plot(found))):
-        for suffix in FORMATS:
-            final = folder / f"{name}.{suffix}"
-            with atomic_path(final) as temporary:
-                _save(plot, temporary, suffix, panels=len(found))
-            written.append(final)
+        written += _save(plot, folder / name, panels=len(found))
     return written
 
 
@@ -75,13 +79,15 @@ def results_plot(found: list[Curve], trials: pl.DataFrame) -> ggplot:
             color=MEASURED,
             size=0.8,
         )
-        + geom_point(aes("workers", "wall_s"), _medians(found), color=MEASURED, size=1.8, stroke=0)
+        + geom_point(aes("workers", "wall_s"), _valid(found), color=MEASURED, size=1.8, stroke=0)
+        + geom_point(aes("workers", "wall_s"), _invalid(found), **INVALID)
         + scale_y_log10(breaks=log_breaks, minor_breaks=[], labels=_labels)
         + labs(
             y="Wall time (s)",
             caption="Blue: median; grey, set to the left: single trials; dashed: ideal scaling "
             "of the base case.\n"
-            f"Bars: 95 % intervals of the median by order statistics; {NO_INTERVAL}",
+            f"Bars: 95 % intervals of the median by order statistics; {NO_INTERVAL}"
+            f"{_crosses(found)}",
         )
     )
     return plot
@@ -100,12 +106,13 @@ def speedup_plot(found: list[Curve]) -> ggplot:
             color=MEASURED,
             size=0.8,
         )
-        + geom_point(aes("workers", "speedup"), _medians(found), color=MEASURED, size=1.8, stroke=0)
+        + geom_point(aes("workers", "speedup"), _valid(found), color=MEASURED, size=1.8, stroke=0)
+        + geom_point(aes("workers", "speedup"), _invalid(found), **INVALID)
         + scale_y_continuous(trans="log2", breaks=_power_breaks, minor_breaks=[], labels=_labels)
         + labs(
-            y="Speedup over the base case",
+            y=scalingkind.speedup_title(found),
             caption="Blue: ratio of median wall times; dashed: ideal.\n"
-            f"Bars: 95 % intervals by bootstrap; {NO_INTERVAL}",
+            f"Bars: 95 % intervals by bootstrap; {NO_INTERVAL}{_crosses(found)}{_scaled(found)}",
         )
     )
     return plot
@@ -178,25 +185,31 @@ def _columns(panels: int) -> int:
     return 2 if panels in {2, 4} else min(panels, 3)
 
 
-def _save(plot: ggplot, path: Path, suffix: str, *, panels: int) -> None:
-    """Render with fixed seeds and no date, so that the same numbers give the same bytes."""
+def _save(plot: ggplot, stem: Path, *, panels: int) -> list[Path]:
+    """Draw once and write every format, with fixed seeds and no date.
+
+    So the same numbers give the same bytes.
+    """
     import matplotlib as mpl
+    from plotnine import theme
 
     rows = math.ceil(panels / _columns(panels))
-    no_date = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}[suffix]
+    size_mm = (WIDTH_MM, rows * PANEL_HEIGHT_MM + FRAME_MM)
+    size = tuple(side / MM_PER_INCH for side in size_mm)
+    sized = cast("ggplot", plot + theme(figure_size=size, dpi=DPI))
+    figure = sized.draw()
+    written = []
     # Type 42 embeds whole letters, which publishers ask for and editors can change.
-    with mpl.rc_context({"svg.hashsalt": "pyscale", "pdf.fonttype": 42}):
-        plot.save(
-            path,
-            format=suffix,
-            width=WIDTH_MM,
-            height=rows * PANEL_HEIGHT_MM + FRAME_MM,
-            units="mm",
-            dpi=DPI,
-            verbose=False,
-            limitsize=False,
-            metadata=no_date,
-        )
+    settings = sized.theme.rcParams | {"svg.hashsalt": "pyscale", "pdf.fonttype": 42}
+    with mpl.rc_context(settings):
+        for suffix, no_date in FORMATS.items():
+            final = stem.with_name(f"{stem.name}.{suffix}")
+            with atomic_path(final) as temporary:
+                figure.savefig(temporary, format=suffix, metadata=no_date)
+            # Its parts have their places now, the same ones in every format.
+            figure.set_layout_engine(None)
+            written.append(final)
+    return written
 
 
 def _panel(curve: Curve) -> str:
@@ -216,13 +229,40 @@ def _table(found: list[Curve], columns: list[str], rows: list[dict[str, Any]]) -
 
 def _medians(found: list[Curve]) -> pd.DataFrame:
     columns = [f"{value}{end}" for value in ("wall_s", "speedup") for end in ("", "_low", "_high")]
+    columns.append("invalid")
     rows = [row | {"panel": _panel(curve)} for curve in found for row in curve.timed]
     return _table(found, columns, rows)
 
 
+def _valid(found: list[Curve]) -> pd.DataFrame:
+    table = _medians(found)
+    return table[~table["invalid"]]
+
+
+def _invalid(found: list[Curve]) -> pd.DataFrame:
+    table = _medians(found)
+    return table[table["invalid"]]
+
+
+def _crosses(found: list[Curve]) -> str:
+    """What a cross is, where there is one."""
+    if _invalid(found).empty:
+        return ""
+    return (
+        "\nCross: invalid, with no bar: its output is not the base case's, and a ratio would "
+        "compare two different results."
+    )
+
+
+def _scaled(found: list[Curve]) -> str:
+    """What a speedup is of, where the work is not the same at every N."""
+    told = scalingkind.legend(found)
+    return f"\n{told}" if told else ""
+
+
 def _with_interval(found: list[Curve], value: str) -> pd.DataFrame:
-    """Configurations whose value has an interval; a layer without rows draws nothing."""
-    return _medians(found).dropna(subset=[f"{value}_low", f"{value}_high"])
+    """Valid configurations whose value has an interval; a layer without rows draws nothing."""
+    return _valid(found).dropna(subset=[f"{value}_low", f"{value}_high"])
 
 
 def _singles(found: list[Curve], trials: pl.DataFrame) -> pd.DataFrame:
@@ -253,7 +293,7 @@ def _ideal(found: list[Curve]) -> pd.DataFrame:
                 "panel": _panel(curve),
                 "workers": row["workers"],
                 "ideal_speedup": row["workers"] / curve.timed[0]["workers"],
-                "ideal_s": curve.timed[0]["worker_seconds"] / row["workers"],
+                "ideal_s": row["growth"] * curve.timed[0]["worker_seconds"] / row["workers"],
             }
             for curve in found
             if len(curve.timed) > 1

@@ -6,21 +6,20 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.drift import Drift
-from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.intervals import RESAMPLES
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import beside, laws, sentences
-from pyscale.report.context import ReportContext
+from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
+from pyscale.report.results import Results
 from pyscale.report.wording import (
     ABSENT,
+    INVALID,
     agreement,
+    factor,
     growth,
     number,
     phase,
     quality,
-    ratio,
     seconds,
     speedup,
     wall_time,
@@ -38,19 +37,12 @@ RESULT_COLUMNS = (
 )
 
 
-def write_markdown(
-    folder: Path,
-    configurations: pl.DataFrame,
-    losses: pl.DataFrame,
-    context: ReportContext,
-    *,
-    fits: Sequence[CurveFits] = (),
-    drifts: Sequence[Drift] = (),
-) -> Path:
+def write_markdown(folder: Path, results: Results) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    found = curves(configurations)
+    found = curves(results.configurations)
+    context = results.context
     environment = Environment(
         loader=PackageLoader("pyscale.report"),
         autoescape=False,
@@ -67,12 +59,15 @@ def write_markdown(
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
         results=[_result(curve, row) for curve in found for row in curve.rows],
-        beside_columns=beside.columns(found),
-        core_hours=beside.CORE_HOURS,
+        not_to_be_trusted=list(gate.not_to_be_trusted(results.configurations)),
+        beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
+        cost_columns=costs.columns(found),
+        costs=costs.rows(found),
         too_much=list(beside.too_much(found)),
-        stages=[_stage(curve, losses, fits, drifts) for curve in found],
-        has_laws=bool(fits),
+        stages=[_stage(curve, results) for curve in found],
+        has_laws=bool(results.fits),
+        is_scaled=scalingkind.legend(found) is not None,
         not_measured=[*sentences.not_measured(found), *context.not_measured],
         resamples=RESAMPLES,
         small_part=f"{100 * sentences.SMALL_PART:g} %",
@@ -101,7 +96,7 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
         wall_time(row),
         speedup(row),
         *(
-            ratio(row[column])
+            factor(row, column)
             for column in ("efficiency", "load_balance", "computation_scaling", "useful_share")
         ),
         number(row["worker_seconds"]),
@@ -112,10 +107,8 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
     ]
 
 
-def _stage(
-    curve: Curve, losses: pl.DataFrame, fits: Sequence[CurveFits], drifts: Sequence[Drift]
-) -> dict[str, object]:
-    columns, rows = _loss_table(curve, losses)
+def _stage(curve: Curve, results: Results) -> dict[str, object]:
+    columns, rows = _loss_table(curve, results.losses)
     remarks = (
         sentences.serial_fractions(curve),
         sentences.agreement(curve),
@@ -124,15 +117,30 @@ def _stage(
     return {
         "name": curve.name,
         "base_case": sentences.base_case(curve),
+        "work": scalingkind.work(curve),
+        "held_against": scalingkind.held_against(curve.rows[0]),
         "speedups": list(sentences.speedups(curve)),
         "loss_columns": columns,
         "loss_rows": rows,
-        "lost_time": list(sentences.lost_time(curve, losses)),
+        "lost_time": list(sentences.lost_time(curve, results.losses)),
+        "request": advice.section(
+            curve, results.choices, results.limits, results.requests, results.context.measured_for
+        ),
         "remarks": [sentence for sentence in remarks if sentence],
-        "laws": [sentence for own in fits if curve.owns(own) for sentence in laws.sentences(own)],
+        "laws": [
+            sentence
+            for own in results.fits
+            if curve.owns(own)
+            for sentence in (*sentences.left_out(curve), *laws.sentences(own))
+        ],
         "doubts": [
             *sentences.doubts(curve),
-            *(sentence for own in drifts if curve.owns(own) for sentence in own.sentences()),
+            *(
+                sentence
+                for own in results.drifts
+                if curve.owns(own)
+                for sentence in own.sentences()
+            ),
         ],
     }
 
@@ -145,6 +153,7 @@ def _loss_table(curve: Curve, losses: pl.DataFrame) -> tuple[list[str], list[lis
         for (part,), rows in own.group_by("part", maintain_order=True)
         if any(seconds(held) != "0" for held in rows["worker_seconds"])
     ]
+    invalid = {row["workers"] for row in curve.rows if row["invalid"]}
     found = []
     for (workers,), rows in own.group_by("workers", maintain_order=True):
         held = dict(zip(rows["part"], rows["worker_seconds"], strict=True))
@@ -152,7 +161,8 @@ def _loss_table(curve: Curve, losses: pl.DataFrame) -> tuple[list[str], list[lis
         is_base = workers == rows["baseline_workers"][0]
         cells = [_held(held[part], None if is_base else grown[part]) for part in parts]
         total = _held(sum(held.values()), None if is_base else sum(grown.values()))
-        found.append([str(workers), total, *cells])
+        name = f"{workers} ({INVALID})" if workers in invalid else str(workers)
+        found.append([name, total, *cells])
     return ["N", "N x wall time", *(phase(part) for part in parts)], found
 
 

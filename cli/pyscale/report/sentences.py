@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.report import scalingkind
 from pyscale.report.curves import Curve
+from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
+    INVALID,
     growth,
     listing,
     number,
@@ -37,16 +40,22 @@ def base_case(curve: Curve) -> str:
         return "No trial was timed, so there is no wall time and no speedup."
     return (
         f"Base case: N = {base['workers']} took {number(base['wall_s'])} s "
-        f"({_of_trials(base)}; {_interval(base, 'wall_s', number, ' s')})."
+        f"({_of_trials(base)}; {_interval(base, 'wall_s', number, ' s')}).{_unlike_itself(base)}"
     )
 
 
 def speedups(curve: Curve) -> Iterator[str]:
     """State wall time, speedup and efficiency at every other worker count."""
     for row in curve.timed[1:]:
+        if row["invalid"]:
+            yield (
+                f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), which is "
+                f"invalid: {disagreement(row)}. A speedup would compare two different results."
+            )
+            continue
         yield (
             f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), "
-            f"{ratio(row['speedup'])} times as fast as the base case "
+            f"{scalingkind.faster(row)} "
             f"({_interval(row, 'speedup', ratio)}); efficiency {ratio(row['efficiency'])}"
             f"{_factors(row, curve.timed[0])}."
         )
@@ -63,26 +72,34 @@ def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
         if parts.is_empty():
             continue
         base = curve.timed[0]
-        growth_s = row["worker_seconds"] - base["worker_seconds"]
+        growth_s = scalingkind.beyond_work_s(row, base)
         named = [
             f"{phase(part)} {growth(grown)}"
             for part, grown in zip(parts["part"], parts["growth_s"], strict=True)
             if abs(grown) >= SMALL_PART * row["worker_seconds"]
         ]
+        invalid = f" ({INVALID})" if row["invalid"] else ""
         yield (
-            f"N = {row['workers']} held {number(row['worker_seconds'])} worker-seconds, "
-            f"{seconds(abs(growth_s))} {'more' if growth_s >= 0 else 'fewer'} than the base case"
-            f"{': ' + listing(named) if named else ''}."
+            f"N = {row['workers']}{invalid} held {number(row['worker_seconds'])} worker-seconds, "
+            f"{seconds(abs(growth_s))} {'more' if growth_s >= 0 else 'fewer'} than "
+            f"{scalingkind.held_against(row)}{': ' + listing(named) if named else ''}."
         )
 
 
 def serial_fractions(curve: Curve) -> str | None:
-    """State the Karp-Flatt fractions, where they are defined."""
-    rows = [row for row in curve.timed if row["karp_flatt"] is not None]
+    """State the Karp-Flatt fractions, where they are defined, or Gustafson's."""
+    rows = [row for row in curve.timed if row["karp_flatt"] is not None and not row["invalid"]]
     if not rows:
-        return None
+        return scalingkind.serial_fractions(curve)
     found = listing(f"{ratio(row['karp_flatt'])} at N = {row['workers']}" for row in rows)
     return f"Serial fraction by Karp and Flatt: {found}."
+
+
+def left_out(curve: Curve) -> Iterator[str]:
+    """Say which worker counts no law is fitted to."""
+    counts = [row["workers"] for row in curve.timed if row["invalid"]]
+    if counts:
+        yield f"No law is fitted to N = {listing(counts)}, where the work was not the base case's."
 
 
 def agreement(curve: Curve) -> str | None:
@@ -107,7 +124,8 @@ def correctness(curve: Curve) -> str | None:
     records = {row["quality"] for row in rows}
     counts = listing(row["workers"] for row in rows)
     if len(records) == 1:
-        return f"Quality against the truth, the same at N = {counts}: {quality(records.pop())}."
+        where = f", the same at N = {counts}" if len(rows) > 1 else f" at N = {counts}"
+        return f"Quality against the truth{where}: {quality(records.pop())}."
     found = "; ".join(f"N = {row['workers']}: {quality(row['quality'])}" for row in rows)
     return f"Quality against the truth (medians): {found}."
 
@@ -129,11 +147,15 @@ def not_measured(found: list[Curve]) -> Iterator[str]:
         ),
         (
             "whether the output is that of the baseline",
-            lambda row: row["agreement"] is None and row["workers"] > row["baseline_workers"],
+            lambda row: (
+                row["agreement"] is None
+                and row["workers"] > row["baseline_workers"]
+                and row["scaling"] != "weak"
+            ),
         ),
         (
             "how right the output is (there was no truth to compare with)",
-            lambda row: not json.loads(row["quality"]),
+            lambda row: not json.loads(row["quality"]) and row["scaling"] != "weak",
         ),
         ("the state of the page cache", lambda row: row["cache_state"] is None),
         ("the time of single tasks", lambda row: row["load_balance"] is None),
@@ -150,6 +172,7 @@ def not_measured(found: list[Curve]) -> Iterator[str]:
         if curves:
             where = "all stages" if len(curves) == len(found) else listing(c.name for c in curves)
             yield f"{where}: {sentence}."
+    yield from scalingkind.not_compared(found)
     largest = max((row["workers"] for curve in found for row in curve.timed), default=None)
     if largest is not None:
         yield f"Anything beyond N = {largest}: nothing here is extrapolated."
@@ -159,6 +182,12 @@ def not_measured(found: list[Curve]) -> Iterator[str]:
             "Caches outside the node: verified-cold speaks of the node's own page cache; "
             "those of storage servers and hypervisors cannot be seen from it."
         )
+
+
+def _unlike_itself(base: Row) -> str:
+    if not base["invalid"]:
+        return ""
+    return f" It is invalid, which puts every speedup over it in doubt: {disagreement(base)}."
 
 
 def _of_trials(row: Row) -> str:

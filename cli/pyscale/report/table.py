@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.errors import UserError
+from pyscale.report.tablecells import DATES, NUMBERS, SMALLEST, cell
 from pyscale_stages.wording import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
 REQUIRED = ("stage", "workers", "wall_s")
-NUMBERS = ("wall_s", "mean_task_s", "sd_task_s")
-WHOLE_NUMBERS = ("workers", "repeat", "tasks")
-COLUMNS = (*REQUIRED, "repeat", "task", "tasks", "mean_task_s", "sd_task_s")
+COLUMNS = (*REQUIRED, "repeat", "task", "tasks", "mean_task_s", "sd_task_s", "work", "energy_j")
 BESIDE = (
-    "trial",
-    "tasks_done",
-    "start",
-    "end",
-    "cpus",
-    "gpus",
-    "cpu_s",
-    "requested_memory_bytes",
-    "peak_memory_bytes",
-    "node",
-    "state",
+    *("trial", "tasks_done", "start", "end", "cpus", "gpus", "cpu_s"),
+    *("requested_memory_bytes", "peak_memory_bytes", "node", "state"),
 )
-"""Columns that `pyscale import` writes beside; the analysis of wall times passes over them."""
+"""Columns that `pyscale import` writes beside; other tables may have them too."""
+NOT_ANALYSED = ("trial", "state")
+"""Columns for people, over which the analysis passes."""
 ROUNDING = 1.01
 """Published means and wall times are rounded, so that one may seem to exceed the other."""
 KEY = ("stage", "workers", "repeat", "task")
@@ -45,8 +37,7 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     ----------
     path : Path
         One row per trial, or per task where there is a column `task`. Columns `stage`,
-        `workers` and `wall_s`, and any of `repeat`, `task`, `tasks`, `mean_task_s`,
-        `sd_task_s`.
+        `workers` and `wall_s`, and any of `COLUMNS` and `BESIDE`.
 
     Returns
     -------
@@ -64,15 +55,17 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     _check_columns(path, table.columns)
     if table.is_empty():
         raise UserError(f"{path} has a header and no rows: add one row per measured wall time")
-    given = [column for column in COLUMNS if column in table.columns]
+    analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
+    given = [column for column in analysed if column in table.columns]
     rows = list(_parsed_rows(path, table.select(given)))
     kinds: dict[str, Any] = {
         **dict.fromkeys(NUMBERS, pl.Float64),
-        **dict.fromkeys(WHOLE_NUMBERS, pl.Int64),
-        "stage": pl.String,
-        "task": pl.String,
+        **dict.fromkeys(SMALLEST, pl.Int64),
+        **dict.fromkeys(DATES, pl.Datetime("us", "UTC")),
+        **dict.fromkeys(("stage", "task", "node"), pl.String),
     }
     _check_rows(path, rows)
+    _put_on_one_clock(path, rows)
     return pl.DataFrame(rows, schema={column: kinds[column] for column in given})
 
 
@@ -121,7 +114,7 @@ def _check_columns(path: Path, columns: list[str]) -> None:
             + f" ({', '.join(REQUIRED)} are needed, separated by commas)"
         )
     if unknown:
-        meant_by = did_you_mean(unknown[0], [c for c in COLUMNS if c not in columns])
+        meant_by = did_you_mean(unknown[0], [c for c in (*COLUMNS, *BESIDE) if c not in columns])
         raise UserError(f"{path} has an unknown column {unknown[0]!r}: {meant_by}")
     if "mean_task_s" in columns and "task" in columns:
         raise UserError(
@@ -134,38 +127,12 @@ def _parsed_rows(path: Path, table: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Turn text into values, line by line as the user counts them."""
     for line, texts in enumerate(table.iter_rows(named=True), start=2):
         row: dict[str, Any] = {}
-        for column, cell in texts.items():
-            text = (cell or "").strip()
+        for column, told in texts.items():
+            text = (told or "").strip()
             if not text and column in (*REQUIRED, "repeat", "task"):
                 raise UserError(f"{path}, line {line}: {column!r} is blank, fill it in")
-            row[column] = _value(f"{path}, line {line}", column, text) if text else None
+            row[column] = cell(f"{path}, line {line}", column, text) if text else None
         yield row
-
-
-def _value(where: str, column: str, text: str) -> str | int | float:
-    if column in NUMBERS:
-        number = _number(where, column, text, float, "a number, such as 12.5")
-        if not math.isfinite(number):
-            raise UserError(f"{where}: {column} {text} is no time in seconds")
-        if number < 0 or (number == 0 and column == "wall_s"):
-            least = "above zero" if column == "wall_s" else "zero or more"
-            raise UserError(f"{where}: {column} {text} must be {least}, in seconds")
-        return number
-    if column in WHOLE_NUMBERS:
-        whole = int(_number(where, column, text, int, "a whole number"))
-        smallest = 0 if column == "repeat" else 1
-        if whole < smallest:
-            raise UserError(f"{where}: {column} {text} must be at least {smallest}")
-        return whole
-    return text
-
-
-def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:
-    try:
-        # Python takes 1_000 for a number; nobody who writes it in a table means that.
-        return kind(text.replace("_", "?"))
-    except ValueError:
-        raise UserError(f"{where}: {column} {text!r} is not {what}") from None
 
 
 def _check_rows(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -198,3 +165,25 @@ def _check_rows(path: Path, rows: list[dict[str, Any]]) -> None:
                 f"{path} has {count} tasks of {stage} at {workers} workers{which}: give one row "
                 "for each worker"
             )
+
+
+def _put_on_one_clock(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Take dates without a time zone for UTC, where none has one: only differences count."""
+    first: tuple[int, datetime] | None = None
+    for line, row in enumerate(rows, start=2):
+        for column in DATES:
+            date = row.get(column)
+            if date is None:
+                continue
+            known = first or (line, date)
+            if (date.tzinfo is None) != (known[1].tzinfo is None):
+                zoned, bare = (line, known[0]) if date.tzinfo else (known[0], line)
+                raise UserError(
+                    f"{path}: line {zoned} has a date with a time zone and line {bare} one "
+                    "without: write all alike, or leave out the columns start and end"
+                )
+            first = known
+            row[column] = date if date.tzinfo else date.replace(tzinfo=UTC)
+        start, end = row.get("start"), row.get("end")
+        if start is not None and end is not None and end < start:
+            raise UserError(f"{path}, line {line}: end is before start: check both")

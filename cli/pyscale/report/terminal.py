@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.report import beside, sentences
+from pyscale.report import beside, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
-from pyscale.report.wording import ABSENT, agreement, ratio, speedup, wall_time
+from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +56,9 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         right = sentences.correctness(curve)
         if right:
             notes.append(Text.assemble((curve.name, "bold"), f": {right}"))
+    scaled = scalingkind.legend(drawn)
+    if scaled is not None:
+        notes.append(Text(scaled))
     if configurations["identical"].any():
         notes.append(Text.assemble(("=", "bold"), f": {sentences.SAME_BYTES}."))
     notes += [
@@ -147,8 +150,8 @@ def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str,
                 Text(curve.name if place == 0 else ""),
                 str(row["workers"]),
                 Text(wall_time(row)),
-                Text(speedup(row)),
-                *(ratio(row[column]) for column in factors),
+                Text(speedup(row), style="bold red" if row["invalid"] else ""),
+                *(factor(row, column) for column in factors),
                 agreement(row),
                 "".join(letters[code] for code in row["flags"]) or ABSENT,
                 end_section=place == len(curve.rows) - 1,

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Mapping
 
 ABSENT = "-"
+INVALID = "invalid"
+"""Of a configuration that did other work than its baseline (see `pyscale.analysis.flags`)."""
 
 
 def number(value: float | None) -> str:
@@ -54,6 +56,15 @@ def score(value: float | None) -> str:
     return "1" if value == 1 else f"{min(value, 0.9999):.4f}"
 
 
+def score_below(value: float, tolerance: float) -> str:
+    """Print an agreement that is too low with so many digits that it is seen to be."""
+    for decimals in range(4, 17):
+        text = f"{value:.{decimals}f}"
+        if float(text) < tolerance:
+            return text
+    return repr(value)
+
+
 def agreement(row: Mapping[str, float | None]) -> str:
     """Agreement of a configuration; `=` says that the bytes are the baseline's too."""
     return f"{score(row['agreement'])} =" if row["identical"] else score(row["agreement"])
@@ -90,10 +101,18 @@ def wall_time(row: Mapping[str, float | None]) -> str:
 
 
 def speedup(row: Mapping[str, float | None]) -> str:
-    """Speedup of a configuration, with its interval."""
+    """Speedup of a configuration, with its interval; other work than the baseline's has none."""
+    if row["invalid"]:
+        return INVALID
     return with_interval(
         ratio(row["speedup"]), ratio(row["speedup_low"]), ratio(row["speedup_high"])
     )
+
+
+def factor(row: Mapping[str, float | None], column: str) -> str:
+    """Efficiency or a factor of it; those that compare work are absent where it was another."""
+    compares = column in {"efficiency", "computation_scaling"}
+    return ABSENT if row["invalid"] and compares else ratio(row[column])
 
 
 def quality(record: str) -> str:

@@ -161,6 +161,7 @@ class _Job:
             update={
                 "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
                 "output": Path("$output"),
+                "movie_frames": trial.movie_frames,
                 "axes": self._plan.axes if trial.reads_movie else None,
             }
         )

@@ -39,8 +39,9 @@ def task_schema() -> dict[str, pl.DataType]:
         Processor time over wall time; peak memory over what was asked for.
     requested_cpus, requested_memory_bytes, requested_time_s, requested_gpus
         What a cluster was asked for.
-    cache_state
-        Page cache of the inputs of a window before it was read.
+    cache_asked, cache_state
+        Page cache of the inputs of a window before it was read: what it should be (cold, warm or
+        asis), and what it was.
     agreement, agreement_same, agreement_identical, agreement_measure, agreement_tolerance, quality
         Of a check: the comparison with the baseline's output, what the score of it is and the
         smallest that counts as the same, and a JSON object of measures against the truth.
@@ -95,6 +96,7 @@ def task_schema() -> dict[str, pl.DataType]:
         "requested_gpus": whole,
         "gpu_peak_bytes": whole,
         "gpu_mean_utilisation": real,
+        "cache_asked": text,
         "cache_state": text,
         "agreement": real,
         "agreement_same": flag,

@@ -29,7 +29,7 @@ def trial_rows(run: RunFolder, trial: Trial) -> tuple[list[Row], list[Row]]:
         record = read_task(run.task(trial, task))
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            tasks.append(header | _columns(record))
+            tasks.append(header | _columns(trial, record))
             spans += _spans(trial, task, record.result)
     _add_what_nodes_were_like(run, trial, tasks)
     return tasks, spans
@@ -51,13 +51,13 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
     }
 
 
-def _columns(record: TaskRecord) -> Row:
+def _columns(trial: Trial, record: TaskRecord) -> Row:
     return {
         "status": record.state,
         "error": record.error.message if record.error else None,
         **(_order_columns(record.order) if record.order else {}),
         **(_launch_columns(record.launch) if record.launch else {}),
-        **(_result_columns(record.result) if record.result else {}),
+        **(_result_columns(trial, record.result) if record.result else {}),
     }
 
 
@@ -92,6 +92,7 @@ def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> 
         windows = [row for row in there if row["verb"] == "run"]
         # What a merge or check reads was written just before.
         for row in windows:
+            row["cache_asked"] = cache.asked if cache else None
             row["cache_state"] = cache.state if cache else None
         seen = own.surroundings if own else read_surroundings(folder)
         if seen is None or (own is None and seen.start.node != node):
@@ -129,8 +130,9 @@ def _launch_columns(launch: LaunchRecord) -> Row:
     }
 
 
-def _result_columns(result: TaskResult) -> Row:
-    agreement = result.agreement
+def _result_columns(trial: Trial, result: TaskResult) -> Row:
+    # Where nothing else is compared with the reference, its check is for its quality alone.
+    agreement = result.agreement if trial.compared else None
     return {
         "wall_s": result.wall_s,
         "start_utc": result.start_utc,

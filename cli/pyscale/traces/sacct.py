@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pyscale.slurm.jobids import array_of, elements
 from pyscale.slurm.queue import ENDED
+from pyscale.traces.energy import job_energy_j, without_shared_energy
 from pyscale.traces.jobstats import job_figures
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
 from pyscale.traces.tracefile import Layout, Row, rows_of
@@ -18,7 +19,8 @@ from pyscale.traces.units import bytes_of, moment, seconds_of_clock
 
 COMMAND = (
     "SLURM_TIME_FORMAT=%s sacct -P --duplicates --noconvert -o JobID,JobIDRaw,State,Submit,Start,"
-    "End,ElapsedRaw,TotalCPU,AllocCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,AdminComment,JobName"
+    "End,ElapsedRaw,TotalCPU,AllocCPUS,NTasks,NodeList,ReqMem,MaxRSS,AllocTRES,ConsumedEnergyRaw,"
+    "AdminComment,JobName"
 )
 """Asks for all that is read here, and for jobs that were tried again as often as they were. The
 name is last, because it may hold a bar."""
@@ -26,6 +28,7 @@ LAYOUT = Layout("|", ("JobID", "State", "Start", "End"), f"write it with `{COMMA
 AGAIN = "tried again"
 A_TIME = "a time in seconds, or as 1-02:03:04"
 A_SIZE = "a size, as 2048K"
+AN_ENERGY = "an energy in joules"
 A_DATE = "a date, as 2026-03-17T11:42:24, or a time in seconds since 1970"
 
 
@@ -59,9 +62,10 @@ def read_sacct(path: Path, text: str, asked: Asked) -> list[TracedTask]:
                 own[job_id].append(row)
     latest = {job_id: rows[-1] for job_id, rows in jobs.items()}
     flaws = _flaws_of_arrays(latest, asked)
-    tasks = (
+    tasks = [
         _task(path, job_id, rows, steps.get(job_id, ()), asked) for job_id, rows in jobs.items()
-    )
+    ]
+    tasks = without_shared_energy(tasks)
     return [replace(task, flaw=task.flaw or flaws.get(task.name)) for task in tasks]
 
 
@@ -119,6 +123,7 @@ def _task(
     if figures is not None:
         # Of all processes together; Slurm tells that of the largest alone.
         peaks.append(figures.used_bytes)
+    energies = [one.read("ConsumedEnergyRaw", int, AN_ENERGY) for one in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None
     if asked.workers_column is None:
@@ -134,10 +139,11 @@ def _task(
         start=row.read("Start", moment, A_DATE),
         end=row.read("End", moment, A_DATE),
         cpus=row.read("AllocCPUS", int, "a number of CPUs"),
-        gpus=_gpus(row),
+        gpus=_count_of(row, "gres/gpu", if_absent=0),
         cpu_s=row.read("TotalCPU", seconds_of_clock, "a time, as 02:03.456"),
         requested_memory_bytes=_requested_bytes(row),
         peak_memory_bytes=max((peak for peak in peaks if peak is not None), default=None),
+        energy_j=job_energy_j(energies[0], energies[1:], wall_s, _count_of(row, "node")),
         node=row.told("NodeList"),
         state=state,
         workers=workers,
@@ -205,9 +211,13 @@ def _without(signs: str, text: str) -> int:
     return bytes_of(text.rstrip(signs))
 
 
-def _gpus(row: Row) -> int | None:
+def _count_of(row: Row, resource: str, if_absent: int | None = None) -> int | None:
+    """How many of a resource a job had; `if_absent` where others are told and it is not."""
     resources = row.told("AllocTRES")
     if resources is None:
         return None
     counts = dict(part.partition("=")[::2] for part in resources.split(","))
-    return int(counts.get("gres/gpu", "0")) if counts.get("gres/gpu", "0").isdigit() else None
+    count = counts.get(resource)
+    if count is None:
+        return if_absent
+    return int(count) if count.isdigit() else None

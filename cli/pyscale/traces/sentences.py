@@ -47,6 +47,11 @@ def _of_sacct(tasks: Sequence[TracedTask]) -> Iterator[str]:
             f"sacct counts whole seconds, and the shortest task took {shortest_s:g} s: its time "
             f"is uncertain by up to {100 / shortest_s:.0f} %"
         )
+    if any(task.energy_j is not None for task in tasks):
+        yield (
+            "Slurm counts the energy of whole nodes: it is the jobs' own only where they had their "
+            "nodes for themselves, and is left out of jobs of this trace that shared one"
+        )
     if tasks and all(task.peak_memory_bytes is None for task in tasks):
         yield (
             "no steps of jobs are told, so neither is the memory that was used, nor whether a "

@@ -27,7 +27,7 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
     polars.DataFrame
         `stage, workers, repeat, task, wall_s`, where workers are told apart; and what the trace
         tells beside: `trial, tasks_done, start, end, cpus, gpus, cpu_s,
-        requested_memory_bytes, peak_memory_bytes, node, state`.
+        requested_memory_bytes, peak_memory_bytes, energy_j, node, state`.
     """
     import polars as pl
 
@@ -46,6 +46,7 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         "cpu_s": pl.Float64,
         "requested_memory_bytes": pl.Int64,
         "peak_memory_bytes": pl.Int64,
+        "energy_j": pl.Float64,
         "node": pl.String,
         "state": pl.String,
     }
@@ -94,18 +95,21 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask]) -> dict[str, Any]:
     """What one worker did, in one task or several."""
     first = min(tasks, key=lambda task: task.interval or NEVER)
     last = max(tasks, key=lambda task: (task.interval or NEVER)[1])
+    # Dates by which a task ended before it began are of a clock that was set back meanwhile.
+    dated = all(task.interval or not (task.start and task.end) for task in tasks)
     return {
         "task": first.name,
         "wall_s": sum(task.wall_s or 0.0 for task in tasks),
         "trial": trial.label,
         "tasks_done": len(tasks),
-        "start": first.start and first.start.isoformat(),
-        "end": last.end and last.end.isoformat(),
+        "start": first.start.isoformat() if dated and first.start else None,
+        "end": last.end.isoformat() if dated and last.end else None,
         "cpus": _largest(task.cpus for task in tasks),
         "gpus": _largest(task.gpus for task in tasks),
         "cpu_s": _sum([task.cpu_s for task in tasks]),
         "requested_memory_bytes": _largest(task.requested_memory_bytes for task in tasks),
         "peak_memory_bytes": _largest(task.peak_memory_bytes for task in tasks),
+        "energy_j": _sum([task.energy_j for task in tasks]),
         "node": " ".join(dict.fromkeys(task.node for task in tasks if task.node)) or None,
         "state": " ".join(dict.fromkeys(task.state for task in tasks if task.state)) or None,
     }

@@ -41,6 +41,8 @@ class TracedTask:
     cpu_s: float | None = None
     requested_memory_bytes: int | None = None
     peak_memory_bytes: int | None = None
+    energy_j: float | None = None
+    """Joules of the whole of its nodes."""
     node: str | None = None
     state: str | None = None
     """In the trace's own word."""

@@ -54,7 +54,8 @@ def check(task: Task) -> Agreement:
     agreeing = (corner_distance <= CORNER_TOLERANCE_PX) & (correlation >= CORRELATION_TOLERANCE)
     if task.spec.truth is not None:
         # The second output's own window: it may have another reference frame.
-        task.set_quality(**drift_errors(tables[1], read_window(other), shape_yx, task.spec.truth))
+        drift = _true_drift(task.spec.truth, read_window(other), task.spec.movie_frames)
+        task.set_quality(**drift_errors(tables[1], read_window(other), shape_yx, drift))
     score = float(agreeing.mean())
     return Agreement(
         same=score >= 1,
@@ -75,11 +76,12 @@ def check(task: Task) -> Agreement:
 
 
 def drift_errors(
-    transforms: pl.DataFrame, window: Window, shape_yx: tuple[int, int], truth: Path
+    transforms: pl.DataFrame, window: Window, shape_yx: tuple[int, int], drift: Vector
 ) -> dict[str, float]:
     """Drift that is left after the linear part of the correction.
 
-    The reference frame, which is right by definition, is not counted.
+    The reference frame, which is right by definition, is not counted. `drift` is the true drift
+    (dy, dx) of each frame of the movie, in pixels, shape (frames, 2).
 
     Returns
     -------
@@ -87,14 +89,8 @@ def drift_errors(
         `drift_error_px` and `drift_error_max_px`, mean and largest over the frames, at the
         image centre; `drift_error_corner_max_px`, largest over frames and corners;
         `drift_uncorrected_px`, the mean drift of the input.
-
-    Raises
-    ------
-    BadInput
-        If the truth is absent or does not hold these frames.
     """
     params = RegisterDenoiseParams.model_validate(window.params)
-    drift = _true_drift(truth, window)
     rows = np.arange(*window.frames)
     expected = drift[rows] - drift[params.reference_frame]
     points = centre_and_corners(shape_yx)
@@ -111,13 +107,13 @@ def drift_errors(
     }
 
 
-def _true_drift(truth: Path, window: Window) -> Vector:
-    """Drift (dy, dx) of each frame of the movie, shape (frames, 2)."""
+def _true_drift(truth: Path, window: Window, counted: int | None) -> Vector:
+    """Drift (dy, dx) of each frame of the movie, or of the first that count."""
     import polars as pl
 
     path = truth / TRUTH_FILE
     try:
-        table = pl.read_parquet(path, glob=False).sort("frame")
+        table = pl.read_parquet(path, glob=False).sort("frame")[:counted]
         drift: Vector = table.select("dy_px", "dx_px").to_numpy()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(

@@ -94,7 +94,7 @@ def check(task: Task) -> Agreement:
     reference = open_labels(reference_folder, length)
     other = open_labels(other_folder, length)
     if task.spec.truth is not None:
-        truth = _open_truth(task.spec.truth, window)
+        truth = _open_truth(task, task.spec.truth, window)
         found = _sum(_matches_by_frame(truth, window.frames, other))
         task.set_quality(ap_iou50=found.average_precision)
     by_frame = list(_matches_by_frame(reference, (0, length), other))
@@ -191,9 +191,9 @@ def _sum(matches: Iterable[Matches]) -> Matches:
     return sum(matches, start=Matches())
 
 
-def _open_truth(folder: Path, window: Window) -> Movie:
+def _open_truth(task: Task, folder: Path, window: Window) -> Movie:
     """Open the true labels of the channel that was segmented."""
-    truth = Movie.open(folder / f"labels_ch{window.params['channel']}.ome.tif")
+    truth = task.counted(Movie.open(folder / f"labels_ch{window.params['channel']}.ome.tif"))
     if truth.n_frames != window.movie_frames or not np.issubdtype(truth.dtype, np.unsignedinteger):
         raise BadInput(
             f"{truth.path} does not hold the true labels of the {window.movie_frames} frames of "

@@ -28,10 +28,12 @@ TASK_SCHEMA: dict[str, Any] = {
     "start_utc": pl.Datetime("us", "UTC"),
     "end_utc": pl.Datetime("us", "UTC"),
     "queue_s": pl.Float64,
+    "prepare_s": pl.Float64,
     "node": pl.String,
     "clock_error_s": pl.Float64,
     "requested_cpus": pl.Int64,
     "requested_memory_bytes": pl.Int64,
+    "requested_gpus": pl.Int64,
     "frames": pl.Int64,
     "objects": pl.Int64,
     "input_bytes": pl.Int64,
@@ -41,6 +43,8 @@ TASK_SCHEMA: dict[str, Any] = {
     "cpu_s": pl.Float64,
     "cpu_wait_s": pl.Float64,
     "peak_rss_bytes": pl.Int64,
+    "gpu_mean_utilisation": pl.Float64,
+    "cache_asked": pl.String,
     "cache_state": pl.String,
     "agreement": pl.Float64,
     "agreement_same": pl.Boolean,
@@ -82,6 +86,7 @@ class RunBuilder:
         block: int = 0,
         merge: Mapping[str, float] | None = None,
         start_s: Sequence[float] | None = None,
+        movie_frames: int = 80,
         lanes: Sequence[int] | None = None,
         nodes: Sequence[str] = ("node1",),
         agreement: float | None = None,
@@ -97,7 +102,8 @@ class RunBuilder:
 
         `workers` and `merge` give seconds by phase; the key `unattributed` is time without a
         span. A merge that takes no time is added where several windows need one. With `lanes`
-        an item of `workers` is a window, and `lanes` says which worker does it. `check` is the
+        an item of `workers` is a window, and `lanes` says which worker does it; the windows share
+        `movie_frames`. `check` is the
         status of a check task; `hardware` and `nodes` are dealt to the windows in turn.
         """
         lanes = lanes or range(len(workers))
@@ -113,11 +119,13 @@ class RunBuilder:
             "status": "done",
             "device": "cpu",
             "queue_s": 0.5,
+            "prepare_s": 0.25,
             "node": nodes[0],
             "clock_error_s": None,
             "requested_cpus": None,
             "requested_memory_bytes": None,
-            "frames": 80 // len(workers),
+            "requested_gpus": None,
+            "frames": movie_frames,
             "objects": 100,
             "input_bytes": 1 << 20,
             "input_files": 1,
@@ -126,6 +134,8 @@ class RunBuilder:
             "cpu_s": 1.0,
             "cpu_wait_s": None,
             "peak_rss_bytes": 1 << 28,
+            "gpu_mean_utilisation": None,
+            "cache_asked": "cold",
             "cache_state": "verified-cold",
             "quality": "{}",
             "attempt": 1,
@@ -136,7 +146,9 @@ class RunBuilder:
         free = dict.fromkeys(lanes, self._now)
         for index, (phases, lane) in enumerate(zip(workers, lanes, strict=True)):
             label = hardware[index % len(hardware)]
-            own = base | {"lane": lane, "node": nodes[index % len(nodes)]}
+            first, end = (movie_frames * edge // len(workers) for edge in (index, index + 1))
+            own = base | {"frames": end - first} | every_task
+            own |= {"lane": lane, "node": nodes[index % len(nodes)]}
             start = self._now + timedelta(seconds=start_s[index]) if start_s else free[lane]
             free[lane] = self._task(own, f"w{index}", "run", phases, start, failed, label)
         end = max(free.values())

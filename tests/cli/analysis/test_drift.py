@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.drift import SIZE, drifts
+from pyscale.analysis.drift import MOST_POINTS, SIZE, drifts
 
 COUNTS = (1, 2, 4, 8)
 
@@ -124,3 +124,22 @@ def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, or
     assert other.interval == pytest.approx(one.interval)
     assert other.first_change == pytest.approx(one.first_change)
     assert (other.drifts, other.first_differs) == (one.drifts, one.first_differs)
+
+
+def test_drift_over_thousands_of_trials_is_found_from_groups_of_neighbours():
+    trials = run(blocks=500, drift=0.15, first=0.3, noise=0.03)
+    assert trials.height > MOST_POINTS
+    (found,) = drifts(trials)
+    assert found.trials == trials.height
+    assert found.drifts
+    assert found.change == pytest.approx(0.15 / 1.075, rel=0.1)
+    assert found.interval.low < 0.15 / 1.075 < found.interval.high
+    assert found.first_differs
+    assert found.first_change == pytest.approx(0.3, rel=0.1)
+
+
+def test_thousands_of_trials_without_drift_have_none():
+    (found,) = drifts(run(blocks=500, noise=0.03))
+    assert not found.drifts
+    assert abs(found.change) < 0.01
+    assert not found.first_differs

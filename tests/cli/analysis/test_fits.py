@@ -270,6 +270,37 @@ def test_every_curve_of_a_table_is_fitted_without_trials_that_do_not_count():
     assert curve_fits(doubled) == [first, second]
 
 
+def of_work(work_of, wall_s):
+    """Trials at eight N, of as much work as `work_of` says."""
+    table = {"stage": "a", "workers": EIGHT, "wall_s": wall_s}
+    return trials_from_wall_times(
+        pl.DataFrame(table | {"work": [float(work_of(n)) for n in EIGHT]})
+    )
+
+
+def test_the_universal_law_of_weak_scaling_is_that_of_work_per_second():
+    strong_s = np.array(wall_times(EIGHT, sigma=0.05, kappa=0.001))
+    (strong,) = curve_fits(of_work(lambda _n: 80, strong_s))
+    (weak,) = curve_fits(of_work(lambda n: 10 * n, strong_s * EIGHT))
+    assert weak.usl.parameters.keys() == strong.usl.parameters.keys()
+    for name, parameter in strong.usl.parameters.items():
+        assert weak.usl.parameters[name].value == pytest.approx(parameter.value)
+    assert weak.usl.superlinear_at == ()
+
+
+def test_amdahls_law_is_refused_where_the_problem_was_another():
+    times = wall_times(EIGHT, sigma=0.1)
+    (strong,), (weak,), (mixed,) = (
+        curve_fits(of_work(work, times)) for work in (lambda _n: 80, lambda n: n, lambda n: 9 + n)
+    )
+    assert strong.amdahl.refusal is None
+    assert weak.amdahl.refusal is not None
+    assert weak.amdahl.refusal.code == "problem-grew"
+    assert weak.amdahl.refusal.sentence.endswith("and here the problem grew with N.")
+    assert mixed.amdahl.refusal is not None
+    assert mixed.amdahl.refusal.sentence.endswith("the problem was not the same at every N.")
+
+
 @given(noise=NOISE, factor=st.floats(1e-6, 1e6), sigma=st.floats(0.02, 0.9))
 @settings(deadline=None)
 def test_scaling_all_times_changes_only_t1_and_lambda(noise, factor, sigma):

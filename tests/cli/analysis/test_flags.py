@@ -4,9 +4,21 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.comparison import comparison
-from pyscale.analysis.flags import SENTENCES, first_stands_apart, flag_codes, is_unstable
+from pyscale.analysis.drift import drifts
+from pyscale.analysis.flags import (
+    INVALIDATING,
+    SENTENCES,
+    UNCHECKED,
+    first_stands_apart,
+    flag_codes,
+    is_invalid,
+    is_unstable,
+    without_invalid,
+)
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
+from pyscale.report.context import ReportContext
+from pyscale.results import analysed
 
 STEADY = [100.0, 101, 99, 100.5, 99.5, 100.2]
 
@@ -90,6 +102,28 @@ def test_a_first_trial_apart_gets_its_own_words(new_run):
 )
 def test_cold_is_never_claimed_without_proof(new_run, state, codes):
     assert flags_of(repeated(new_run, cache_state=state)) == codes
+
+
+def test_memory_is_a_doubt_only_where_nobody_asked_for_it(new_run):
+    def of_warm(asked):
+        return flags_of(repeated(new_run, cache_state="warm", cache_asked=asked))
+
+    assert of_warm("warm") == []
+    assert of_warm("cold") == ["warm-not-cold"]
+    # Where it is not known what was asked for, nobody is taken to have asked for memory.
+    assert of_warm(None) == ["warm-not-cold"]
+
+
+def test_one_trial_of_six_that_was_warm_where_cold_was_asked_is_flagged(new_run):
+    builder = repeated(new_run, STEADY[:5]).trial(
+        "track", [{"compute": 100.0}], block=5, cache_state="warm"
+    )
+    assert flags_of(builder) == ["warm-not-cold"]
+
+
+def test_what_could_not_be_kept_in_memory_is_no_warm_trial(new_run):
+    builder = repeated(new_run, cache_state="unsupported", cache_asked="warm")
+    assert flags_of(builder) == ["cache-uncontrolled"]
 
 
 def test_more_workers_than_cores_are_flagged(new_run):
@@ -194,6 +228,54 @@ def test_a_different_output_is_flagged_also_where_only_one_trial_had_it(new_run)
     assert flags_of(builder) == ["disagrees"]
 
 
+def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doubt():
+    assert INVALIDATING == ("disagrees",)
+    assert {*INVALIDATING, *UNCHECKED} <= SENTENCES.keys()
+    assert [code for code in SENTENCES if is_invalid([code])] == ["disagrees"]
+    assert is_invalid(["few-repeats", "disagrees", "drift"])
+    assert not is_invalid([])
+
+
+def two_stages(new_run):
+    """Stages track and segment at N = 1 and 2; one trial of track at N = 2 disagrees."""
+    builder = new_run()
+    for block in range(3):
+        for stage in ("track", "segment"):
+            bad = stage == "track" and block == 1
+            builder.trial(stage, [{"compute": 90.0}], block=block, agreement=1.0)
+            builder.trial(
+                stage,
+                [{"compute": 45.0}] * 2,
+                block=block,
+                agreement=0.25 if bad else 1.0,
+                same=not bad,
+            )
+    return trial_table(builder.tasks, builder.spans)
+
+
+def test_a_configuration_is_invalid_as_a_whole_and_says_by_how_much(new_run):
+    rows = configurations(two_stages(new_run)).rows(named=True)
+    assert [(row["stage"], row["workers"]) for row in rows if row["invalid"]] == [("track", 2)]
+    (invalid,) = (row for row in rows if row["invalid"])
+    assert (invalid["agreement"], invalid["agreement_tolerance"]) == (0.25, 0.999)
+    assert invalid["agreement_measure"] == "pairs that both have"
+    # Its time was measured all the same, by all its trials.
+    assert (invalid["wall_s"], invalid["repeats"]) == (45.0, 3)
+
+
+@pytest.mark.parametrize("device", ["cpu", None])
+def test_the_trials_of_an_invalid_configuration_and_no_others_are_left_out(new_run, device):
+    trials = two_stages(new_run).with_columns(device=pl.lit(device, dtype=pl.String))
+    left = without_invalid(trials, configurations(trials))
+    assert left.equals(trials.filter(~((pl.col("stage") == "track") & (pl.col("workers") == 2))))
+
+
+def test_without_any_check_nothing_is_invalid(new_run):
+    assert configurations(trial_table(repeated(new_run).tasks, repeated(new_run).spans))[
+        "invalid"
+    ].to_list() == [False]
+
+
 def test_other_work_around_one_trial_is_flagged(new_run):
     builder = repeated(new_run, STEADY[:5]).trial(
         "track", [{"compute": 100.0}], block=5, disturbed=True
@@ -243,15 +325,17 @@ def slowing_down(new_run):
 
 
 def test_drift_is_flagged_at_every_n_of_the_curve_that_drifts(new_run):
-    rows = configurations(slowing_down(new_run)).rows(named=True)
+    trials = slowing_down(new_run)
+    rows = configurations(trials, drifts=drifts(trials)).rows(named=True)
     assert {row["stage"] for row in rows if "drift" in row["flags"]} == {"segment"}
     assert [row["workers"] for row in rows if "drift" in row["flags"]] == [1, 2, 4]
 
 
 def test_no_drift_is_told_where_the_order_of_trials_is_not_known(new_run):
     trials = slowing_down(new_run)
-    rows = configurations(trials, interleaved=False).rows(named=True)
-    assert not any("drift" in row["flags"] for row in rows)
-    for interleaved in (True, False):
-        compared = comparison(trials, trials, interleaved=interleaved)
-        assert any("drift" in flags for flags in compared["new_flags"]) is interleaved
+    unknown = trials.with_columns(position=pl.lit(None, dtype=pl.Int64))
+    for given, is_known in ((trials, True), (unknown, False)):
+        results = analysed(given, ReportContext(title="a run"))
+        assert any("drift" in codes for codes in results.configurations["flags"]) is is_known
+        compared = comparison(given, given)
+        assert any("drift" in codes for codes in compared["new_flags"]) is is_known

@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.analysis.intervals import median_interval, ratio_interval, repeats_needed
+from pyscale.analysis.intervals import (
+    LEAST_RESAMPLES,
+    MOST_DRAWN,
+    RESAMPLES,
+    median_interval,
+    medians,
+    ratio_interval,
+    repeats_needed,
+    resamples,
+)
 
 TIMES = st.floats(0.01, 1e5, allow_nan=False)
 
@@ -75,3 +84,24 @@ def test_the_median_lies_in_its_interval_whose_ends_are_trials(values):
     assert interval.low <= np.median(values) <= interval.high
     assert interval.coverage >= 0.95
     assert {interval.low, interval.high} <= set(values)
+
+
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_medians_are_those_of_numpy(count, seed):
+    values = np.random.default_rng(seed).lognormal(size=(4, count))
+    assert (medians(values) == np.median(values, axis=1)).all()
+    assert (medians(values, axis=0) == np.median(values, axis=0)).all()
+
+
+def test_many_trials_are_resampled_less_often_but_often_enough():
+    assert resamples(6) == resamples(100) == RESAMPLES
+    assert resamples(500) * 500 == MOST_DRAWN
+    assert resamples(10_000) == LEAST_RESAMPLES
+
+
+def test_the_interval_of_thousands_of_trials_is_narrow_and_encloses_the_ratio():
+    base, half = np.random.default_rng(8).lognormal(0, 0.03, size=(2, 3_000))
+    interval = ratio_interval(base.tolist(), (half / 2).tolist(), paired=False)
+    assert interval is not None
+    assert interval.low < 2 < interval.high
+    assert interval.high - interval.low < 0.01

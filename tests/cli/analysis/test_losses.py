@@ -20,17 +20,24 @@ WORKER = st.fixed_dictionaries(
 def curves(draw):
     """Trials of one stage: for two or three worker counts, one to four repeats each.
 
-    A worker has one window or several, dealt out anyhow.
+    A worker has one window or several, dealt out anyhow; the movie is the same at every N, or
+    grows with N, or has any length.
     """
     counts = draw(st.lists(st.integers(1, 5), min_size=2, max_size=3, unique=True))
     repeats = draw(st.integers(1, 4))
     more = draw(st.integers(0, 4))
+    growth = draw(st.sampled_from(("strong", "weak", "mixed")))
+    frames = {
+        n: {"strong": 80, "weak": 20 * n, "mixed": draw(st.integers(20, 90))}[growth]
+        for n in counts
+    }
     return [
         (
             block,
             draw(st.lists(WORKER, min_size=count + more, max_size=count + more)),
             {"python_start": draw(SECONDS), "merge": draw(SECONDS)},
             (*range(count), *draw(st.tuples(*[st.integers(0, count - 1)] * more))),
+            frames[count],
         )
         for block in range(repeats)
         for count in counts
@@ -39,10 +46,12 @@ def curves(draw):
 
 def trials_of(new_run, curve, scale=1.0):
     builder = new_run()
-    for block, workers, merge, lanes in curve:
+    for block, workers, merge, lanes, frames in curve:
         scaled = [{phase: s * scale for phase, s in worker.items()} for worker in workers]
         merged = {phase: s * scale for phase, s in merge.items()}
-        builder.trial("segment", scaled, block=block, merge=merged, lanes=lanes)
+        builder.trial(
+            "segment", scaled, block=block, merge=merged, lanes=lanes, movie_frames=frames
+        )
     return trial_table(builder.tasks, builder.spans)
 
 
@@ -56,12 +65,12 @@ property_test = settings(
 def test_parts_of_the_loss_sum_to_the_growth_of_worker_seconds(new_run, curve):
     trials = trials_of(new_run, curve)
     rows = configurations(trials)
-    base_worker_seconds = rows["worker_seconds"][0]
+    base = rows.row(0, named=True)
     parts = loss_table(trials).group_by("workers").agg(pl.col("worker_seconds", "growth_s").sum())
     for row in rows.iter_rows(named=True):
         found = parts.row(by_predicate=pl.col("workers") == row["workers"], named=True)
         assert found["worker_seconds"] == pytest.approx(row["worker_seconds"])
-        grown = row["worker_seconds"] - base_worker_seconds
+        grown = row["worker_seconds"] - row["work"] / base["work"] * base["worker_seconds"]
         assert found["growth_s"] == pytest.approx(grown, abs=1e-6 * row["worker_seconds"])
 
 
@@ -105,10 +114,10 @@ def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
 @property_test
 def test_the_order_of_workers_changes_nothing(new_run, curve, order):
     shuffled = []
-    for block, windows, merge, lanes in curve:
+    for block, windows, merge, lanes, frames in curve:
         dealt = list(zip(windows, lanes, strict=True))
         mixed, mixed_lanes = zip(*order.sample(dealt, len(dealt)), strict=True)
-        shuffled.append((block, mixed, merge, mixed_lanes))
+        shuffled.append((block, mixed, merge, mixed_lanes, frames))
     before = loss_table(trials_of(new_run, curve))
     after = loss_table(trials_of(new_run, shuffled))
     assert after["part"].to_list() == before["part"].to_list()

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from pyscale.analysis.drift import drifts
 from pyscale.analysis.scaling import configurations, karp_flatt
 from pyscale.analysis.trials import trial_table
 
@@ -36,7 +37,8 @@ def sweep(new_run, repeats=6, counts=(1, 2, 4)):
 
 
 def table_of(builder):
-    return configurations(trial_table(builder.tasks, builder.spans))
+    trials = trial_table(builder.tasks, builder.spans)
+    return configurations(trials, drifts=drifts(trials))
 
 
 def test_the_aggregated_columns_begin_with_those_that_users_know(new_run):

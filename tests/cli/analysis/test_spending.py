@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.spending import COSTS, Prices, configuration_costs, trial_costs, with_costs
 from pyscale.analysis.trials import trial_table
 
 EURO = Prices(core_hour=0.02, gpu_hour=1.5, currency="EUR")
@@ -78,7 +79,8 @@ def test_no_gpu_held_costs_nothing_even_where_a_gpu_has_no_price(new_run):
 
 
 def test_a_gpu_without_a_price_leaves_the_money_open():
-    costs = trial_costs(priced([(1, 3600)]).drop(COSTS[:3]), "machine", Prices(core_hour=0.5))
+    no_gpu_price = Prices(core_hour=0.5, currency="EUR")
+    costs = trial_costs(priced([(1, 3600)]).drop(COSTS[:3]), "machine", no_gpu_price)
     assert costs["gpu_hours"].to_list() == [1]
     assert costs["money"].to_list() == [None]
 
@@ -123,6 +125,40 @@ def test_only_timed_trials_count_and_one_unknown_cost_leaves_the_mean_open():
 def test_a_curve_without_a_device_keeps_its_costs():
     trials = priced([(1, 3600), (2, 2000)]).with_columns(device=pl.lit(None, dtype=pl.String))
     assert configuration_costs(trials).height == 2
+
+
+def test_where_nobody_knows_what_was_held_only_energy_is_known(new_run):
+    trials = two_workers(new_run).with_columns(energy_j=pl.lit(5.0))
+    costs = trial_costs(trials, None, EURO)
+    assert costs["energy_j"].to_list() == [5, 5]
+    for column in ("held_s", "core_hours", "gpu_hours", "money"):
+        assert costs[column].null_count() == 2
+
+
+def test_configurations_get_their_costs_and_these_per_frame(new_run):
+    trials = two_workers(new_run).with_columns(requested_gpus=pl.lit(0))
+    table = with_costs(configurations(trials), trials, "task", EURO)
+    assert table["core_hours"].to_list() == pytest.approx([12, 12.8])
+    assert table["money"].to_list() == pytest.approx([0.24, 0.256])
+    assert table["money_per_work"].to_list() == pytest.approx([0.24 / 80, 0.256 / 80])
+    assert table["currency"].to_list() == ["EUR", "EUR"]
+    assert table["energy_j"].null_count() == 2
+    unpriced = with_costs(configurations(trials), trials, "task")
+    assert unpriced["currency"].null_count() == unpriced["money"].null_count() == 2
+
+
+def test_a_configuration_without_a_timed_trial_has_no_cost(new_run):
+    builder = new_run().trial("segment", [{"compute": 1.0}], requested_cpus=1)
+    builder.trial("segment", [{"compute": 1.0}] * 2, requested_cpus=1, failed=["w0"])
+    trials = trial_table(builder.tasks, builder.spans)
+    table = with_costs(configurations(trials), trials, "task")
+    assert table["core_hours"].to_list() == [1 / 3600, None]
+
+
+@pytest.mark.parametrize("currency", [None, "", "US dollars", " "])
+def test_a_price_without_a_unit_is_no_price(currency):
+    with pytest.raises(ValueError, match="prices need a currency in one word"):
+        Prices(core_hour=0.5, currency=currency)
 
 
 @given(

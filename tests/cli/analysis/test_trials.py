@@ -260,3 +260,57 @@ def test_a_retried_trial_is_timed_where_that_is_asked_for(new_run):
     builder.trial("track", [{"compute": 1.0}], failed=["w0"], attempt=2)
     table = trial_table(builder.tasks, builder.spans, count_retried=True)
     assert table["valid"].to_list() == [True, False]
+
+
+def test_work_and_what_was_read_are_sums_over_the_windows(one_trial):
+    row = row_of(one_trial)
+    # Two windows of 40 frames, each from a file of 1 MiB; the merge reads these again.
+    assert (row["work"], row["input_bytes"], row["input_files"]) == (80, 2 << 20, 2)
+
+
+@pytest.mark.parametrize(
+    ("of_task", "column"),
+    [
+        ("frames", "work"),
+        ("input_bytes", "input_bytes"),
+        ("input_files", "input_files"),
+        ("prepare_s", "prepare_s"),
+        ("prepare_s", "longest_task_s"),
+        ("gpu_mean_utilisation", "gpu_mean_utilisation"),
+    ],
+)
+def test_what_is_not_known_of_every_window_is_not_known_of_the_trial(one_trial, of_task, column):
+    tasks = one_trial.tasks.with_columns(gpu_mean_utilisation=pl.lit(0.5))
+    assert trial_table(tasks, one_trial.spans)[column].null_count() == 0
+    one_unknown = pl.when(pl.col("task") != "w1").then(of_task).alias(of_task)
+    found = trial_table(tasks.with_columns(one_unknown), one_trial.spans)
+    assert found[column].to_list() == [None]
+
+
+def test_the_longest_task_is_taken_with_its_preparation(one_trial):
+    row = row_of(one_trial)
+    assert row["prepare_s"] == pytest.approx(2 * 0.25)
+    assert row["longest_task_s"] == pytest.approx(10.25)
+    slow_merge = one_trial.tasks.with_columns(
+        prepare_s=pl.when(pl.col("task") == "merge").then(30.0).otherwise(0.25)
+    )
+    row = trial_table(slow_merge, one_trial.spans).row(0, named=True)
+    assert row["longest_task_s"] == pytest.approx(32)
+    assert row["prepare_s"] == pytest.approx(0.5)
+
+
+def test_a_gpu_that_idles_for_long_counts_for_long(one_trial):
+    busy = pl.col("task").replace_strict({"w0": 0.1, "w1": 0.9}, default=None)
+    tasks = one_trial.tasks.with_columns(gpu_mean_utilisation=busy)
+    row = trial_table(tasks, one_trial.spans).row(0, named=True)
+    assert row["gpu_mean_utilisation"] == pytest.approx((0.1 * 10 + 0.9 * 6) / 16)
+
+
+def test_what_a_worker_asked_for_and_what_the_check_measured_are_carried_along(new_run):
+    builder = new_run().trial(
+        "segment", [{"compute": 1.0}], agreement=0.9, requested_cpus=4, requested_gpus=1
+    )
+    row = row_of(builder)
+    assert (row["requested_cpus"], row["requested_gpus"]) == (4, 1)
+    assert (row["agreement_measure"], row["agreement_tolerance"]) == ("pairs that both have", 0.999)
+    assert row["energy_j"] is None

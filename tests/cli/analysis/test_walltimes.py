@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import polars as pl
 import pytest
 
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 
 # TrackMate in pyCyto's published benchmark: its whole jobs, and their mean where known.
@@ -130,3 +133,123 @@ def test_stages_keep_the_order_of_the_table():
     rows = analysed(table)
     assert rows["stage"].to_list() == ["z", "z", "a", "a"]
     assert rows["workers"].to_list() == [1, 2, 1, 2]
+
+
+NINE = datetime(2026, 3, 17, 9, tzinfo=UTC)
+
+
+def at(*seconds):
+    return [NINE + timedelta(seconds=second) for second in seconds]
+
+
+def task_rows(**columns):
+    """Tasks of 10 and of 8 s, the second one 4 s late, after one of 16 s by one worker."""
+    told = {
+        "stage": ["a"] * 3,
+        "workers": [1, 2, 2],
+        "task": ["w0", "w0", "w1"],
+        "wall_s": [16.0, 10.0, 8.0],
+        "start": at(0, 60, 64),
+        "end": at(16, 70, 72),
+    } | columns
+    return trials_from_wall_times(pl.DataFrame(told))
+
+
+def trial_rows(**columns):
+    """One trial by one worker and one by four, whose workers are not told apart."""
+    told = {"stage": ["a", "a"], "workers": [1, 4], "wall_s": [40.0, 15.0]} | columns
+    return trials_from_wall_times(pl.DataFrame(told))
+
+
+def test_a_table_of_wall_times_has_the_columns_and_kinds_of_a_run(new_run):
+    builder = new_run().trial("a", [{"compute": 1.0}], agreement=1.0)
+    of_a_run = trial_table(builder.tasks, builder.spans).schema
+    assert dict(task_rows().schema) == dict(of_a_run)
+
+
+def test_work_and_energy_of_tasks_add_up_to_the_trials():
+    trials = task_rows(work=[80.0, 40.0, 40.0], energy_j=[900.0, 500.0, None])
+    assert trials["work"].to_list() == [80, 80]
+    # The energy of one task alone is not that of the trial.
+    assert trials["energy_j"].to_list() == [900, None]
+
+
+def test_the_work_of_a_whole_trial_is_its_own():
+    assert trial_rows(work=[10.0, 40.0])["work"].to_list() == [10, 40]
+
+
+def test_a_task_tells_what_one_worker_had_and_used():
+    trials = task_rows(
+        cpus=[4, 4, 4],
+        gpus=[1, 1, 1],
+        cpu_s=[32.0, 18.0, 18.0],
+        requested_memory_bytes=[8 << 30] * 3,
+        peak_memory_bytes=[5 << 30, 3 << 30, 4 << 30],
+    )
+    assert trials["requested_cpus"].to_list() == [4, 4]
+    assert trials["requested_gpus"].to_list() == [1, 1]
+    assert trials["cores_used"].to_list() == [2, 2]
+    assert trials["requested_memory_bytes"].to_list() == [8 << 30] * 2
+    assert trials["peak_rss_bytes"].to_list() == [5 << 30, 4 << 30]
+
+
+def test_workers_of_one_job_share_its_cores_evenly_and_its_memory_is_nobodys():
+    trials = trial_rows(
+        cpus=[2, 8], gpus=[1, 2], cpu_s=[60.0, 90.0], peak_memory_bytes=[1 << 30, 4 << 30]
+    )
+    assert trials["requested_cpus"].to_list() == [2, 2]
+    # Two GPUs for four workers.
+    assert trials["requested_gpus"].to_list() == [1, None]
+    assert trials["cores_used"].to_list() == [1.5, 1.5]
+    assert trials["peak_rss_bytes"].to_list() == [1 << 30, None]
+
+
+def test_dates_tell_stagger_and_overlap_and_the_order_of_the_trials():
+    trials = task_rows()
+    assert trials["start_stagger_s"].to_list() == [0, 4]
+    # Both ran from 64 to 70 s.
+    assert trials["overlap"].to_list() == [1, 0.6]
+    assert trials["position"].to_list() == [0, 1]
+    reversed_in_time = task_rows(start=at(90, 60, 64), end=at(106, 70, 72))
+    assert reversed_in_time["position"].to_list() == [1, 0]
+
+
+def test_workers_one_after_the_other_are_doubted_in_a_table_too():
+    one_by_one = task_rows(start=at(0, 60, 70), end=at(16, 70, 78))
+    assert one_by_one["overlap"].to_list() == [1, 0]
+    flags = configurations(one_by_one, interleaved=False)["flags"].to_list()
+    assert [("workers-did-not-overlap" in codes) for codes in flags] == [False, True]
+
+
+def test_without_every_start_the_order_of_trials_is_not_known():
+    assert task_rows(start=[None, *at(60, 64)])["position"].null_count() == 2
+    assert trial_rows()["position"].null_count() == 2
+
+
+def test_nothing_tells_when_a_worker_with_several_tasks_was_between_them():
+    trials = task_rows(tasks_done=[1, 2, 1])
+    assert trials["overlap"].to_list() == [1, None]
+    assert trials["longest_task_s"].to_list() == [16, None]
+    assert trials["start_stagger_s"].to_list() == [0, 4]
+
+
+def test_the_longest_task_of_a_mean_over_more_tasks_than_workers_is_not_known():
+    trials = trial_rows(tasks=[1, 8], mean_task_s=[40.0, 6.0])
+    assert trials["longest_task_s"].to_list() == [40, None]
+    assert trial_rows()["longest_task_s"].to_list() == [40, 15]
+
+
+@pytest.mark.parametrize(
+    ("node", "nodes"),
+    [
+        (["n1"] * 3, 1),
+        (["n1", "n1", "n2"], 2),
+        (["n1", "n1,n3", "n2"], 3),
+        (["n1", "n[1-2]", "n3"], None),
+    ],
+)
+def test_nodes_are_counted_where_they_are_named_one_by_one(node, nodes):
+    trials = task_rows(node=node)
+    assert trials["nodes"].to_list()[1] == nodes
+    # Dates are those of a scheduler, on one clock.
+    assert "clocks-unknown" not in configurations(trials, interleaved=False)["flags"].to_list()[1]

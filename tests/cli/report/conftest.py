@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from pyscale.analysis.losses import loss_table
-from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.workertable import worker_table
 from pyscale.report.context import ReportContext
+from pyscale.report.results import Results
+from pyscale.results import analysed
 
 # Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
 _found = spec_from_file_location(
@@ -48,19 +48,14 @@ STAGES: dict[str, dict[str, Any]] = {
 }
 
 
-class Tables(NamedTuple):
-    configurations: pl.DataFrame
-    trials: pl.DataFrame
-    losses: pl.DataFrame
-
-
-def tables_of(run: Any) -> Tables:
+def results_of(run: Any) -> Results:
     """Analyse what a builder holds."""
     trials = trial_table(run.tasks, run.spans)
-    return Tables(configurations(trials), trials, loss_table(trials))
+    context = ReportContext(title="a run")
+    return analysed(trials, context, workers=worker_table(run.tasks, run.spans))
 
 
-def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: Any) -> Tables:
+def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: Any) -> Results:
     """All four stages on every worker count, with imbalance, inflation and noise."""
     random = np.random.default_rng(seed)
     run = _builder.RunBuilder()
@@ -96,7 +91,7 @@ def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: 
                     quality=cost["quality"],
                     **every_trial,
                 )
-    return tables_of(run)
+    return results_of(run)
 
 
 @pytest.fixture(scope="session")
@@ -105,15 +100,33 @@ def new_run() -> Callable[[], Any]:
 
 
 @pytest.fixture(scope="session")
-def full() -> Tables:
+def full() -> Results:
     """Four stages at N = 1, 2, 4 and 8, six repeats each."""
     return pipeline((1, 2, 4, 8), 6)
 
 
 @pytest.fixture(scope="session")
-def thin() -> Tables:
+def thin() -> Results:
     """What a first look leaves: N = 1 and 2, two repeats each, warm, oversubscribed."""
     return pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
+
+
+@pytest.fixture(scope="session")
+def broken() -> Results:
+    """Two stages at N = 1, 2 and 4, six repeats each; track at N = 4 disagrees in its last one."""
+    run = _builder.RunBuilder()
+    for block in range(6):
+        for stage in ("segment", "track"):
+            for count in (1, 2, 4):
+                bad = (stage, count, block) == ("track", 4, 5)
+                run.trial(
+                    stage,
+                    [{"import": 2.0, "compute": (80.0 + block) / count}] * count,
+                    block=block,
+                    agreement=0.6231 if bad else 1.0,
+                    same=not bad,
+                )
+    return results_of(run)
 
 
 @pytest.fixture(scope="session")

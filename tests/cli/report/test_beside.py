@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from pyscale.analysis.losses import loss_table
 from pyscale.analysis.requested import GIB
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
@@ -19,7 +18,7 @@ from pyscale.report.csv import write_csv
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
 from pyscale.report.terminal import summary
-from pyscale.results import analysed, report_results
+from pyscale.results import analysed
 
 ASKED = {"requested_cpus": 4, "requested_memory_bytes": 8 * GIB, "peak_rss_bytes": 5 * GIB // 4}
 
@@ -41,9 +40,7 @@ def on_a_cluster(new_run, **asked):
 
 
 def markdown_of(tmp_path, trials):
-    table = configurations(trials)
-    context = ReportContext(title="a run")
-    return write_markdown(tmp_path, table, loss_table(trials), context).read_text()
+    return write_markdown(tmp_path, analysed(trials, ReportContext(title="a run"))).read_text()
 
 
 def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_run):
@@ -101,6 +98,33 @@ def test_a_table_of_wall_times_has_nothing_beside(tmp_path):
     assert "Beside the wall time" not in markdown_of(tmp_path, trials_from_wall_times(wall_times))
 
 
+TOLD = pl.DataFrame(
+    {
+        "stage": ["a", "a", "a"],
+        "workers": [1, 2, 2],
+        "task": ["w0", "w0", "w1"],
+        "wall_s": [16.0, 8.0, 8.0],
+        "cpus": [4, 4, 4],
+    }
+)
+
+
+def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_path):
+    table = TOLD.with_columns(cpu_s=pl.lit(16.0), node=pl.Series(["n1", "n1", "n2"]))
+    trials = trials_from_wall_times(table)
+    lines = [line for line in markdown_of(tmp_path, trials).splitlines() if line[:4] == "| a "]
+    assert lines[2] == "| a | 1 | - | 1 | - | - | - | - | - | - | 1.00 of 4 |"
+    assert lines[3] == "| a | 2 | - | 2 | - | - | - | - | - | - | 2.00 of 4 |"
+    (sentence,) = beside.too_much(curves(configurations(trials)))
+    assert sentence == "a: a task asked for 4 cores and kept 2.00 busy on average."
+
+
+def test_of_cores_whose_use_nobody_measured_nothing_is_said():
+    trials = trials_from_wall_times(TOLD)
+    assert list(beside.too_much(curves(configurations(trials)))) == []
+    assert "- of 4" in printed(trials, 100)
+
+
 def printed(trials, width):
     out = io.StringIO()
     Console(file=out, width=width).print(summary(configurations(trials)))
@@ -121,24 +145,3 @@ def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert ("1.25 of 8" in text) != ("Waiting, overlap and requests need a wider" in text)
-
-
-def test_core_hours_stand_beside_where_what_was_held_is_known(tmp_path, new_run):
-    trials = on_a_cluster(new_run)
-    context = ReportContext(title="a run")
-    report_results(tmp_path, analysed(trials, context, held="task"))
-    text = (tmp_path / "scaling_analysis.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("| segment |")]
-    # Each has windows of 16 s in sum and no merge time, on 4 cores.
-    assert [row.split(" | ")[-1] for row in rows[2:]] == ["0.0178 |"] * 2
-    assert "- Core-hours: the cores that were asked for" in text
-    table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
-    assert table["core_hours"].to_list() == pytest.approx([16 * 4 / 3600] * 2)
-
-
-def test_core_hours_are_open_where_nothing_says_how_long_cores_were_held(tmp_path, new_run):
-    report_results(tmp_path, analysed(on_a_cluster(new_run), ReportContext(title="a run")))
-    assert "Core-hours" not in (tmp_path / "scaling_analysis.md").read_text()
-    assert analysed(on_a_cluster(new_run), ReportContext(title="a run")).configurations[
-        "core_hours"
-    ].to_list() == [None, None]

@@ -82,3 +82,23 @@ def test_a_stage_on_two_devices_is_named_by_both():
     ]
     assert named(rows) == "segment (cpu) at N = 1 and 2; segment (cuda) at N = 1 and 2"
     assert named(rows[:2]) == "segment at N = 1 and 2"
+
+
+def test_a_verdict_on_an_invalid_configuration_says_so(broken):
+    table = comparison(broken.trials, broken.trials)
+    assert table.filter("base_invalid", "new_invalid")[["stage", "workers"]].rows() == [
+        ("track", 4)
+    ]
+    text = printed(CONTEXT, table, width=140)
+    marked = [line for line in text.splitlines() if "same, invalid" in line]
+    assert [line.split()[0] for line in marked] == ["4"]
+    assert text.count("same, invalid") == 1
+    for side in ("base", "new"):
+        assert (
+            f"Invalid in {side}: track at N = 4. The output there is not that of the run's own "
+            "baseline, so the verdict compares two different results."
+        ) in " ".join(text.split())
+
+
+def test_valid_verdicts_stand_alone(compared):
+    assert "nvalid" not in printed(CONTEXT, compared)

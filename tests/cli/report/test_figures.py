@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from plotnine import theme
+from plotnine import labs, theme
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -45,11 +45,14 @@ def drawn_texts(plot, panels):
     return texts, whole
 
 
-@pytest.mark.parametrize("which", ["full", "thin", "published", "one stage", "many counts"])
-def test_no_label_overlaps_another_or_leaves_the_figure(which, full, thin):
+@pytest.mark.parametrize(
+    "which", ["full", "thin", "broken", "published", "one stage", "many counts"]
+)
+def test_no_label_overlaps_another_or_leaves_the_figure(which, full, thin, broken):
     table, trials = {
-        "full": lambda: full[:2],
-        "thin": lambda: thin[:2],
+        "full": lambda: (full.configurations, full.trials),
+        "thin": lambda: (thin.configurations, thin.trials),
+        "broken": lambda: (broken.configurations, broken.trials),
         "published": published,
         "one stage": lambda: published(1),
         "many counts": lambda: published(3, (1, 2, 4, 8, 16, 32, 64)),
@@ -147,3 +150,51 @@ def test_where_nothing_was_timed_there_is_no_figure(tmp_path, new_run):
 )
 def test_ticks_of_a_logarithmic_axis_are_round_and_enough(limits, ticks):
     assert log_breaks(limits) == pytest.approx(ticks)
+
+
+def crosses(plot):
+    """The layers of dots and of crosses, and the caption."""
+    layers = layer(plot, "geom_point")
+    marked = [part for part in layers if part.aes_params.get("shape") == "x"]
+    dots = [part for part in layers if part.aes_params["color"] == "#0072B2"]
+    return dots[0].data, marked[0].data, plot.labels.caption
+
+
+def test_an_invalid_configuration_is_a_cross_that_the_caption_explains(broken):
+    found = curves(broken.configurations)
+    for plot in (results_plot(found, broken.trials), speedup_plot(found)):
+        dots, marked, caption = crosses(plot)
+        assert len(dots) == 5
+        assert marked["panel"].str.startswith("track").tolist() == [True]
+        assert marked["workers"].tolist() == [4]
+        assert "Cross: invalid" in caption
+        # A bar would say how well a ratio of two different results is known.
+        bars = layer(plot, "geom_linerange")[0].data
+        assert not ((bars["workers"] == 4) & bars["panel"].str.startswith("track")).any()
+
+
+def test_where_all_is_valid_nothing_is_said_of_crosses(full):
+    found = curves(full.configurations)
+    for plot in (results_plot(found, full.trials), speedup_plot(found)):
+        _, marked, caption = crosses(plot)
+        assert len(marked) == 0
+        assert "Cross" not in caption
+
+
+def in_grey(plot, tmp_path):
+    """Pixels of a figure in shades of grey."""
+    plot.save(tmp_path / "figure.png", width=6, height=3, dpi=100, verbose=False)
+    return plt.imread(tmp_path / "figure.png")[..., :3].mean(axis=2)
+
+
+def test_a_cross_is_told_from_a_dot_in_grey(broken, tmp_path):
+    """Drawn in one grey, the figure with the cross is still another than with a dot."""
+    found = curves(broken.configurations)
+    dotted = curves(broken.configurations.with_columns(invalid=pl.lit(False)))
+    grey = []
+    for shown in (found, dotted):
+        plot = speedup_plot(shown) + labs(caption="")
+        for part in layer(plot, "geom_point"):
+            part.aes_params["color"] = "#777777"
+        grey.append(in_grey(plot, tmp_path))
+    assert (abs(grey[0] - grey[1]) > 0.2).sum() > 20

@@ -6,16 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale.analysis.drift import drifts
-from pyscale.analysis.fits import CurveFits, curve_fits, fit
+from pyscale.analysis.fits import CurveFits, fit
 from pyscale.analysis.laws import Parameter
-from pyscale.analysis.losses import loss_table
-from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
 from pyscale.report.laws import sentences
 from pyscale.report.markdown import write_markdown
+from pyscale.results import analysed
 
 EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
 FOUR = [1, 2, 4, 8]
@@ -104,13 +102,7 @@ PYCYTO = {
 @pytest.mark.parametrize("stage", PYCYTO)
 def test_the_published_table_is_fitted_or_refused(references, tmp_path, stage):
     trials = trials_from_wall_times(pl.read_csv(references / "pycyto_horizontal_scaling.csv"))
-    write_markdown(
-        tmp_path,
-        configurations(trials, interleaved=False),
-        loss_table(trials),
-        ReportContext(title="pyCyto"),
-        fits=curve_fits(trials),
-    )
+    write_markdown(tmp_path, analysed(trials, ReportContext(title="pyCyto"), interleaved=False))
     text = (tmp_path / "scaling_analysis.md").read_text()
     section = text.split(f"\n## {stage}\n")[1].split("\n## ")[0]
     assert PYCYTO[stage] in section
@@ -126,13 +118,7 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
             wall_s = 100 / workers * (1 + 0.03 * block)
             builder.trial("segment", [{"compute": wall_s}] * workers, block=block)
     trials = trial_table(builder.tasks, builder.spans)
-    write_markdown(
-        tmp_path,
-        configurations(trials),
-        loss_table(trials),
-        ReportContext(title="a run"),
-        drifts=drifts(trials),
-    )
+    write_markdown(tmp_path, analysed(trials, ReportContext(title="a run")))
     doubts = (tmp_path / "scaling_analysis.md").read_text().split("Doubts:")[1].split("##")[0]
     assert "- `drift` at N = 1 and 2: Wall times rose or fell by 5 % or more" in doubts
     assert "- Wall times rose by 2" in doubts

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import read_wall_times
+from pyscale.report.tablecells import ZERO_IS_UNKNOWN
 
 HEADER = "stage,workers,wall_s\n"
 
@@ -93,6 +96,27 @@ def test_published_tables_are_read(references, name):
         ("stage,workers,wall_s,task,mean_task_s\na,1,3,w0,3\n", "keep one of these columns"),
         ("stage,workers,wall_s,mean_task_s\na,2,3,4\n", "do not fit"),
         ("stage,workers,wall_s,mean_task_s\na,2,3,-1\n", "zero or more"),
+        ("stage,workers,wall_s,cpus\na,1,2,0\n", "line 2: cpus 0 must be at least 1"),
+        ("stage,workers,wall_s,cpus\na,1,2,1.5\n", "cpus '1.5' is not a whole number"),
+        ("stage,workers,wall_s,gpus\na,1,2,-1\n", "gpus -1 must be at least 0"),
+        ("stage,workers,wall_s,gpus\na,1,2,a100\n", "gpus 'a100' is not a whole number"),
+        ("stage,workers,wall_s,cpu_s\na,1,2,-1\n", "zero or more, as a time in seconds is"),
+        ("stage,workers,wall_s,work\na,1,2,0\n", "above zero, as an amount of work is"),
+        ("stage,workers,wall_s,work\na,1,2,inf\n", "work inf is no amount of work"),
+        ("stage,workers,wall_s,energy_j\na,1,2,-5\n", "zero or more, as an energy in joules"),
+        ("stage,workers,wall_s,energy_j\na,1,2,5 kJ\n", "energy_j '5 kJ' is not a number"),
+        ("stage,workers,wall_s,energy\na,1,2,5\n", "did you mean 'energy_j'"),
+        ("stage,workers,wall_s,peak_memory_bytes\na,1,2,5G\n", "'5G' is not a whole number"),
+        (f"stage,workers,wall_s,cpus\na,1,2,{2**63}\n", "larger than any number"),
+        ("stage,workers,wall_s,start\na,1,2,noon\n", "start 'noon' is not a date"),
+        (
+            "stage,workers,wall_s,start,end\na,1,2,2026-03-17T10:00:00,2026-03-17T09:00:00\n",
+            "line 2: end is before start",
+        ),
+        (
+            "stage,workers,wall_s,start\na,1,2,2026-03-17T10:00Z\na,2,2,2026-03-17T10:01\n",
+            "line 2 has a date with a time zone and line 3 one without",
+        ),
         (HEADER.encode("utf-16"), "not UTF-8"),
         (HEADER.encode() + b"\xe9,1,2\n", "not UTF-8"),
     ],
@@ -105,6 +129,39 @@ def test_what_is_wrong_with_a_table_is_said_in_one_sentence(csv, content, senten
     assert said.startswith(str(path))
     assert sentence in said
     assert "\n" not in said
+
+
+def test_what_stands_beside_is_read_and_may_be_blank(csv):
+    path = csv(
+        "stage,workers,wall_s,trial,cpus,gpus,cpu_s,peak_memory_bytes,energy_j,node,start,state\n"
+        "a,1,2,x,4,0,3.5,1024,60,n1,2026-03-17T11:42:24+01:00,COMPLETED\n"
+        "a,2,1,,,,,,,,,\n"
+    )
+    told, blank = read_wall_times(path).drop("stage", "workers", "wall_s").to_dicts()
+    assert told == {
+        "cpus": 4,
+        "gpus": 0,
+        "cpu_s": 3.5,
+        "peak_memory_bytes": 1024,
+        "energy_j": 60,
+        "node": "n1",
+        "start": datetime(2026, 3, 17, 10, 42, 24, tzinfo=UTC),
+    }
+    assert set(blank.values()) == {None}
+
+
+@pytest.mark.parametrize("column", sorted(ZERO_IS_UNKNOWN))
+def test_where_schedulers_write_zero_nothing_was_measured(csv, column):
+    table = read_wall_times(csv(f"stage,workers,wall_s,{column}\na,1,2,0\n"))
+    assert table[column].to_list() == [None]
+
+
+def test_dates_of_one_clock_need_no_time_zone(csv):
+    path = csv(
+        "stage,workers,wall_s,start\na,1,2,2026-03-17 11:42:24\na,2,2,2026-03-17T11:43:00.5\n"
+    )
+    first, second = read_wall_times(path)["start"].to_list()
+    assert (second - first).total_seconds() == 36.5
 
 
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):

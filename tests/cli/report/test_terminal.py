@@ -92,3 +92,14 @@ def test_a_narrow_terminal_keeps_names_and_whole_numbers(which, width, full, thi
         assert f"{row['speedup']:.2f}" in text
     says_so = "Efficiency and its factors need a wider terminal" in text
     assert says_so == ("effi-" not in text)
+
+
+def test_an_invalid_configuration_has_a_wall_time_and_no_speedup(broken):
+    text = printed(broken.configurations)
+    (row,) = broken.configurations.filter("invalid").to_dicts()
+    line = next(line for line in text.splitlines() if "invalid" in line)
+    assert line.split()[:3] == ["4", f"{row['wall_s']:.1f}", f"[{row['wall_s_low']:.1f},"]
+    # N, the wall time with its interval, then: speedup, efficiency and its factors.
+    assert line.split()[4:9] == ["invalid", "-", "1.00", "-", f"{row['useful_share']:.2f}"]
+    assert f"{row['speedup']:.2f}" not in line
+    assert f" disagrees: {SENTENCES['disagrees']}" in " ".join(text.split())

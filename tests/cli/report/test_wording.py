@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from pyscale.report.wording import coarse, growth, listing, number, quality, ratio, score, seconds
+from pyscale.report.wording import (
+    coarse,
+    growth,
+    listing,
+    number,
+    quality,
+    ratio,
+    score,
+    score_below,
+    seconds,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +59,17 @@ def test_lists_read_as_sentences():
     assert listing([]) == ""
     assert listing([1]) == "1"
     assert listing([1, 2, 4]) == "1, 2 and 4"
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "text"),
+    [
+        (0.4, 0.999, "0.4000"),
+        (0.0, 0.999, "0.0000"),
+        (0.99896, 0.999, "0.99896"),
+        (0.999999, 1.0, "0.999999"),
+        (1 - 2**-53, 1.0, "0.9999999999999999"),
+    ],
+)
+def test_a_score_below_the_tolerance_is_seen_to_be(value, tolerance, text):
+    assert score_below(value, tolerance) == text

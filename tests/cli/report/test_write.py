@@ -4,13 +4,12 @@ import csv
 import errno
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pyscale.analysis.losses import loss_table
-from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
@@ -18,20 +17,21 @@ from pyscale.report.context import ReportContext
 from pyscale.report.csv import write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.write import write_report
+from pyscale.results import analysed
+
+A_RUN = ReportContext(title="a run")
 
 
-def markdown_of(tmp_path, tables, context=None):
-    context = context or ReportContext(title="a run")
-    return write_markdown(tmp_path, tables[0], tables[2], context).read_text()
+def markdown_of(tmp_path, results, context=None):
+    return write_markdown(tmp_path, replace(results, context=context or A_RUN)).read_text()
 
 
-def analysed(builder):
-    trials = trial_table(builder.tasks, builder.spans)
-    return configurations(trials), trials, loss_table(trials)
+def results_of(builder):
+    return analysed(trial_table(builder.tasks, builder.spans), A_RUN)
 
 
 def test_a_report_is_the_eight_files_that_users_know(tmp_path, thin, context):
-    written = write_report(tmp_path / "report", *thin, context)
+    written = write_report(tmp_path / "report", replace(thin, context=context))
     names = {"benchmark_results_aggregated.csv", "scaling_analysis.md"} | {
         f"benchmark_{figure}.{suffix}"
         for figure in ("results", "speedup")
@@ -123,7 +123,7 @@ def test_nodes_with_different_properties_share_one_table(tmp_path, thin):
 def test_a_table_of_wall_times_says_what_it_cannot_tell(tmp_path):
     table = pl.DataFrame({"stage": "a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
     trials = trials_from_wall_times(table)
-    text = markdown_of(tmp_path, (configurations(trials), trials, loss_table(trials)))
+    text = markdown_of(tmp_path, analysed(trials, A_RUN))
     assert "Not known: the wall times come without it." in text
     assert "all stages: the time of single tasks." in text
     assert "all stages: whether the output is that of the baseline." in text
@@ -136,13 +136,13 @@ def test_a_table_of_wall_times_says_what_it_cannot_tell(tmp_path):
 def test_a_superlinear_speedup_is_told_as_fewer_worker_seconds(tmp_path, new_run):
     builder = new_run().trial("track", [{"compute": 100.0}])
     builder.trial("track", [{"compute": 40.0}] * 2)
-    text = markdown_of(tmp_path, analysed(builder))
+    text = markdown_of(tmp_path, results_of(builder))
     assert "N = 2 held 80.0 worker-seconds, 20.0 fewer than the base case: compute -20.0." in text
 
 
 def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run):
     builder = new_run().trial("track", [{"compute": 100.0}], failed=["w0"])
-    written = write_report(tmp_path, *analysed(builder), ReportContext(title="a run"))
+    written = write_report(tmp_path, results_of(builder))
     assert {path.name for path in written} == {
         "benchmark_results_aggregated.csv",
         "scaling_analysis.md",
@@ -158,7 +158,7 @@ def test_two_devices_of_a_stage_are_named_apart(tmp_path, new_run):
     for device in ("cpu", "cuda"):
         builder.trial("segment", [{"compute": 100.0}], device=device)
     builder.trial("track", [{"compute": 100.0}])
-    text = markdown_of(tmp_path, analysed(builder))
+    text = markdown_of(tmp_path, results_of(builder))
     assert re.findall(r"^## (.*)$", text, re.MULTILINE)[3:6] == [
         "segment (cpu)",
         "segment (cuda)",
@@ -174,7 +174,7 @@ def test_no_template_syntax_or_empty_value_reaches_the_reader(tmp_path, full, th
 
 
 def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
-    written = write_report(tmp_path, *analysed(new_run()), ReportContext(title="a run"))
+    written = write_report(tmp_path, results_of(new_run()))
     assert len(written) == 2
     assert (tmp_path / "benchmark_results_aggregated.csv").read_text().count("\n") == 1
     assert "No trial has a record" in (tmp_path / "scaling_analysis.md").read_text()
@@ -186,12 +186,12 @@ def test_a_report_that_has_no_room_for_its_folder_is_one_sentence(tmp_path, thin
     with pytest.raises(
         UserError, match=r"cannot be written into .* \(.*\): name another folder by --out"
     ):
-        write_report(tmp_path / "file" / inside, *thin, context)
+        write_report(tmp_path / "file" / inside, replace(thin, context=context))
 
 
 def test_a_folder_that_is_there_but_takes_no_files_is_one_sentence(thin, context):
     with pytest.raises(UserError, match=r"cannot be written into /proc \(.*\): name another"):
-        write_report(Path("/proc"), *thin, context)
+        write_report(Path("/proc"), replace(thin, context=context))
 
 
 def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context, monkeypatch):
@@ -200,4 +200,51 @@ def test_a_full_disk_is_not_mistaken_for_a_wrong_folder(tmp_path, thin, context,
 
     monkeypatch.setattr("pathlib.Path.mkdir", refuse)
     with pytest.raises(OSError, match="full"):
-        write_report(tmp_path / "report", *thin, context)
+        write_report(tmp_path / "report", replace(thin, context=context))
+
+
+def test_an_invalid_speedup_is_nowhere_stated_and_said_why(tmp_path, broken):
+    text = markdown_of(tmp_path, broken)
+    (row,) = broken.configurations.filter("invalid").to_dicts()
+    section = text.split("\n## track\n")[1].split("\n## ")[0]
+    assert f"{row['speedup']:.2f} times" not in section
+    assert (
+        f"- N = 4: {row['wall_s']:.1f} s (median of 6 trials), which is invalid: in the worst "
+        "trial its output agrees with the baseline's by 0.6231, and 0.999 is the least that "
+        "counts as the same (the score is: pairs that both have). A speedup would compare two "
+        "different results.\n"
+    ) in section
+    assert "at N = 2.\n" in section.split("Karp and Flatt")[1]
+    assert "\n| 4 (invalid) | " in section
+    assert "- N = 4 (invalid) held " in section
+    results = next(line for line in text.splitlines() if line.startswith("| track | 4 |"))
+    assert [cell.strip() for cell in results.split("|")[5:7]] == ["invalid", "-"]
+    strict = text.split("What `pyscale run --strict` fails on:\n\n")[1].split("\n\n")[0]
+    assert strict.startswith("- track at N = 4 is invalid: ")
+    assert strict.count("\n") == 0
+
+
+def test_nothing_is_said_of_strict_where_nothing_would_fail(tmp_path, full):
+    assert "--strict" not in markdown_of(tmp_path, full)
+
+
+def test_an_invalid_base_case_puts_every_speedup_in_doubt(tmp_path, new_run):
+    builder = new_run()
+    for block in range(2):
+        builder.trial("track", [{"compute": 9.0}], block=block, agreement=0.5, same=block == 0)
+        builder.trial("track", [{"compute": 5.0}] * 2, block=block, agreement=1.0)
+    text = markdown_of(tmp_path, results_of(builder))
+    assert "It is invalid, which puts every speedup over it in doubt: in the worst trial" in text
+
+
+def test_the_text_says_which_counts_no_law_is_fitted_to(tmp_path, broken):
+    text = markdown_of(tmp_path, broken)
+    assert text.count("No law is fitted to N = 4, where the work was not the base case's.") == 1
+    (track,) = (found for found in broken.fits if found.stage == "track")
+    assert track.amdahl.counts == (1, 2)
+
+
+def test_the_csv_marks_what_is_invalid(tmp_path, broken):
+    table = pl.read_csv(write_csv(tmp_path, broken.configurations))
+    assert table.filter("invalid")[["stage", "workers"]].rows() == [("track", 4)]
+    assert table["agreement_tolerance"].unique().to_list() == [0.999]

@@ -135,6 +135,7 @@ def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run:
     tell_of_node(run, "b", "evicted-unverified", runnable=4)
     found = [row(run, task) for task in ("w0", "w1")]
     assert [task["cache_state"] for task in found] == ["verified-cold", "evicted-unverified"]
+    assert [task["cache_asked"] for task in found] == ["cold", "cold"]
     # One worker and three others fit on the four cores of a; on b there are four others.
     assert [task["disturbed"] for task in found] == [False, True]
 

@@ -13,7 +13,7 @@ from pyscale.traces.command import import_traces
 START = 1_773_747_744
 SACCT_COLUMNS = (
     "JobID|JobIDRaw|State|Submit|Start|End|ElapsedRaw|TotalCPU|AllocCPUS|NTasks|NodeList|ReqMem"
-    "|MaxRSS|AllocTRES|AdminComment|JobName"
+    "|MaxRSS|AllocTRES|ConsumedEnergyRaw|AdminComment|JobName"
 )
 
 
@@ -39,19 +39,24 @@ class SacctTrace:
         memory: str = "2000M",
         gpus: int = 0,
         comment: str = "",
+        node: str = "n1",
+        energy: Sequence[int | str] = ("", ""),
     ) -> SacctTrace:
-        """Add one job, or one element of an array, and its steps."""
+        """Add one job, or one element of an array, and its steps; `energy` is of job and step."""
         raw = raw or job_id
         begin, end = START + start, START + start + wall
         times = f"{START + submit}|{begin}|{end}|{wall}"
         tres = f"cpu={cpus},mem={memory},node=1" + (f",gres/gpu={gpus}" if gpus else "")
         self._lines += [
-            f"{job_id}|{raw}|{state}|{times}|00:30.500|{cpus}||n1|{memory}||{tres}|{comment}|{name}",
-            f"{job_id}.batch|{raw}.batch|{state}|{times}|00:30.500|{cpus}|1|n1||110145536|{tres}||batch",
+            f"{job_id}|{raw}|{state}|{times}|00:30.500|{cpus}||{node}|{memory}||{tres}"
+            f"|{energy[0]}|{comment}|{name}",
+            f"{job_id}.batch|{raw}.batch|{state}|{times}|00:30.500|{cpus}|1|{node}"
+            f"||110145536|{tres}|{energy[1]}||batch",
         ]
         if tasks > 1:
             self._lines.append(
-                f"{job_id}.0|{raw}.0|{state}|{times}|00:30.500|{cpus}|{tasks}|n1||120145536|||prog"
+                f"{job_id}.0|{raw}.0|{state}|{times}|00:30.500|{cpus}|{tasks}|{node}"
+                "||120145536||||prog"
             )
         return self
 

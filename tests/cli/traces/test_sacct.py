@@ -191,7 +191,7 @@ def test_a_job_of_several_processes_is_no_single_worker(sacct, write, imported):
 
 def test_steps_that_ran_at_once_are_several_workers(write, imported, sacct):
     sacct.job("7").job("8", start=100)
-    steps = [f"8.{step}|8.{step}|COMPLETED|1|10|40|30||1|1|n1|||||prog\n" for step in range(2)]
+    steps = [f"8.{step}|8.{step}|COMPLETED|1|10|40|30||1|1|n1||||||prog\n" for step in range(2)]
     said = imported("sacct", write(sacct.text + "".join(steps)))[1]
     assert "segment 8 (of steps that ran at once)" in said
 
@@ -278,7 +278,7 @@ def test_columns_of_fixed_width_are_refused(write, imported):
 
 def test_a_line_that_was_cut_is_refused(sacct, write, imported):
     sacct.job("7")
-    with pytest.raises(UserError, match="line 3 has 2 columns and the header 16"):
+    with pytest.raises(UserError, match="line 3 has 2 columns and the header 17"):
         imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
 
 
@@ -310,3 +310,13 @@ def test_jobs_of_two_clusters_may_have_one_id(sacct, write, imported):
         sacct.text.replace("17737477", "17737577").replace("17737478", "17737578"), "b.txt"
     )
     assert imported("sacct", first, other)[0]["workers"].to_list() == [2, 2, 2, 2]
+
+
+def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported, tmp_path):
+    # As of a job that ran while summer time ended, told in local time.
+    begin, end, wall = "2026-10-25T02:50:00", "2026-10-25T02:10:00", 1200
+    lines = f"7|7|COMPLETED|{begin}|{begin}|{end}|{wall}|00:30|1||n1|1G||cpu=1|||segment\n"
+    header, *_ = sacct.text.splitlines()
+    table, _ = imported("sacct", write(f"{header}\n{lines}"), workers="1")
+    assert table.select("start", "end").row(0) == (None, None)
+    assert read_wall_times(tmp_path / "table.csv")["wall_s"].to_list() == [1200]

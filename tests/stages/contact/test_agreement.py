@@ -68,9 +68,26 @@ def test_a_centroid_elsewhere_is_found(measured: Measure) -> None:
     tables = measured(three_cells())
     moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.01)}
     agreement = agreement_of(tables, moved, identical=False)
-    assert agreement.score == 1
+    assert agreement.score == agreement.details["same_cells"] == 0
     assert not agreement.same
+    assert agreement.details["same_contacts"] == agreement.details["same_neighbours"] == 1
     assert agreement.details["largest_centroid_shift_px"] == pytest.approx(0.01)
+
+
+def test_one_centroid_elsewhere_costs_its_cell_alone(measured: Measure) -> None:
+    tables = measured(three_cells())
+    shift = pl.when(pl.col("label") == 9).then(0.01).otherwise(0.0)
+    moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + shift)}
+    agreement = agreement_of(tables, moved, identical=False)
+    # Two of four different rows in either.
+    assert agreement.score == pytest.approx(2 / 4)
+    assert agreement.score < agreement.tolerance
+
+
+def test_rounding_moves_no_cell(measured: Measure) -> None:
+    tables = measured(three_cells())
+    moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.0005)}
+    assert agreement_of(tables, moved, identical=False).same
 
 
 @pytest.fixture

@@ -136,6 +136,19 @@ def test_a_folder_without_truth_is_named(tmp_path: Path, stage: RunStage, output
     assert "has no drift.parquet that can be read" in error.message
 
 
+def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, drift_truth: Path
+) -> None:
+    first, counted = tmp_path / "first", ("--movie-frames", "2")
+    stage("run", drifting_movie, output=first, params=ACCURATE, options=counted)
+    truth = ("--truth", str(drift_truth))
+    quality = stage("check", first, first, options=(*truth, *counted)).quality
+    assert quality["drift_uncorrected_px"] == pytest.approx(5)
+    error = stage("check", first, first, options=truth).error
+    assert error is not None
+    assert "does not hold the frames 0:2 of the movie" in error.message
+
+
 def test_the_truth_of_another_movie_is_refused(
     stage: RunStage, output: Path, drift_truth: Path
 ) -> None:

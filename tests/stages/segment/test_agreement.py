@@ -199,6 +199,18 @@ def test_a_window_is_compared_with_its_own_frames_of_the_truth(
     assert result.quality["ap_iou50"] >= 0.85
 
 
+def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
+    check: Check, segment: Callable[..., tuple[int, str]], movie: Path, tmp_path: Path
+) -> None:
+    first, counted = tmp_path / "first", ("--movie-frames", 2)
+    assert segment("run", "--input", movie / "movie.ome.tif", "--output", first, *counted)[0] == 0
+    truth = movie / "truth" / "camera"
+    assert check(first, first, "--truth", truth, *counted).quality["ap_iou50"] >= 0.85
+    code, said = segment("check", "--input", first, "--input", first, "--truth", truth)
+    assert code == 2
+    assert "does not hold the true labels of the 2 frames" in said
+
+
 def test_outputs_of_other_frames_are_refused(
     segment: Callable[..., tuple[int, str]], windows: list[Path]
 ) -> None:

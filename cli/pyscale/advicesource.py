@@ -1,0 +1,112 @@
+"""What advice is made from: a run, or a table of wall times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.workertable import worker_table
+from pyscale.console import talk
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.report.table import read_wall_times
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.lock import is_locked
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Trials, and what else advice needs to know of them.
+
+    Attributes
+    ----------
+    title, measured_for : str
+        What was measured; and what was processed, on what.
+    trials : polars.DataFrame
+    workers : polars.DataFrame or None
+        One row for each worker of each trial; None where no phases are known.
+    plan : Plan or None
+        None for a table.
+    cores : int or None
+        Of the machine, where all tasks ran on one kind.
+    """
+
+    title: str
+    measured_for: str
+    trials: pl.DataFrame
+    workers: pl.DataFrame | None = None
+    plan: Plan | None = None
+    cores: int | None = None
+
+
+def measured_run(name: str | None) -> Measured:
+    """Read a run, by id or folder or the latest, without writing into it.
+
+    Raises
+    ------
+    UserError
+        If there is no such run, or nothing in it was timed.
+    """
+    run = find_run(load_settings().runs_folder, name)
+    if is_locked(run.path):
+        talk(f"the run {run.path.name} is not at its end: this is advice from what it has so far")
+    tasks, spans = build_tables(run)
+    trials = trial_table(tasks, spans)
+    plan = run.plan
+    if not trials["valid"].any():
+        raise UserError(
+            f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
+            f"and finish it with `pyscale run --resume {run.path.name}`"
+        )
+    stamps = _stamps(run)
+    hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "hardware that is not known"
+    return Measured(
+        title=f"run {plan.run_id}, suite {plan.suite.name}, on {plan.movie.name} "
+        f"({plan.movie_frames} frames)",
+        measured_for=f"{plan.movie.name} on {hardware}",
+        trials=trials,
+        workers=worker_table(tasks, spans),
+        plan=plan,
+        cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
+    )
+
+
+def measured_table(table: Path) -> Measured:
+    """Read a CSV of wall times.
+
+    Raises
+    ------
+    UserError
+        If it cannot be used.
+    """
+    return Measured(
+        title=f"wall times of {table.name}",
+        measured_for=f"what {table.name} tells of",
+        trials=trials_from_wall_times(read_wall_times(table), suite=table.stem),
+    )
+
+
+def _stamps(run: RunFolder) -> list[dict[str, Any]]:
+    """Hardware that tasks ran on; a run whose provenance cannot be read has none to tell."""
+    try:
+        return [found["stamp"] for found in build_manifest(run)["hardware"].values()]
+    except (OSError, ValidationError):
+        return []
+
+
+def _hardware(stamp: dict[str, Any]) -> str:
+    cpu, gpus = stamp.get("cpu", {}), stamp.get("gpus", [])
+    processor, cores = cpu.get("model") or "a processor that is not known", cpu.get("cores")
+    with_cores = f"{processor} with {cores} core{'s' * (cores > 1)}" if cores else processor
+    return ", ".join([with_cores, *(gpu.get("name") or "a GPU" for gpu in gpus)])

@@ -1,0 +1,195 @@
+"""`pyscale advise`: which N to request, why, and what to paste for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyscale.advicesource import Measured, measured_run, measured_table
+from pyscale.analysis.advice import OBJECTIVES, Choice, Objective, choices
+from pyscale.analysis.causes import Limits, limits
+from pyscale.analysis.drift import drifts
+from pyscale.analysis.experiments import Experiment, experiments
+from pyscale.analysis.requests import Request, request_of
+from pyscale.analysis.scaling import configurations
+from pyscale.console import answer
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.adviceview import shown
+from pyscale.report.curves import Curve, curves
+from pyscale.report.directives import Dialect, directives
+from pyscale.runline import run_line
+from pyscale.settings import load_settings
+from pyscale.sites import Site, load_site
+from pyscale_stages.contract import Stage
+from pyscale_stages.registry import load_stage
+
+
+def advise(
+    name: str | None,
+    table: Path | None,
+    *,
+    objective: Objective | None,
+    worker_hours: float | None,
+    dialect: Dialect,
+    site: str | None,
+    as_json: bool,
+) -> None:
+    """Print which N to request for each stage, and why.
+
+    Parameters
+    ----------
+    name : str or None
+        A run by id or folder; None is the latest.
+    table : Path or None
+        A CSV of wall times instead of a run.
+    objective : str or None
+        None is every objective.
+    worker_hours : float or None
+        Budget of one pass over the movie.
+    dialect : {"sbatch", "nextflow", "snakemake"}
+        What the directives are for.
+    site : str or None
+        Site that they ask; None is the run's own, or that of the settings.
+    as_json : bool
+
+    Raises
+    ------
+    UserError
+        If the run or table cannot be used, nothing in it was timed, or the budget fits nothing.
+    """
+    _refuse_budget(objective, worker_hours)
+    measured = measured_table(table) if table is not None else measured_run(name)
+    found = _advice(measured, objective, worker_hours, dialect, _site(measured, site))
+    if as_json:
+        print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
+        return
+    for part in shown(found):
+        if isinstance(part, str):
+            # Lines to paste are not to be broken.
+            print(part)  # noqa: T201
+        else:
+            answer(part)
+
+
+def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> None:
+    if worker_hours is None:
+        if objective == "budget":
+            raise UserError("--objective budget needs --budget WORKER_HOURS, as in --budget 2.5")
+        return
+    if objective not in {None, "budget"}:
+        raise UserError(f"--budget does not go with --objective {objective}: leave one of them out")
+    if not (math.isfinite(worker_hours) and worker_hours > 0):
+        raise UserError(f"--budget {worker_hours:g} must be a number of worker-hours above zero")
+
+
+def _site(measured: Measured, name: str | None) -> Site:
+    """The site that was named, else the run's own, else that of the settings."""
+    if name is None and measured.plan is not None and measured.plan.site is not None:
+        return measured.plan.site
+    return load_site(name or load_settings().site)
+
+
+def _advice(
+    measured: Measured,
+    objective: Objective | None,
+    worker_hours: float | None,
+    dialect: Dialect,
+    site: Site,
+) -> Advice:
+    is_run = measured.plan is not None
+    trials = measured.trials
+    changes = drifts(trials) if is_run else []
+    table = configurations(trials, interleaved=is_run, drifts=changes)
+    chosen = choices(
+        table,
+        trials,
+        objectives=OBJECTIVES if objective is None else (objective,),
+        worker_hours=worker_hours,
+        interleaved=is_run,
+    )
+    _refuse_budget_that_fits_nothing(chosen)
+    # Directives are for one objective, or there would be several for one stage.
+    wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
+    found = limits(trials, measured.workers)
+    stages = tuple(_of_curve(curve, chosen, found, measured, wanted) for curve in curves(table))
+    requests = [stage.request for stage in stages if stage.request is not None]
+    named = [(request, _stage(measured.plan, request.stage)) for request in requests]
+    return Advice(
+        title=measured.title,
+        objective=wanted,
+        measured_for=measured.measured_for,
+        stages=stages,
+        directives=directives(dialect, named, site) if named else "",
+    )
+
+
+def _refuse_budget_that_fits_nothing(chosen: Sequence[Choice]) -> None:
+    of_budget = [choice for choice in chosen if choice.objective == "budget"]
+    if of_budget and all(choice.workers is None for choice in of_budget):
+        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
+        raise UserError(
+            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
+        )
+
+
+def _of_curve(
+    curve: Curve,
+    chosen: Sequence[Choice],
+    found: Sequence[Limits],
+    measured: Measured,
+    wanted: Objective,
+) -> StageAdvice:
+    own = [choice for choice in chosen if curve.owns(choice)]
+    close = limits_near(curve, own, found)
+    fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
+    frames = None if measured.plan is None else measured.plan.movie_frames
+    needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
+    request = None
+    for choice in own:
+        if choice.objective == wanted:
+            request = _request(choice, measured)
+    return StageAdvice(
+        name=curve.name,
+        choices=tuple(own),
+        limits=tuple(close),
+        excluded=tuple(excluded(curve)),
+        doubts=tuple(doubts(curve)),
+        experiments=tuple(
+            dict.fromkeys(_with_command(one, curve.key["stage"], measured) for one in needed)
+        ),
+        request=request,
+    )
+
+
+def _request(choice: Choice, measured: Measured) -> Request | None:
+    if measured.plan is None:
+        return request_of(choice, measured.trials)
+    return request_of(
+        choice,
+        measured.trials,
+        cpus=measured.plan.settings["cpus_per_worker"],
+        gpus=int(choice.device == "cuda"),
+    )
+
+
+def _stage(plan: Plan | None, entry: str) -> Stage | None:
+    return None if plan is None else load_stage(plan.suite.stage_name(entry))
+
+
+def _with_command(experiment: Experiment, entry: str, measured: Measured) -> Experiment:
+    """Add the line that measures it, where this machine can."""
+    plan = measured.plan
+    if plan is None:
+        return experiment
+    cores = experiment.workers[-1] * plan.settings["cpus_per_worker"]
+    if plan.site is None and measured.cores is not None and cores > measured.cores:
+        lacking = (
+            f" It takes {cores} cores, and the machine of this run has {measured.cores}: measure "
+            "on a larger one."
+        )
+        return experiment.model_copy(update={"reason": experiment.reason + lacking})
+    line = run_line(plan, entry, experiment)
+    return experiment.model_copy(update={"command": line})

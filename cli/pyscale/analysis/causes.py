@@ -1,0 +1,208 @@
+"""What limits scaling: how efficient each configuration would be without each cause of loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from pyscale.analysis.gains import efficiencies, median_of, shares_first
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.losses import GROUP
+from pyscale.analysis.whatif import BY_PHASE, BY_TASK, what_if, without
+from pyscale_stages.contract import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Sureness = Literal["sure", "likely", "undecided", "unknown"]
+
+LEAST_GAIN = 0.05
+"""Relative gain of efficiency below which no cause is the main one: as between two runs, 5 % does
+not matter."""
+SURE, LIKELY = 0.95, 0.80
+"""Shares of resamples in which a cause must be the first one, to be called so."""
+IDLE_GPU = 0.15
+"""Mean use below which jobstats reports a GPU as idle."""
+SMALL_FILE_BYTES = 2**20
+MANY_FILES = 100
+
+
+class Cause(Record):
+    """One cause of loss, taken out at N and at N0."""
+
+    code: str = Field(description="Name of the cause, the same in every release")
+    efficiency: float = Field(description="Efficiency without it")
+    gain: float = Field(description="How much higher than the measured efficiency that is")
+    seconds: float = Field(description="How much shorter the wall time at N is without it")
+    share_first: float | None = Field(
+        description="Share of bootstrap resamples of trials in which its gain is the largest; "
+        "None with too few trials"
+    )
+
+
+class Beside(Record):
+    """Something that wall times do not show as a loss and that is worth a look."""
+
+    code: Literal["idle-gpu", "small-files", "orchestration"]
+    numbers: dict[str, float] = Field(description="What it follows from; medians over trials")
+    sentence: str = Field(description="The same for people")
+
+
+class Limits(Record):
+    """What limits one configuration beyond the base case."""
+
+    suite: str | None = Field(description="Suite of the curve")
+    stage: str = Field(description="Stage of the curve")
+    device: str | None = Field(description="Device of the curve")
+    workers: int = Field(description="N")
+    baseline_workers: int = Field(description="N0")
+    trials: int = Field(description="Timed trials at N or at N0, the fewer")
+    efficiency: float = Field(description="As measured")
+    causes: tuple[Cause, ...] = Field(description="By falling gain")
+    not_measured: tuple[str, ...] = Field(description="Causes that nothing is known of")
+    inflation: float | None = Field(
+        description="Worker-seconds of computing, waits for a core taken out, over those of the "
+        "base case, for the same work; of whole tasks where no phases are known"
+    )
+    cpu_growth: float | None = Field(
+        description="Processor time over that of the base case, for the same work"
+    )
+    beside: tuple[Beside, ...] = Field(description="What else is worth a look")
+
+    @property
+    def main(self) -> Cause | None:
+        """The cause that costs most; None where no single one costs enough to speak of."""
+        enough = (1 + LEAST_GAIN) * self.efficiency
+        return next((first for first in self.causes[:1] if first.efficiency >= enough), None)
+
+    @property
+    def sureness(self) -> Sureness | None:
+        """How sure it is that the main cause is the first; None where there is none."""
+        if self.main is None:
+            return None
+        share = self.main.share_first
+        if share is None:
+            return "unknown"
+        return "sure" if share >= SURE else "likely" if share >= LIKELY else "undecided"
+
+
+def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Limits]:
+    """Find out what limits every configuration beyond its baseline.
+
+    Each cause is taken out of every trial at N and at N0, all else as measured, and gives an
+    efficiency `growth * N0 * T(N0) / (N * T(N))` without it, from medians over trials. The one
+    with the highest is the main cause. What costs the same worker-seconds for the same work at N
+    as at N0 has no gain, however much time it takes.
+
+    How sure that is comes from resampling the trials of N and of N0, each by themselves: what
+    both arms of a block share changes all efficiencies alike, and so not their order.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_table` or `trials_from_wall_times` gives them.
+    workers : polars.DataFrame or None
+        As `worker_table` gives it. Without it the causes are imbalance and `busy`, the growth of
+        whole tasks; where these were not timed either there are none.
+
+    Returns
+    -------
+    list of Limits
+        Curves in the order of `trials`, each by rising worker count.
+    """
+    import polars as pl
+
+    if not trials["valid"].any():
+        return []
+    all_causes = BY_TASK if workers is None else BY_PHASE
+    found = []
+    for _, curve in what_if(trials, workers).group_by(GROUP, maintain_order=True):
+        at_base = pl.col("workers") == pl.col("baseline_workers")
+        base, others = curve.filter(at_base), curve.filter(~at_base).sort("workers")
+        for _, own in others.group_by("workers", maintain_order=True):
+            found.append(_limits(own, base, all_causes))
+    return found
+
+
+def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) -> Limits:
+    codes = [
+        code
+        for code in all_causes
+        if not own[without(code)].null_count() and not base[without(code)].null_count()
+    ]
+    columns = [without(code) for code in codes]
+    efficiency, *possible = efficiencies(own, base, ["wall_s", *columns])
+    trials = min(own.height, base.height)
+    shares: Sequence[float | None] = [None] * len(codes)
+    if codes and trials >= repeats_needed():
+        shares = shares_first(own, base, columns)
+    causes = [
+        Cause(
+            code=code,
+            efficiency=best,
+            gain=best - efficiency,
+            seconds=median_of(own["wall_s"] - own[without(code)]),
+            share_first=share,
+        )
+        for code, best, share in zip(codes, possible, shares, strict=True)
+        if isfinite(best)
+    ]
+    return Limits(
+        **{key: own[key][0] for key in GROUP},
+        workers=own["workers"][0],
+        baseline_workers=base["workers"][0],
+        trials=trials,
+        efficiency=efficiency,
+        causes=tuple(sorted(causes, key=lambda cause: -cause.gain)),
+        not_measured=tuple(code for code in BY_PHASE if code not in codes),
+        inflation=own["inflation"][0],
+        cpu_growth=_cpu_growth(own, base),
+        beside=tuple(_beside(own)),
+    )
+
+
+def _cpu_growth(own: pl.DataFrame, base: pl.DataFrame) -> float | None:
+    """Growth of processor time for the same work, where every trial's is known."""
+    here_s, there_s = _median(own["cpu_s"]), _median(base["cpu_s"])
+    return here_s / there_s / float(own["growth"][0]) if here_s and there_s else None
+
+
+def _beside(own: pl.DataFrame) -> Iterator[Beside]:
+    """Look at what the wall times of one configuration do not show as a loss."""
+    used = _median(own["gpu_mean_utilisation"])
+    if used is not None and used < IDLE_GPU:
+        yield Beside(
+            code="idle-gpu",
+            numbers={"gpu_mean_utilisation": used},
+            sentence=f"The GPU was at work for {100 * used:.0f} % of the time: several processes "
+            "on one GPU, or a stage that computes more of its work there, would use it better.",
+        )
+    # Every task names the whole input, so that its mean over tasks is the number of files.
+    files = _median(own["input_files"] / own["windows"])
+    file_bytes = _median(own["input_bytes"] / own["input_files"])
+    if files and file_bytes is not None and files > MANY_FILES and file_bytes < SMALL_FILE_BYTES:
+        yield Beside(
+            code="small-files",
+            numbers={"files": files, "mean_file_bytes": file_bytes},
+            sentence=f"The input lies in {files:.0f} files of {file_bytes / 2**10:.0f} KiB on "
+            "average: opening them may cost a shared filesystem more than reading does.",
+        )
+    # The gap between two windows of a worker holds the preparation of the second one.
+    before_s = own["prepare_s"] / own["windows"] * own["workers"] + own["gap_s"]
+    around_s, useful_s = _median(before_s), _median(own["useful_s"])
+    if around_s is not None and useful_s is not None and around_s > useful_s:
+        yield Beside(
+            code="orchestration",
+            numbers={"around_s": around_s, "useful_s": useful_s},
+            sentence=f"Starting tasks took {around_s:.3g} worker-seconds and computing "
+            f"{useful_s:.3g}, the wait in a queue left out: fewer and longer windows would do "
+            "more in the same time.",
+        )
+
+
+def _median(values: pl.Series) -> float | None:
+    """Median over trials; None where one of them does not know."""
+    return None if values.null_count() else median_of(values)

@@ -1,0 +1,121 @@
+"""What to measure next, where the trials leave open which N is best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale.analysis.advice import Choice
+from pyscale.analysis.causes import Limits
+from pyscale.analysis.intervals import repeats_needed
+from pyscale_stages.contract import Record
+
+MORE_REPEATS = 2
+"""By how much the trials of two rivals are multiplied."""
+INFLATING = ("work-inflation", "busy")
+"""Causes behind which may be the cutting of the movie, or the running of workers at once."""
+
+
+class Experiment(Record):
+    """A run that would settle one question."""
+
+    code: Literal["few-repeats", "undecided", "larger", "smaller", "windows"]
+    reason: str = Field(description="The question, in a sentence")
+    workers: tuple[int, ...] = Field(description="Every N to measure, rising")
+    repeats: int = Field(description="Trials of each")
+    windows: int | None = Field(None, description="Windows of one worker, where they are not N")
+    command: str | None = Field(
+        None, description="Line to paste; None where no line of pyscale measures it"
+    )
+
+
+def experiments(
+    choice: Choice, fewest_repeats: int, found: Sequence[Limits], *, frames: int | None = None
+) -> Iterator[Experiment]:
+    """Name the runs that would settle a choice, the most needed first.
+
+    Parameters
+    ----------
+    choice : Choice
+    fewest_repeats : int
+        Timed trials of the candidate that has fewest.
+    found : sequence of Limits
+        What limits scaling near the choice (see `near`).
+    frames : int or None
+        Length of the movie, which bounds N.
+    """
+    best, base, rival = choice.workers, choice.baseline_workers, choice.rival
+    if best is None or base is None:
+        return
+    needed = repeats_needed()
+    enough = max(fewest_repeats, needed)
+    if fewest_repeats < needed:
+        yield Experiment(
+            code="few-repeats",
+            reason=f"Fewer than {needed} trials of some N were timed, so nobody can say how sure "
+            f"this choice is: time {needed} of each.",
+            workers=_rising(base, *choice.candidates),
+            repeats=needed,
+        )
+    elif choice.sureness in {"likely", "undecided"} and rival is not None:
+        more = MORE_REPEATS * fewest_repeats
+        one, other = sorted((best, rival))
+        yield Experiment(
+            code="undecided",
+            reason=f"{fewest_repeats} trials cannot tell whether N = {one} or N = {other} is "
+            f"better: time {more} of each.",
+            workers=_rising(base, best, rival),
+            repeats=more,
+        )
+    larger = 2 * best if frames is None else min(2 * best, frames)
+    if choice.at_edge and larger > best and _affords_more(choice):
+        yield Experiment(
+            code="larger",
+            reason=f"N = {best} is the largest that was measured: a larger one may be better.",
+            workers=_rising(base, best, larger),
+            repeats=enough,
+        )
+    if best == base > 1:
+        yield Experiment(
+            code="smaller",
+            reason=f"N = {best} is the smallest that was measured: a smaller one may be better.",
+            workers=_rising(best // 2, best),
+            repeats=enough,
+        )
+    if choice.scaling not in {None, "strong"}:
+        # At each N other frames were processed: one worker cannot have the windows of them all.
+        return
+    for limit in found:
+        if limit.main is not None and limit.main.code in INFLATING:
+            yield Experiment(
+                code="windows",
+                reason=f"The tasks computed longer in sum at N = {limit.workers}: as many windows "
+                "by one worker, one after the other, tell whether cutting up the movie costs it, "
+                "or running at once.",
+                workers=(1,),
+                repeats=enough,
+                windows=limit.workers,
+            )
+            return
+
+
+def near(choice: Choice, found: Sequence[Limits]) -> list[Limits]:
+    """What limits scaling at the N that was chosen, and at the next larger one measured."""
+    if choice.workers is None:
+        return []
+    curve = (choice.suite, choice.stage, choice.device)
+    own = [one for one in found if (one.suite, one.stage, one.device) == curve]
+    beyond = sorted(one.workers for one in own if one.workers > choice.workers)[:1]
+    return [one for one in own if one.workers in {choice.workers, *beyond}]
+
+
+def _affords_more(choice: Choice) -> bool:
+    """Whether a budget, if that is it, is not used up: worker-hours hardly ever fall with N."""
+    limit, used = choice.worker_hours_limit, choice.worker_hours
+    return limit is None or used is None or used < limit
+
+
+def _rising(*counts: int) -> tuple[int, ...]:
+    return tuple(sorted({*counts}))

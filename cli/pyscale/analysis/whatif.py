@@ -1,0 +1,202 @@
+"""Wall times of trials as they would be without one cause of loss, all else as measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.growth import curve_work
+from pyscale.analysis.losses import GROUP
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TAKEN_OUT = {
+    "start-up": (
+        "phase_container_start_s",
+        "phase_python_start_s",
+        "phase_import_s",
+        "phase_model_load_s",
+    ),
+    "reading": ("phase_read_s",),
+    "writing": ("phase_write_s",),
+    "unattributed": ("unattributed_s",),
+}
+"""Causes that are phases as they are, the merge's too, and the columns of these."""
+BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
+"""Phases that are over when a task begins to count its processor time and its waiting."""
+
+BY_PHASE = (
+    "imbalance",
+    "start-up",
+    "reading",
+    "writing",
+    "merging",
+    "contention",
+    "work-inflation",
+    "unattributed",
+)
+"""Causes that can be taken out where the phases of every worker are known."""
+BY_TASK = ("imbalance", "busy")
+"""Causes that can be taken out where only whole tasks were timed."""
+GROWTH = ("work-inflation", "busy")
+"""Causes by which the work itself has grown; taking them out scales it to the base case's."""
+
+
+def without(cause: str) -> str:
+    """Name of the column with the wall times of trials without a cause."""
+    return f"without_{cause.replace('-', '_')}_s"
+
+
+def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
+    """Take each cause out of every timed trial.
+
+    The wall time without a cause is the longest that any worker would have taken, plus the merge.
+    Every phase is without its part of the wait for a core, which is spread evenly over all that
+    was metered; `u_i` is what remains of worker i's phase `compute`.
+
+    - imbalance: every `u_i` is the mean over workers. The rest stays as uneven as it was: who
+      waited, read or started longer than others is that cause's.
+    - start-up, reading, writing, unattributed: these phases take no time, in the merge neither.
+    - merging: there is no merge.
+    - contention: no worker waits for a core. The wait is summed over threads, of which
+      `k = (cpu + wait) / wall` were ready at once on average, so that it held a worker up for
+      `wait / max(1, k)`.
+    - work-inflation: every `u_i` is scaled so that their sum is that of the base case or, where
+      the work differs, `growth` times it. At the base case nothing is scaled.
+    - busy: the same with whole tasks, where no phases are known.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_table` or `trials_from_wall_times` gives them.
+    workers : polars.DataFrame or None
+        As `worker_table` gives it; None where only whole tasks were timed.
+
+    Returns
+    -------
+    polars.DataFrame
+        The timed trials, with
+
+        baseline_workers, growth
+            N0, the smallest of the curve; work over the base case's, 1 where it is not known.
+        without_*_s : float
+            Wall time without each cause of `BY_PHASE` or `BY_TASK`; null where the cause was not
+            measured.
+        computed_s, inflation, slope_s : float
+            Worker-seconds that `u_i` sum to; their median over that of the base case times
+            `growth`; and by how much the wall time without inflation would change for a change
+            of 1 in what the work is scaled by: the `u_i` of the slowest worker.
+        cpu_s : float
+            Processor time of all workers; null where it is not known.
+    """
+    import polars as pl
+
+    timed = pl.concat(
+        [_beside_base(curve) for _, curve in trials.group_by(GROUP, maintain_order=True)]
+    )
+    parts = None if workers is None else _parts(workers)
+    if parts is None:
+        timed = timed.with_columns(computed_s=pl.col("busy_s") - pl.col("merge_s").fill_null(0.0))
+    else:
+        sums = parts.group_by("trial").agg(computed_s=pl.col("u").sum(), cpu_s=_known_sum("cpu_s"))
+        timed = timed.join(sums, on="trial", how="left", maintain_order="left")
+    at_base = pl.col("workers") == pl.col("baseline_workers")
+    base_s = pl.col("computed_s").filter(at_base).median().over(GROUP)
+    inflation = pl.col("computed_s").median().over(*GROUP, "workers") / base_s / pl.col("growth")
+    timed = timed.with_columns(
+        inflation=pl.when(inflation.is_finite() & (inflation > 0)).then(inflation)
+    )
+    return _by_task(timed) if parts is None else _by_phase(timed, parts)
+
+
+def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
+    """Timed trials of one curve, with what they are compared with."""
+    import polars as pl
+
+    timed = curve.filter("valid")
+    work = curve_work(timed)
+    growths = {workers: work.growth(workers) for workers in timed["workers"].unique()}
+    workers = pl.col("workers")
+    return timed.with_columns(
+        baseline_workers=workers.min(),
+        growth=workers.replace_strict(growths, return_dtype=pl.Float64),
+    )
+
+
+def _known_sum(column: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum())
+
+
+def _parts(workers: pl.DataFrame) -> pl.DataFrame:
+    """Split the time of each worker: what it computed, what held it up, and the rest."""
+    import polars as pl
+
+    wait_s = pl.col("cpu_wait_s")
+    metered_s = pl.col("wall_s") - pl.sum_horizontal(BEFORE_METER)
+    ready_at_once = (pl.col("cpu_s") + wait_s) / metered_s
+    return (
+        workers.with_columns(wait=wait_s / pl.max_horizontal(1.0, ready_at_once))
+        .with_columns(on_core=1 - (pl.col("wait") / metered_s).fill_null(0.0))
+        .with_columns(u=_on_core("phase_compute_s"))
+        .with_columns(rest=pl.col("wall_s") - pl.col("u"))
+    )
+
+
+def _on_core(*columns: str) -> pl.Expr:
+    """Time in some phases without their part of the wait for a core."""
+    import polars as pl
+
+    on_core = pl.col("on_core")
+    return pl.sum_horizontal(
+        pl.col(column) * (1.0 if column in BEFORE_METER else on_core) for column in columns
+    )
+
+
+def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    wall, rest, u = pl.col("wall_s"), pl.col("rest"), pl.col("u")
+    scaled = rest + u / pl.col("inflation")
+    no_wait = pl.when(pl.col("wait").is_not_null().all()).then((wall - pl.col("wait")).max())
+    whole = {cause: pl.sum_horizontal(columns) for cause, columns in TAKEN_OUT.items()}
+    slowest = {
+        "imbalance": rest.max() + u.sum() / pl.col("workers").first(),
+        "merging": wall.max(),
+        "contention": no_wait,
+        "work-inflation": scaled.max(),
+        **{cause: (wall - _on_core(*columns)).max() for cause, columns in TAKEN_OUT.items()},
+    }
+    found = (
+        parts.join(timed.select("trial", "inflation"), on="trial")
+        .group_by("trial")
+        .agg(
+            slope_s=u.get(scaled.arg_max()),
+            **{without(cause): time_s for cause, time_s in slowest.items()},
+            **{f"_{cause}": phases_s.sum() for cause, phases_s in whole.items()},
+        )
+    )
+    merge_s = {cause: pl.col("merge_s") for cause in BY_PHASE if cause != "merging"}
+    for cause, phases_s in whole.items():
+        # What a trial has of a phase beyond its workers is its merge's.
+        merge_s[cause] -= phases_s - pl.col(f"_{cause}")
+    return (
+        timed.join(found, on="trial", how="left", maintain_order="left")
+        .with_columns(pl.col(without(cause)) + left_s for cause, left_s in merge_s.items())
+        .drop(f"_{cause}" for cause in whole)
+    )
+
+
+def _by_task(timed: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    merge_s = pl.col("merge_s").fill_null(0.0)
+    return timed.with_columns(
+        cpu_s=pl.lit(None, dtype=pl.Float64),
+        slope_s="slowest_s",
+        **{
+            without("imbalance"): pl.col("computed_s") / pl.col("workers") + merge_s,
+            without("busy"): pl.col("slowest_s") / pl.col("inflation") + merge_s,
+        },
+    )

@@ -1,0 +1,148 @@
+"""What to paste: requests in the words of sbatch, Nextflow or Snakemake, and of a site."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
+
+from pyscale.analysis.requested import GIB
+from pyscale.analysis.requests import Request
+from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.sites import Site
+from pyscale_stages.contract import Device, Stage
+
+Dialect = Literal["sbatch", "nextflow", "snakemake"]
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+
+TEMPLATES: dict[Dialect, str] = {
+    "sbatch": "request.sbatch.j2",
+    "nextflow": "request.config.j2",
+    "snakemake": "request.smk.j2",
+}
+MIB = 1 << 20
+OF_WORKFLOWS = frozenset(
+    ["partition", "nodes", "ntasks", "cpus-per-task", "mem", "mem-per-cpu", "time"]
+)
+"""Options of sbatch for which Nextflow and Snakemake have words of their own."""
+OF_SNAKEMAKE = {
+    "partition": "slurm_partition",
+    "account": "slurm_account",
+    "qos": "qos",
+    "constraint": "constraint",
+    "gres": "gres",
+}
+"""Resources by which Snakemake's executor for Slurm sets options that it refuses elsewhere."""
+
+Options = Mapping[str, str | None]
+
+
+def directives(
+    dialect: Dialect, requests: Sequence[tuple[Request, Stage | None]], site: Site
+) -> str:
+    """Write what asks for requests.
+
+    Parameters
+    ----------
+    dialect : {"sbatch", "nextflow", "snakemake"}
+    requests : sequence of (Request, Stage or None)
+        Each with the stage of pyscale that ran, where one did: a site may ask for it otherwise.
+    site : Site
+        The cluster to ask.
+
+    Raises
+    ------
+    UserError
+        If the site cannot ask for what a stage needs.
+    """
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("pyscale.report"),
+        autoescape=False,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["quoted"] = _quoted
+    template = environment.get_template(TEMPLATES[dialect])
+    return template.render(
+        tasks=[_task(request, stage, site) for request, stage in requests],
+        memory_by_core=site.memory_option == "mem-per-cpu",
+    ).rstrip("\n")
+
+
+def _task(request: Request, stage: Stage | None, site: Site) -> dict[str, Any]:
+    options = _options(request, _allocation(request, stage, site), site)
+    last = request.windows - 1
+    array = {"array": f"0-{last}%{request.workers}"} if last else {}
+    rule = _rule(request.stage)
+    return {
+        "request": request,
+        "directives": _written(array | options),
+        "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),
+        "memory_gib": (request.memory_bytes or 0) // GIB,
+        "time_min": request.time_s // 60,
+        "partition": options.get("partition"),
+        "cluster_options": _written({k: v for k, v in options.items() if k not in OF_WORKFLOWS}),
+        "rule": rule,
+        "resources": _resources(request, options) | {f"{rule}_workers": 1},
+    }
+
+
+def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation:
+    """What was measured, asked for as the site wants it of such a job."""
+    device: Device = "cuda" if request.gpus else "cpu"
+    cpus = request.cpus or 1
+    return Allocation(
+        request=site.request if stage is None else allocation(site, stage, device, cpus).request,
+        cpus=cpus,
+        memory_mib=(request.memory_bytes or 0) // MIB,
+        time_min=request.time_s // 60,
+        gpus=request.gpus,
+    )
+
+
+def _options(request: Request, wanted: Allocation, site: Site) -> dict[str, str | None]:
+    """Options of sbatch; what nobody knows is left to the site's defaults."""
+    unknown = set() if request.cpus else {"cpus-per-task"}
+    if request.memory_bytes is None:
+        unknown |= {"mem", "mem-per-cpu"}
+    found = slurm_options(site, wanted)
+    return {name: value for name, value in found.items() if name not in unknown}
+
+
+def _resources(request: Request, options: Options) -> dict[str, int | str]:
+    """Resources of a rule, as Snakemake's executor for Slurm reads them."""
+    found: dict[str, int | str] = {"runtime": request.time_s // 60}
+    memory_mib = (request.memory_bytes or 0) // MIB
+    if "mem" in options:
+        found["mem_mb"] = memory_mib
+    elif "mem-per-cpu" in options:
+        found["mem_mb_per_cpu"] = math.ceil(memory_mib / (request.cpus or 1))
+    elif request.memory_bytes is not None:
+        # The site refuses to be asked; Snakemake would ask for a default.
+        found["mem_mb"] = 0
+    found |= {
+        OF_SNAKEMAKE[name]: value or "" for name, value in options.items() if name in OF_SNAKEMAKE
+    }
+    rest = {k: v for k, v in options.items() if k not in OF_WORKFLOWS | OF_SNAKEMAKE.keys()}
+    return found | ({"slurm_extra": " ".join(_written(rest))} if rest else {})
+
+
+def _written(options: Options) -> list[str]:
+    return [
+        f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
+    ]
+
+
+def _rule(stage: str) -> str:
+    """Make a name of a rule from that of a stage, which may be any text in a table."""
+    return re.sub(r"\W|^(?=\d)", "_", stage, flags=re.ASCII)
+
+
+def _quoted(text: str) -> str:
+    """Quote a text as Groovy and Python both read it, without variables."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"'{escaped}'"

@@ -1,0 +1,103 @@
+"""Cells of a user's table of wall times: from text to values, or a sentence on what is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime
+
+from pyscale.errors import UserError
+
+Value = str | int | float | datetime
+
+TIME, ENERGY, AMOUNT = "a time in seconds", "an energy in joules", "an amount of work"
+NUMBERS = {
+    "wall_s": TIME,
+    "mean_task_s": TIME,
+    "sd_task_s": TIME,
+    "cpu_s": TIME,
+    "energy_j": ENERGY,
+    "work": AMOUNT,
+}
+"""Columns of numbers, and what each is."""
+ABOVE_ZERO = frozenset({"wall_s", "work"})
+SMALLEST = {
+    "workers": 1,
+    "repeat": 0,
+    "tasks": 1,
+    "tasks_done": 1,
+    "cpus": 1,
+    "gpus": 0,
+    "requested_memory_bytes": 0,
+    "peak_memory_bytes": 0,
+}
+"""Columns of whole numbers, and the smallest of each."""
+DATES = ("start", "end")
+ZERO_IS_UNKNOWN = frozenset({"cpu_s", "energy_j", "requested_memory_bytes", "peak_memory_bytes"})
+"""Columns in which schedulers write 0 where they measured nothing: no task is without them."""
+LARGEST = 2**63 - 1
+"""Whole number that a table can hold."""
+
+
+def cell(where: str, column: str, text: str) -> Value | None:
+    """Turn the text of a cell into its value.
+
+    Parameters
+    ----------
+    where : str
+        File and line, as the user counts them.
+    column, text : str
+
+    Returns
+    -------
+    str, int, float, datetime or None
+        None where it says that nothing was measured.
+
+    Raises
+    ------
+    UserError
+        If it is not what its column holds.
+    """
+    if column in NUMBERS:
+        value: float = _real(where, column, text)
+    elif column in SMALLEST:
+        value = _whole(where, column, text)
+    else:
+        return _date(where, column, text) if column in DATES else text
+    return None if value == 0 and column in ZERO_IS_UNKNOWN else value
+
+
+def _real(where: str, column: str, text: str) -> float:
+    number = _number(where, column, text, float, "a number, such as 12.5")
+    if not math.isfinite(number):
+        raise UserError(f"{where}: {column} {text} is no {NUMBERS[column].partition(' ')[2]}")
+    if number < 0 or (number == 0 and column in ABOVE_ZERO):
+        least = "above zero" if column in ABOVE_ZERO else "zero or more"
+        raise UserError(f"{where}: {column} {text} must be {least}, as {NUMBERS[column]} is")
+    return number
+
+
+def _whole(where: str, column: str, text: str) -> int:
+    whole = int(_number(where, column, text, int, "a whole number"))
+    if whole < SMALLEST[column]:
+        raise UserError(f"{where}: {column} {text} must be at least {SMALLEST[column]}")
+    if whole > LARGEST:
+        raise UserError(f"{where}: {column} {text} is larger than any number there is of these")
+    return whole
+
+
+def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:
+    try:
+        # Python takes 1_000 for a number; nobody who writes it in a table means that.
+        return kind(text.replace("_", "?"))
+    except ValueError:
+        raise UserError(f"{where}: {column} {text!r} is not {what}") from None
+
+
+def _date(where: str, column: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UserError(
+            f"{where}: {column} {text!r} is not a date, as 2026-03-17T11:42:24"
+        ) from None

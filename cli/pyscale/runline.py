@@ -1,0 +1,61 @@
+"""The command line that measures more of what a run measured, in the same way."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from pyscale.analysis.experiments import Experiment
+from pyscale.plan import Plan
+from pyscale.settings import ENVIRONMENT_PREFIX, Settings
+from pyscale.suite import load_suite, suite_names
+
+ALIKE = (
+    *("axes", "device", "cpus_per_worker", "cache", "executor", "site", "layout"),
+    *("chunks_per_worker", "scaling", "runtime", "unlocked_images", "seed"),
+)
+"""Settings in which two such runs must not differ; each has a flag."""
+WITHOUT_FLAG = ("stages", "images")
+"""The same, where a file or a variable alone can say them."""
+
+
+def run_line(plan: Plan, entry: str, experiment: Experiment) -> str:
+    """Write the line that carries out an experiment on one entry of a run's suite."""
+    settings = dict(plan.settings)
+    if experiment.windows is not None:
+        settings["chunks_per_worker"] = experiment.windows
+        if any(trial.layout == "gang" for trial in plan.trials if trial.entry == entry):
+            # The ranks of a gang have one window each.
+            settings["layout"] = "array"
+    counts = ",".join(map(str, experiment.workers))
+    words = ["pyscale", "run", suite_argument(plan), "--data", str(settings["data"])]
+    words += ["--only", entry, "--workers", counts, "--repeats", str(experiment.repeats)]
+    words += _flags(settings)
+    variables = [
+        f"{ENVIRONMENT_PREFIX}{name.upper()}={shlex.quote(json.dumps(settings[name]))}"
+        for name in WITHOUT_FLAG
+        if settings.get(name)
+    ]
+    return " ".join([*variables, shlex.join(words)])
+
+
+def suite_argument(plan: Plan) -> str:
+    """Name of the run's suite, or of the file that one of the user's own must lie in."""
+    name = plan.suite.name
+    is_shipped = name in suite_names() and load_suite(name) == plan.suite
+    return name if is_shipped else f"{name}.toml"
+
+
+def _flags(settings: Mapping[str, Any]) -> list[str]:
+    """Flags for what is not as it is built in."""
+    words: list[str] = []
+    for name in ALIKE:
+        field = Settings.model_fields[name]
+        value = settings.get(name, field.default)
+        if value == field.default or (name == "site" and settings["executor"] == "local"):
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        words += [flag] if value is True else [flag, str(value)]
+    return words

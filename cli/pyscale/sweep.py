@@ -1,0 +1,87 @@
+"""How many frames each number of workers is given: all of them, or as many for each worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The worker counts of a run and what each is given of the movie.
+
+    In strong scaling N workers share the whole movie. In weak scaling each worker has as many
+    frames at every N: N workers have the first `N * frames_per_worker` of the movie, and the
+    largest N has all of it, but for a rest that cannot be shared evenly.
+
+    Attributes
+    ----------
+    scaling : {"strong", "weak"}
+    workers : tuple of int
+        Every N, rising.
+    frames : int
+        Length of the movie.
+    """
+
+    scaling: Literal["strong", "weak"]
+    workers: tuple[int, ...]
+    frames: int
+
+    @classmethod
+    def of(cls, plan: Plan) -> Sweep:
+        """Sweep of a plan; one that was frozen by an earlier release is strong."""
+        workers = sorted({trial.workers for trial in plan.trials})
+        return cls(plan.settings.get("scaling", "strong"), tuple(workers), plan.movie_frames)
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the movie grows with N."""
+        return self.scaling == "weak"
+
+    @property
+    def frames_per_worker(self) -> int:
+        """Frames of each worker where they are as many at every N."""
+        return self.frames // max(self.workers)
+
+    def frames_at(self, workers: int) -> int:
+        """Frames that N workers share."""
+        return workers * self.frames_per_worker if self.is_weak else self.frames
+
+    @property
+    def feeding(self) -> int:
+        """N whose output later stages read: the baseline, or that which has the most frames."""
+        return max(self.workers) if self.is_weak else min(self.workers)
+
+    def __str__(self) -> str:
+        """What N workers are given, in words."""
+        if not self.is_weak:
+            return "strong: N workers share the whole movie"
+        used = self.frames_at(max(self.workers))
+        rest = "" if used == self.frames else f"; the last {self.frames - used} are left out"
+        return (
+            f"weak: each worker has {self.frames_per_worker} of the {self.frames} frames at every "
+            f"N{rest}"
+        )
+
+    def refuse_too_short(self, movie: str) -> None:
+        """Raise where some worker would have no frame.
+
+        Raises
+        ------
+        UserError
+        """
+        most = max(self.workers)
+        if most <= self.frames:
+            return
+        if self.is_weak:
+            raise UserError(
+                f"--scaling weak gives each of up to {most} workers at least one frame of its own, "
+                f"and {movie} has {self.frames}: ask for fewer --workers or give a longer movie"
+            )
+        raise UserError(
+            f"{most} workers cannot share the {self.frames} frames of {movie}: ask for fewer "
+            "--workers or give a longer movie"
+        )

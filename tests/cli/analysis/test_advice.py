@@ -1,0 +1,189 @@
+"""Which N is chosen for which objective, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.advice import Choice, choices
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+
+# Published wall times by N, and what follows from them by hand: S x E = T0**2 / (N T**2).
+CONTACT = {1: 807.0, 2: 625.0, 4: 414.0, 8: 400.0}
+CELLPOSE = {1: 512.0, 2: 313.0, 4: 216.0, 8: 165.0}
+
+Measure = Callable[..., pl.DataFrame]
+
+
+@pytest.fixture
+def measure(new_run: Any) -> Measure:
+    """Trials with given wall times by N, one block after the other."""
+
+    def measure(walls_s: Mapping[int, Sequence[float]], **changes: Any) -> pl.DataFrame:
+        run = new_run()
+        for block in range(max(map(len, walls_s.values()))):
+            for count, own in walls_s.items():
+                if block < len(own):
+                    given = {
+                        key: value(count) if callable(value) else value
+                        for key, value in changes.items()
+                    }
+                    run.trial("segment", [{"compute": own[block]}] * count, block=block, **given)
+        return trial_table(run.tasks, run.spans)
+
+    return measure
+
+
+def chosen(trials: pl.DataFrame, objective: str = "knee", **options: Any) -> Choice:
+    table = configurations(trials)
+    (found,) = (one for one in choices(table, trials, **options) if one.objective == objective)
+    return found
+
+
+def alike(walls_s: Mapping[int, float], repeats: int = 6) -> dict[int, list[float]]:
+    """Give each N trials that hardly differ."""
+    return {n: [wall_s * (1 + 0.001 * k) for k in range(repeats)] for n, wall_s in walls_s.items()}
+
+
+class TestObjectives:
+    @pytest.mark.parametrize(("walls_s", "knee", "fastest"), [(CONTACT, 1, 8), (CELLPOSE, 4, 8)])
+    def test_the_knee_has_the_largest_speedup_times_efficiency(
+        self, measure: Measure, walls_s: dict[int, float], knee: int, fastest: int
+    ) -> None:
+        trials = measure(alike(walls_s))
+        assert chosen(trials).workers == knee
+        assert chosen(trials, "fastest").workers == fastest
+
+    def test_the_numbers_are_those_of_the_configuration(self, measure: Measure) -> None:
+        trials = measure(alike(CELLPOSE))
+        found = chosen(trials)
+        (row,) = configurations(trials).filter(pl.col("workers") == 4).to_dicts()
+        for name in ("wall_s", "wall_s_low", "speedup", "speedup_high", "efficiency", "repeats"):
+            assert getattr(found, name) == row[name]
+        assert found.worker_hours == pytest.approx(4 * row["wall_s"] / 3600)
+
+    def test_where_more_workers_are_slower_the_base_case_is_chosen_for_all(
+        self, measure: Measure
+    ) -> None:
+        trials = measure(alike({1: 10.0, 2: 11.0, 4: 13.0}))
+        assert {one.workers for one in choices(configurations(trials), trials)} == {1}
+
+    def test_of_equal_ones_the_fewest_workers_are_chosen(self, measure: Measure) -> None:
+        assert chosen(measure(alike({1: 10.0, 2: 5.0, 4: 5.0})), "fastest").workers == 2
+
+    def test_other_units_of_time_choose_the_same(self, measure: Measure) -> None:
+        hours = {n: wall_s / 3600 for n, wall_s in CELLPOSE.items()}
+        for objective in ("knee", "fastest"):
+            in_s, in_h = (chosen(measure(alike(own)), objective) for own in (CELLPOSE, hours))
+            assert (in_s.workers, in_s.share_chosen) == (in_h.workers, in_h.share_chosen)
+
+    def test_the_knee_does_not_depend_on_the_base_case(self, measure: Measure) -> None:
+        without_one = {n: wall_s for n, wall_s in CELLPOSE.items() if n > 1}
+        assert chosen(measure(alike(without_one))).workers == 4
+
+    def test_in_weak_scaling_speedup_is_in_work_done(self, measure: Measure) -> None:
+        trials = measure(alike({1: 10.0, 2: 10.5, 4: 11.0, 8: 40.0}), frames=20)
+        # By wall time alone N = 1 would be the fastest.
+        assert chosen(trials, "fastest").workers == 4
+        assert chosen(trials).workers == 4
+
+
+class TestBudget:
+    def test_the_fastest_within_it_is_chosen(self, measure: Measure) -> None:
+        trials = measure(alike(CELLPOSE))
+        # 4 x 216 s are 0.24 worker-hours, 8 x 165 s 0.37.
+        assert chosen(trials, "budget", worker_hours=0.3).workers == 4
+        assert chosen(trials, "budget", worker_hours=1.0).workers == 8
+
+    def test_without_a_budget_there_is_no_such_choice(self, measure: Measure) -> None:
+        trials = measure(alike(CELLPOSE))
+        found = choices(configurations(trials), trials)
+        assert [one.objective for one in found] == ["knee", "fastest"]
+
+    def test_one_that_nothing_fits_is_refused_with_the_cheapest(self, measure: Measure) -> None:
+        found = chosen(measure(alike(CELLPOSE)), "budget", worker_hours=0.1)
+        assert found.workers is None
+        assert found.refusal is not None
+        assert "the cheapest, N = 1, takes 0.143" in found.refusal
+
+    def test_in_weak_scaling_it_is_refused(self, measure: Measure) -> None:
+        trials = measure(alike({1: 10.0, 2: 10.5}), frames=20)
+        assert chosen(trials, "budget", worker_hours=1.0).workers is None
+
+
+class TestWhatIsNeverChosen:
+    def test_a_configuration_whose_output_disagrees(self, measure: Measure) -> None:
+        trials = measure(
+            alike({1: 10.0, 2: 5.0, 4: 2.0}),
+            agreement=lambda n: 0.5 if n == 4 else 1.0,
+            same=lambda n: n < 4,
+        )
+        for objective in ("knee", "fastest"):
+            found = chosen(trials, objective)
+            assert (found.workers, found.candidates) == (2, (1, 2))
+            # A larger N was measured.
+            assert not found.at_edge
+
+    def test_where_all_disagree_there_is_no_choice(self, measure: Measure) -> None:
+        found = chosen(measure(alike({1: 10.0, 2: 5.0}), agreement=0.5, same=False))
+        assert found.workers is None
+        assert "disagree" in str(found.refusal)
+
+    def test_a_configuration_without_a_timed_trial(self, measure: Measure) -> None:
+        trials = measure(alike({1: 10.0, 2: 5.0}), failed=lambda n: ("w1",) if n == 2 else ())
+        assert chosen(trials, "fastest").workers == 1
+        lost = measure(alike({1: 10.0}), failed=("w0",))
+        assert chosen(lost).refusal == "no trial was timed"
+
+
+class TestHowSure:
+    def test_a_clear_choice_is_sure(self, measure: Measure) -> None:
+        found = chosen(measure(alike(CONTACT)))
+        assert (found.sureness, found.share_chosen, found.rival) == ("sure", 1.0, None)
+
+    def test_two_that_are_as_good_leave_it_undecided_and_name_the_rival(
+        self, measure: Measure
+    ) -> None:
+        walls_s = {1: [20.0] * 8, 2: [4.0, 6.0] * 4, 4: [6.0, 4.1] * 4}
+        found = chosen(measure(walls_s), "fastest")
+        assert found.sureness == "undecided"
+        assert {found.workers, found.rival} == {2, 4}
+
+    @pytest.mark.parametrize("repeats", [1, 5])
+    def test_below_six_trials_it_is_unknown(self, measure: Measure, repeats: int) -> None:
+        found = chosen(measure(alike(CONTACT, repeats)))
+        assert (found.workers, found.share_chosen, found.sureness) == (1, None, "unknown")
+
+    def test_one_candidate_is_no_choice(self, measure: Measure) -> None:
+        found = chosen(measure(alike({4: 10.0})))
+        assert (found.workers, found.share_chosen, found.at_edge) == (4, None, True)
+
+    def test_what_a_block_shares_does_not_make_it_less_sure(self, measure: Measure) -> None:
+        blocks = [1.0, 3.0, 1.5, 2.5, 1.2, 2.0]
+        walls_s = {1: [11.0 * b for b in blocks], 2: [10.0 * b for b in blocks]}
+        trials = measure(walls_s)
+        assert chosen(trials, "fastest").share_chosen == 1.0
+        apart = chosen(trials, "fastest", interleaved=False)
+        assert apart.share_chosen is not None
+        assert apart.share_chosen < 0.8
+
+
+def test_the_largest_measured_is_at_the_edge(measure: Measure) -> None:
+    trials = measure(alike(CELLPOSE))
+    assert not chosen(trials).at_edge
+    assert chosen(trials, "fastest").at_edge
+
+
+def test_a_table_of_wall_times_is_advised_too() -> None:
+    table = pl.DataFrame(
+        [{"stage": "contact", "workers": n, "wall_s": wall_s} for n, wall_s in CONTACT.items()]
+    )
+    trials = trials_from_wall_times(table)
+    found = choices(configurations(trials, interleaved=False), trials, interleaved=False)
+    assert [one.workers for one in found] == [1, 8]
+    assert {one.sureness for one in found} == {"unknown"}

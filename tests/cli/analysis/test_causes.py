@@ -1,0 +1,525 @@
+"""What limits scaling is named rightly on tables whose cause is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.causes import LEAST_GAIN, limits
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import TASK_PHASES, trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.workertable import worker_table
+
+SEEDS, BLOCKS, NOISE = 200, 6, 0.03
+PARTS = [*(f"phase_{phase}_s" for phase in TASK_PHASES), "unattributed_s"]
+WHOLE = {"read": 4.0, "compute": 100.0, "write": 2.0, "import": 0.5, "python_start": 0.1}
+METERED = ("phase_import_s", "phase_read_s", "phase_compute_s", "phase_write_s")
+CAUSES = (
+    "imbalance",
+    "start-up",
+    "reading",
+    "writing",
+    "merging",
+    "contention",
+    "work-inflation",
+    "unattributed",
+)
+
+
+def spent_by(count: int, cause: str | None) -> tuple[dict[str, np.ndarray], float]:
+    """Seconds of each worker in each phase, and of the merge.
+
+    One movie is shared evenly, and one thing does not scale as it should.
+    """
+    spent = {part: np.zeros(count) for part in [*PARTS, "cpu_wait_s"]}
+    spent |= {f"phase_{phase}_s": np.full(count, s / count) for phase, s in WHOLE.items()}
+    merge_s = 0.0
+    match cause:
+        case "imbalance":
+            # The first window holds twice as many cells as the others.
+            shares = np.array([2.0, *[1.0] * (count - 1)])
+            spent["phase_compute_s"] = 100 * shares / shares.sum()
+        case "start-up":
+            spent["phase_container_start_s"] += 10.0
+        case "reading":
+            # One disk serves all: each of N workers reads an Nth, at an Nth of the bandwidth.
+            spent["phase_read_s"][:] = 20.0
+        case "writing":
+            spent["phase_write_s"][:] = 20.0
+        case "start-up and reading":
+            spent["phase_container_start_s"] += 10.0
+            spent["phase_read_s"] += 10.0
+        case "unattributed":
+            spent["unattributed_s"] += 10.0
+        case "merging" if count > 1:
+            merge_s = 12.0
+        case "contention" if count > 1:
+            # Another program takes turns with the last worker on its core.
+            for phase in METERED:
+                spent["cpu_wait_s"][-1] += spent[phase][-1]
+                spent[phase][-1] *= 2
+        case "work-inflation" if count > 1:
+            # A frame more at either end of every window.
+            spent["phase_compute_s"] *= 1.3
+    return spent, merge_s
+
+
+def tables(
+    cause: str | None,
+    counts: Sequence[int] = (1, 4),
+    *,
+    seeds: int = SEEDS,
+    blocks: int = BLOCKS,
+    noise: float = NOISE,
+    threads: int = 1,
+    scaling: str = "strong",
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Trials and workers of a curve for each seed; each phase of each worker scatters by itself."""
+    random = np.random.default_rng(1)
+    workers = []
+    for count in counts:
+        spent, merge_s = spent_by(count, cause)
+        growth = count if scaling == "weak" else 1
+        keys = np.indices((seeds, blocks, count)).reshape(3, -1)
+        noises = {name: random.lognormal(0, noise, keys[0].size) for name in spent}
+        # A worker waits as long as it computes longer for it: one noise for both.
+        noises["cpu_wait_s"] = noises["phase_compute_s"]
+        values = {
+            name: growth * np.tile(seconds, seeds * blocks) * noises[name]
+            for name, seconds in spent.items()
+        }
+        merges = random.lognormal(np.log(merge_s or 1), noise, (seeds, blocks))
+        workers.append(
+            pl.DataFrame(
+                {
+                    "seed": keys[0],
+                    "block": keys[1],
+                    "lane": keys[2],
+                    "workers": np.full(keys[0].size, count),
+                    "merge_s": np.repeat(merges.ravel() * bool(merge_s), count),
+                    "work": np.full(keys[0].size, 80.0 * growth),
+                    **values,
+                }
+            )
+        )
+    table = pl.concat(workers).with_columns(
+        suite=pl.lit("demo"),
+        stage=pl.format("seed {}", "seed"),
+        device=pl.lit("cpu"),
+        trial=pl.format("{}-n{}-b{}", "seed", "workers", "block"),
+        wall_s=pl.sum_horizontal(PARTS),
+        # Threads that are ready at once wait at once.
+        cpu_s=threads * (pl.sum_horizontal(METERED) - pl.col("cpu_wait_s")),
+        cpu_wait_s=threads * pl.col("cpu_wait_s"),
+    )
+    key = ["suite", "stage", "device", "workers", "block", "trial"]
+    trials = (
+        table.group_by(key, maintain_order=True)
+        .agg(
+            pl.col("merge_s", "work").first(),
+            windows=pl.len(),
+            slowest_s=pl.col("wall_s").max(),
+            busy_s=pl.col("wall_s").sum() + pl.col("merge_s").first(),
+            **{part: pl.col(part).sum() for part in PARTS},
+            useful_s=pl.col("phase_compute_s").sum(),
+        )
+        .with_columns(
+            wall_s=pl.col("slowest_s") + pl.col("merge_s"),
+            valid=pl.lit(value=True),
+            prepare_s=0.5 * pl.col("windows"),
+            gap_s=pl.lit(0.0),
+            input_bytes=pl.lit(2**30),
+            input_files=pl.lit(1),
+            gpu_mean_utilisation=pl.lit(None, dtype=pl.Float64),
+        )
+    )
+    return trials, table.select(*key, "lane", "wall_s", *PARTS, "cpu_s", "cpu_wait_s")
+
+
+def main_codes(found):
+    return [limit.main.code if limit.main else None for limit in found]
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize(("count", "seeds"), [(2, 40), (4, SEEDS), (16, 40)])
+def test_a_cause_at_3_percent_noise_comes_first_in_95_percent_of_seeds(cause, count, seeds):
+    found = limits(*tables(cause, (1, count), seeds=seeds))
+    assert len(found) == seeds
+    assert main_codes(found).count(cause) >= 0.95 * seeds
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_noise_alone_has_no_main_cause_in_95_percent_of_seeds(count):
+    assert main_codes(limits(*tables(None, (1, count)))).count(None) >= 0.95 * SEEDS
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_cause_is_found_beyond_a_baseline_of_two_workers_as_well(cause):
+    found = limits(*tables(cause, (2, 8), seeds=40))
+    expected = [None, cause] if cause in {"contention", "work-inflation"} else [cause]
+    # What is there at N0 = 2 already is no loss against it.
+    assert set(main_codes(found)) <= set(expected)
+
+
+@pytest.mark.parametrize("count", [2, 4, 16, 64])
+def test_one_worker_without_a_core_is_contention_and_not_imbalance(count):
+    for limit in limits(*tables("contention", (1, count), seeds=20)):
+        gains = {cause.code: cause.gain for cause in limit.causes}
+        assert limit.main.code == "contention"
+        assert limit.sureness == "sure"
+        assert gains["imbalance"] < 0.1 * gains["contention"]
+
+
+def test_a_wait_is_taken_from_every_phase_that_it_made_longer():
+    """Import takes long for want of a core, so start-up is not what limits it."""
+    trials, workers = tables("contention", (1, 2), seeds=1, noise=0)
+    (found,) = limits(trials, workers)
+    gains = {cause.code: cause.gain for cause in found.causes}
+    assert gains["contention"] == pytest.approx(1 - found.efficiency)
+    assert all(abs(gain) < 0.03 for code, gain in gains.items() if code != "contention")
+
+
+def test_threads_that_wait_at_once_hold_a_worker_up_once():
+    alone, many = (
+        limits(*tables("contention", seeds=1, noise=0, threads=threads))[0] for threads in (1, 4)
+    )
+    assert many.main.seconds == pytest.approx(alone.main.seconds, rel=1e-9)
+    assert many.main.efficiency == pytest.approx(alone.main.efficiency, rel=1e-9)
+
+
+@pytest.mark.parametrize("cause", [None, *CAUSES])
+def test_without_noise_each_cause_accounts_for_the_whole_loss(cause):
+    (found,) = limits(*tables(cause, seeds=1, noise=0))
+    if cause is None:
+        assert found.main is None
+        assert found.efficiency == pytest.approx(1)
+        assert found.causes[0].gain == pytest.approx(0)
+    else:
+        assert found.main.code == cause
+        assert found.main.efficiency == pytest.approx(1)
+        assert found.main.share_first == 1
+
+
+def test_a_movie_that_grows_with_n_is_no_cause_by_itself():
+    (found,) = limits(*tables(None, seeds=1, noise=0, scaling="weak"))
+    assert found.efficiency == pytest.approx(1)
+    assert found.main is None
+    assert found.inflation == pytest.approx(1)
+
+
+def test_a_movie_that_grows_with_n_has_its_causes_named_all_the_same():
+    for cause in ("imbalance", "contention", "work-inflation"):
+        found = limits(*tables(cause, seeds=20, scaling="weak"))
+        assert set(main_codes(found)) == {cause}
+
+
+def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
+    builder = varied(new_run, 3)
+    trials = trial_table(builder.tasks, builder.spans)
+    rows = configurations(trials).filter(pl.col("workers") > 1)
+    found = limits(trials, worker_table(builder.tasks, builder.spans))
+    assert [limit.efficiency for limit in found] == pytest.approx(rows["efficiency"].to_list())
+    assert [limit.workers for limit in found] == rows["workers"].to_list()
+
+
+def test_an_uneven_start_is_start_up_and_not_imbalance(new_run):
+    builder = new_run()
+    for block in range(6):
+        builder.trial("segment", [{"import": 2.0, "compute": 100.0}], block=block)
+        late = [{"import": 2.0 + 20.0 * (lane == 3), "compute": 25.0} for lane in range(4)]
+        builder.trial("segment", late, block=block)
+    (found,) = of_run(builder)
+    assert found.main.code == "start-up"
+    assert found.main.seconds == pytest.approx(22)
+
+
+def test_a_delay_before_every_task_is_start_up_though_the_merge_has_it_too(new_run):
+    builder = new_run()
+    for block in range(6):
+        builder.trial("segment", [{"python_start": 5.0, "compute": 10.0}], block=block)
+        halves = [{"python_start": 5.0, "compute": 5.0}] * 2
+        merge = {"python_start": 5.0, "merge": 0.1}
+        builder.trial("segment", halves, block=block, merge=merge)
+    (found,) = of_run(builder)
+    assert found.main.code == "start-up"
+    assert found.main.efficiency == pytest.approx(10 / (2 * 5.1))
+
+
+def test_causes_that_hide_each_other_leave_no_main_cause(new_run):
+    builder = new_run()
+    for block in range(6):
+        builder.trial("segment", [{"compute": 100.0}], block=block)
+        workers = [
+            {"compute": 20.0, "read": 30.0},
+            {"compute": 20.0, "write": 30.0},
+            {"compute": 30.0},
+            {"compute": 30.0},
+        ]
+        builder.trial("segment", workers, block=block)
+    (found,) = of_run(builder)
+    assert found.efficiency == pytest.approx(0.5)
+    assert found.main is None
+    assert found.sureness is None
+
+
+def test_a_wait_that_was_not_measured_is_said_and_not_guessed():
+    trials, workers = tables("contention", seeds=1)
+    unknown = pl.when(pl.col("trial") != "0-n4-b3").then("cpu_wait_s").alias("cpu_wait_s")
+    (found,) = limits(trials, workers.with_columns(unknown))
+    assert found.not_measured == ("contention",)
+    assert "contention" not in [cause.code for cause in found.causes]
+
+
+def test_sureness_needs_six_trials_on_either_side():
+    trials, workers = tables("start-up", seeds=1)
+    (found,) = limits(trials.filter(pl.col("trial") != "0-n1-b0"), workers)
+    assert (found.trials, found.sureness) == (5, "unknown")
+    assert found.main.share_first is None
+    (found,) = limits(trials, workers)
+    assert (found.trials, found.sureness) == (6, "sure")
+
+
+def test_two_causes_of_the_same_size_are_undecided():
+    found = limits(*tables("start-up and reading", seeds=40))
+    assert set(main_codes(found)) == {"start-up", "reading"}
+    assert sum(limit.sureness == "sure" for limit in found) < 0.5 * len(found)
+    assert any(limit.sureness == "undecided" for limit in found)
+
+
+def test_only_timed_trials_count():
+    trials, workers = tables("start-up", seeds=1)
+    worst = trials.with_columns(
+        valid=pl.col("block") < 5, wall_s=pl.col("wall_s") * (1 + 9 * (pl.col("block") == 5))
+    )
+    without_it = trials.filter(pl.col("block") < 5)
+    assert limits(worst, workers) == limits(without_it, workers)
+    assert limits(trials.with_columns(valid=pl.lit(value=False)), workers) == []
+
+
+def test_published_tasks_are_limited_by_their_growth_and_by_imbalance(references):
+    serial = pl.read_csv(references / "pycyto_horizontal_scaling.csv").filter(
+        pl.col("stage") == "trackmate_ch0", pl.col("workers") == 1
+    )
+    tasks = pl.read_csv(references / "pycyto_trackmate_tasks.csv")
+    at_8 = limits(trials_from_wall_times(pl.concat([serial, tasks], how="diagonal_relaxed")))[-1]
+    assert at_8.main.code == "busy"
+    # What one factor costs is what the other leaves: 0.786 x 0.282 = 0.222.
+    efficiencies = {cause.code: round(cause.efficiency, 3) for cause in at_8.causes}
+    assert efficiencies == {"busy": 0.786, "imbalance": 0.282}
+    assert at_8.sureness == "unknown"
+    assert {"start-up", "contention"} <= set(at_8.not_measured)
+
+
+def test_whole_tasks_tell_the_same_as_workers_without_phases():
+    trials, _ = tables("imbalance", seeds=20)
+    assert set(main_codes(limits(trials))) == {"imbalance"}
+    trials, _ = tables("work-inflation", seeds=20)
+    assert set(main_codes(limits(trials))) == {"busy"}
+
+
+def test_wall_times_alone_have_no_causes():
+    table = pl.DataFrame({"stage": "a", "workers": [1, 2], "wall_s": [10.0, 8.0]})
+    (found,) = limits(trials_from_wall_times(table))
+    assert found.causes == ()
+    assert (found.main, found.sureness) == (None, None)
+    assert set(CAUSES) == set(found.not_measured)
+    assert found.efficiency == pytest.approx(10 / 16)
+
+
+def test_processor_time_tells_work_from_waiting_within_computing():
+    (more,) = limits(*tables("work-inflation", seeds=1, noise=0))
+    assert (more.inflation, more.cpu_growth) == pytest.approx((1.3, 1.28), abs=0.01)
+    trials, workers = tables("work-inflation", seeds=1, noise=0)
+    blocked = workers.with_columns(cpu_s=100 / pl.col("workers"))
+    (same,) = limits(trials, blocked)
+    assert (same.inflation, same.cpu_growth) == pytest.approx((1.3, 1))
+
+
+def with_columns(**columns):
+    trials, workers = tables(None, seeds=1)
+    (found,) = limits(trials.with_columns(**columns), workers)
+    return {beside.code: beside for beside in found.beside}
+
+
+def test_an_idle_gpu_is_told_beside():
+    told = with_columns(gpu_mean_utilisation=pl.lit(0.07))
+    assert told["idle-gpu"].numbers == {"gpu_mean_utilisation": 0.07}
+    assert "7 % of the time" in told["idle-gpu"].sentence
+    assert with_columns(gpu_mean_utilisation=pl.lit(0.15)) == {}
+
+
+def test_many_small_files_are_told_beside():
+    # Each of the tasks names all files of the input.
+    files, size = 400 * pl.col("windows"), 400 * pl.col("windows") * 2**18
+    told = with_columns(input_files=files, input_bytes=size)
+    assert told["small-files"].numbers == {"files": 400, "mean_file_bytes": 2**18}
+    assert "400 files of 256 KiB" in told["small-files"].sentence
+    assert with_columns(input_files=files, input_bytes=8 * size) == {}
+    assert with_columns(input_files=pl.lit(3), input_bytes=pl.lit(2**18)) == {}
+
+
+def test_starting_tasks_for_longer_than_they_compute_is_told_beside():
+    told = with_columns(prepare_s=30 * pl.col("windows"))
+    assert told["orchestration"].numbers["around_s"] == pytest.approx(120)
+    # With more windows than workers, the gap holds the preparation of the later ones.
+    assert with_columns(prepare_s=pl.lit(120.0), windows=2 * pl.col("workers")) == {}
+    assert "orchestration" in with_columns(gap_s=pl.lit(110.0))
+
+
+SECONDS = st.floats(0.05, 1000)
+
+
+@st.composite
+def runs(draw, blocks=2):
+    """Trials of one stage: two or three worker counts, one repeat each or more."""
+    merge = st.fixed_dictionaries(dict.fromkeys(("import", "merge", "unattributed"), SECONDS))
+    counts = draw(st.lists(st.integers(1, 5), min_size=2, max_size=3, unique=True))
+    worker = st.fixed_dictionaries(
+        dict.fromkeys(("container_start", "import", "read", "compute", "write"), SECONDS)
+        | {"unattributed": st.floats(0, 5)}
+    )
+    return [
+        (block, draw(st.lists(worker, min_size=n, max_size=n)), draw(merge))
+        for block in range(draw(st.integers(1, blocks)))
+        for n in counts
+    ]
+
+
+def built(new_run, run, scale=1.0):
+    builder = new_run()
+    for block, *tasks in run:
+        workers, (merge,) = (
+            [{phase: s * scale for phase, s in task.items()} for task in own]
+            for own in (tasks[0], tasks[1:])
+        )
+        builder.trial("segment", workers, block=block, merge=merge, cpu_wait_s=0.0)
+    return builder
+
+
+def of_run(builder):
+    return limits(
+        trial_table(builder.tasks, builder.spans), worker_table(builder.tasks, builder.spans)
+    )
+
+
+def varied(new_run, blocks):
+    """Three worker counts of which no two trials are the same."""
+    random = np.random.default_rng(3)
+    run = [
+        (
+            block,
+            [{"import": 1.0, "compute": random.uniform(50, 60) / n} for _ in range(n)],
+            {"merge": 2.0},
+        )
+        for block in range(blocks)
+        for n in (1, 2, 4)
+    ]
+    return built(new_run, run)
+
+
+property_test = settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def gains(found):
+    return [{cause.code: cause.gain for cause in limit.causes} for limit in found]
+
+
+@given(run=runs(), scale=st.floats(0.01, 100))
+@property_test
+def test_a_faster_clock_changes_no_efficiency(new_run, run, scale):
+    before, after = of_run(built(new_run, run)), of_run(built(new_run, run, scale))
+    for one, other in zip(gains(before), gains(after), strict=True):
+        assert other == pytest.approx(one, rel=1e-5, abs=1e-6)
+
+
+@given(run=runs(), order=st.randoms(use_true_random=False))
+@property_test
+def test_the_order_of_workers_changes_nothing(new_run, run, order):
+    mixed = [(block, order.sample(own, len(own)), merge) for block, own, merge in run]
+    before, after = of_run(built(new_run, run)), of_run(built(new_run, mixed))
+    for one, other in zip(gains(before), gains(after), strict=True):
+        assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
+
+
+def by_hand(workers, merge, scale):
+    """Wall time of one trial without each cause, written out worker by worker."""
+    merge = merge if len(workers) > 1 else dict.fromkeys(merge, 0.0)
+    merge_s = sum(merge.values())
+    whole = [sum(worker.values()) for worker in workers]
+    computed = [worker["compute"] for worker in workers]
+    rest = [t - u for t, u in zip(whole, computed, strict=True)]
+
+    def without(*phases):
+        slowest_s = max(
+            t - sum(worker[phase] for phase in phases)
+            for t, worker in zip(whole, workers, strict=True)
+        )
+        return slowest_s + merge_s - sum(merge.get(phase, 0.0) for phase in phases)
+
+    return {
+        "imbalance": max(rest) + sum(computed) / len(workers) + merge_s,
+        "start-up": without("container_start", "import"),
+        "reading": without("read"),
+        "writing": without("write"),
+        "merging": max(whole),
+        "contention": max(whole) + merge_s,
+        "work-inflation": max(r + scale * u for r, u in zip(rest, computed, strict=True)) + merge_s,
+        "unattributed": without("unattributed"),
+    }
+
+
+@given(run=runs(blocks=1))
+@property_test
+def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
+    trials = {len(workers): (workers, merge) for _, workers, merge in run}
+    computed = {n: sum(w["compute"] for w in workers) for n, (workers, _) in trials.items()}
+    for found in of_run(built(new_run, run)):
+        n0, n = found.baseline_workers, found.workers
+        base_s = by_hand(*trials[n0], 1.0)
+        own_s = by_hand(*trials[n], computed[n0] / computed[n])
+        expected = {code: n0 * base_s[code] / (n * own_s[code]) for code in CAUSES}
+        assert {cause.code: cause.efficiency for cause in found.causes} == pytest.approx(
+            expected, rel=1e-4
+        )
+
+
+@given(run=runs(blocks=1))
+@property_test
+def test_no_cause_gives_back_more_than_its_seconds(new_run, run):
+    trials = {len(workers): (workers, merge) for _, workers, merge in run}
+    wall_s = {n: by_hand(*trial, 1.0)["contention"] for n, trial in trials.items()}
+    for found in of_run(built(new_run, run)):
+        n0, n = found.baseline_workers, found.workers
+        for cause in found.causes:
+            if cause.code not in {"imbalance", "work-inflation"}:
+                assert -1e-6 <= cause.seconds < wall_s[n]
+            # Evening out the computing may lengthen a trial whose other phases are uneven.
+            if cause.code != "imbalance":
+                highest = n0 * wall_s[n0] / (n * (wall_s[n] - cause.seconds))
+                assert cause.efficiency <= highest * (1 + 1e-4)
+
+
+@given(
+    count=st.integers(2, 6),
+    compute_s=SECONDS,
+    read_s=SECONDS,
+)
+@property_test
+def test_a_curve_without_loss_has_no_main_cause(new_run, count, compute_s, read_s):
+    run = [
+        (block, [{"compute": compute_s / n, "read": read_s / n} for _ in range(n)], {})
+        for block in range(2)
+        for n in (1, count)
+    ]
+    (found,) = of_run(built(new_run, run))
+    assert found.efficiency == pytest.approx(1, abs=1e-4)
+    assert found.main is None
+    assert all(cause.gain < LEAST_GAIN for cause in found.causes)

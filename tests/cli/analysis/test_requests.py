@@ -1,0 +1,65 @@
+"""What is asked for follows from what the trials used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.advice import choices
+from pyscale.analysis.requests import request_of
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+
+GIB = 1 << 30
+
+
+def table(new_run: Any, **every_task: Any) -> pl.DataFrame:
+    """Give N = 2 as the fastest, with tasks of 200 s and 100 s, and a merge of 5 s."""
+    run = new_run()
+    for block in range(2):
+        run.trial("segment", [{"compute": 600.0}], block=block, **every_task)
+        workers = [{"compute": 200.0}, {"compute": 100.0}]
+        run.trial("segment", workers, block=block, merge={"merge": 5.0}, **every_task)
+    return trial_table(run.tasks, run.spans)
+
+
+def request(trials: pl.DataFrame, **given: int) -> Any:
+    fastest = choices(configurations(trials), trials, objectives=["fastest"])
+    return request_of(fastest[0], trials, **given)
+
+
+def test_time_is_twice_the_longest_task_in_whole_five_minutes(new_run: Any) -> None:
+    found = request(table(new_run, prepare_s=0.0))
+    assert (found.workers, found.longest_task_s, found.time_s) == (2, 200.0, 600)
+
+
+def test_what_comes_before_a_task_is_part_of_its_time(new_run: Any) -> None:
+    assert request(table(new_run, prepare_s=110.0)).time_s == 900
+
+
+def test_memory_is_a_fifth_above_the_peak_in_whole_gib(new_run: Any) -> None:
+    found = request(table(new_run, peak_rss_bytes=int(1.9 * GIB)))
+    assert found.memory_bytes == 3 * GIB
+
+
+def test_cores_are_those_that_were_asked_for_else_those_given(new_run: Any) -> None:
+    assert request(table(new_run, requested_cpus=8), cpus=2).cpus == 8
+    assert request(table(new_run), cpus=2).cpus == 2
+    assert request(table(new_run)).cpus is None
+
+
+def test_windows_and_work_are_told(new_run: Any) -> None:
+    found = request(table(new_run, frames=40))
+    assert (found.windows, found.work_per_window) == (2, 40)
+
+
+def test_nothing_is_asked_for_where_nothing_was_chosen(new_run: Any) -> None:
+    trials = table(new_run)
+    (choice,) = choices(configurations(trials), trials, objectives=["budget"], worker_hours=1e-6)
+    assert request_of(choice, trials) is None
+
+
+def test_memory_that_nobody_measured_is_not_made_up(new_run: Any) -> None:
+    found = request(table(new_run, peak_rss_bytes=None))
+    assert (found.memory_bytes, found.peak_rss_bytes) == (None, None)

@@ -1,0 +1,162 @@
+"""What is said of a choice follows from its numbers, and from how sure they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.advice import Choice, choices
+from pyscale.analysis.causes import limits
+from pyscale.analysis.requests import Request
+from pyscale.report import limits as limit_sentences
+from pyscale.report.advice import (
+    asked,
+    at_the_end,
+    chosen,
+    doubts,
+    excluded,
+    limits_near,
+    section,
+    sureness,
+)
+from pyscale.report.curves import curves
+
+GIB = 1 << 30
+
+
+def choice(**changes: Any) -> Choice:
+    fields: dict[str, Any] = {
+        "suite": "demo",
+        "stage": "segment",
+        "device": "cpu",
+        "objective": "knee",
+        "candidates": (1, 2, 4, 8),
+        "workers": 4,
+        "repeats": 6,
+        "baseline_workers": 1,
+        "wall_s": 12.34,
+        "wall_s_low": 12.0,
+        "wall_s_high": 12.9,
+        "speedup": 3.1,
+        "speedup_low": 3.0,
+        "speedup_high": 3.2,
+        "efficiency": 0.775,
+        "worker_hours": 0.0137,
+        "share_chosen": 1.0,
+    }
+    return Choice(**(fields | changes))
+
+
+def request(**changes: Any) -> Request:
+    fields: dict[str, Any] = {
+        "suite": "demo",
+        "stage": "segment",
+        "device": "cpu",
+        "workers": 4,
+        "windows": 4,
+        "cpus": 2,
+        "gpus": 0,
+        "memory_bytes": 3 * GIB,
+        "time_s": 600,
+        "peak_rss_bytes": 2 * GIB,
+        "longest_task_s": 200.0,
+        "work_per_window": 12.0,
+    }
+    return Request(**(fields | changes))
+
+
+def test_a_choice_is_said_with_its_numbers_and_intervals():
+    said = chosen(choice())
+    assert said.startswith(
+        "request N = 4, which took 12.3 [12.0, 12.9] s (median of 6 trials), speedup 3.10 "
+        "[3.00, 3.20], efficiency 0.78, 0.0137 worker-hours."
+    )
+    assert said.endswith("Sure: chosen in 100 % of resamples of the trials.")
+
+
+def test_without_intervals_none_are_printed():
+    ends = dict.fromkeys(("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"))
+    said = chosen(choice(**ends, repeats=1, share_chosen=None))
+    assert "12.3 s (one trial), speedup 3.10, efficiency" in said
+    assert said.endswith("is unknown: an N has fewer than 6 timed trials.")
+
+
+def test_a_refusal_is_said_in_place_of_an_n():
+    said = chosen(choice(workers=None, refusal="no trial was timed"))
+    assert said == "no N is advised: no trial was timed."
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.96, "Sure: chosen in 96 % of resamples of the trials."),
+        (0.9, "Likely: chosen in 90 % of resamples of the trials; N = 8 comes next."),
+        (0.6, "Undecided: chosen in 60 % of resamples of the trials; N = 8 comes next."),
+    ],
+)
+def test_how_sure_it_is_decides_how_it_is_put(share, said):
+    assert sureness(choice(share_chosen=share, rival=8)) == said
+
+
+def test_a_choice_of_one_is_called_none():
+    assert "there was no other" in sureness(choice(candidates=(4,), share_chosen=None))
+
+
+def test_the_base_case_as_the_answer_says_that_no_larger_one_is_better():
+    at_base = choice(workers=1)
+    assert at_the_end(at_base) == "No larger N has a larger speedup x efficiency."
+    unsure = choice(workers=1, objective="fastest", share_chosen=0.6)
+    assert at_the_end(unsure) == "In these trials no larger N is faster."
+    assert at_the_end(choice()) is None
+
+
+def test_the_largest_measured_says_that_a_larger_one_may_be_better():
+    assert "a larger one may be better" in chosen(choice(workers=8, at_edge=True))
+
+
+def test_a_request_states_its_margins_and_what_it_was_measured_for():
+    assert asked(request(), "hela on EPYC") == (
+        "Each task at N = 4: 2 cores, 3 GiB of memory (1.2 x the peak of 2 GiB, in whole GiB) and "
+        "10 min (2 x the 200 s of the longest task, in whole 5 min). Measured for 12 frames a "
+        "task of hela on EPYC; tasks with more to do need more."
+    )
+
+
+def test_what_nobody_measured_is_not_asked_for():
+    said = asked(request(cpus=None, memory_bytes=None, work_per_window=None, gpus=1), "a table")
+    assert said.startswith("Each task at N = 4: 1 GPU, memory that nobody measured and 10 min")
+    assert "Measured for a table;" in said
+
+
+def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full):
+    of_track = full.configurations.filter(pl.col("stage") == "track").with_columns(
+        invalid=pl.col("workers") == 8,
+        agreement=pl.lit(0.5),
+        agreement_tolerance=pl.lit(0.999),
+        flags=pl.lit(["drift", "few-repeats"]),
+    )
+    (curve,) = curves(of_track)
+    (said,) = excluded(curve)
+    assert said.startswith("N = 8 is never chosen: ")
+    assert "0.5" in said
+    assert "0.999" in said
+    # What costs precision alone is no doubt of its own: the share of resamples holds it.
+    (doubt,) = doubts(curve)
+    assert doubt.startswith("`drift` at N = 1, 2 and 4: ")
+
+
+def test_the_report_has_the_same_sentences(full):
+    curve, *_ = curves(full.configurations)
+    found = choices(full.configurations, full.trials)
+    causes = limits(full.trials)
+    own = request(stage="register_denoise")
+    told = section(curve, found, causes, [own, request(stage="track")], "hela on EPYC")
+    knee, fastest = (one for one in found if curve.owns(one))
+    assert knee.workers == fastest.workers
+    assert told[0] == f"knee and fastest: {chosen(knee)}"
+    for near in limits_near(curve, found, causes):
+        assert set(limit_sentences.sentences(near)) <= set(told)
+    assert told[-1] == asked(own, "hela on EPYC")
+    assert not any("track" in sentence for sentence in told)

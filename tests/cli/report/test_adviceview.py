@@ -1,0 +1,80 @@
+"""What the terminal shows of an advice, and how."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pyscale.analysis.advice import choices
+from pyscale.analysis.causes import limits
+from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.requests import request_of
+from pyscale.report.advice import Advice, StageAdvice, doubts, limits_near
+from pyscale.report.adviceview import shown
+from pyscale.report.curves import curves
+
+
+@pytest.fixture(scope="module")
+def advice(full):
+    found = choices(full.configurations, full.trials)
+    causes = limits(full.trials)
+    stages = []
+    for curve in curves(full.configurations):
+        own = [one for one in found if curve.owns(one)]
+        experiment = Experiment(
+            code="larger",
+            reason="N = 8 is the largest.",
+            workers=(1, 8, 16),
+            repeats=6,
+            command=f"pyscale run pipeline --data {'d' * 100} --only {curve.name}",
+        )
+        stages.append(
+            StageAdvice(
+                name=curve.name,
+                choices=tuple(own),
+                limits=tuple(limits_near(curve, own, causes)),
+                excluded=(),
+                doubts=tuple(doubts(curve)),
+                experiments=(experiment,),
+                request=request_of(own[0], full.trials, cpus=1),
+            )
+        )
+    return Advice(
+        title="run a [1]",
+        objective="knee",
+        measured_for="hela on EPYC",
+        stages=tuple(stages),
+        directives="#SBATCH --array=0-3%4",
+    )
+
+
+def printed(advice: Advice, width: int = 100) -> str:
+    out = io.StringIO()
+    console = Console(file=out, width=width)
+    for part in shown(advice):
+        if isinstance(part, str):
+            out.write(part + "\n")
+        else:
+            console.print(part)
+    return out.getvalue()
+
+
+def test_a_pipe_of_100_columns_shows_every_choice(advice):
+    text = printed(advice)
+    told = [line for line in text.splitlines() if "pyscale run" not in line]
+    assert max(len(line.rstrip()) for line in told) <= 100
+    assert "…" not in text
+    assert "run a [1]" in text
+    for stage in advice.stages:
+        for one in stage.choices:
+            assert f"{one.speedup:.2f}" in text
+    assert "budget: the fastest within a budget: ask by --budget WORKER_HOURS" in text
+
+
+def test_lines_to_paste_are_not_broken(advice):
+    lines = printed(advice, width=60).splitlines()
+    for stage in advice.stages:
+        assert f"  $ {stage.experiments[0].command}" in lines
+    assert lines[-1] == "#SBATCH --array=0-3%4"

@@ -1,0 +1,112 @@
+"""The report tells what each configuration cost, as far as that is known."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.spending import Prices
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.context import ReportContext
+from pyscale.report.write import write_report
+from pyscale.results import analysed
+
+CONTEXT = ReportContext(title="a run")
+EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
+
+
+def two_workers(new_run, **asked):
+    """An hour by one worker, and half an hour by each of two, of 80 frames."""
+    builder = new_run().trial("segment", [{"compute": 3600.0}], **asked)
+    builder.trial("segment", [{"compute": 1800.0}] * 2, **asked)
+    return trial_table(builder.tasks, builder.spans)
+
+
+def section(tmp_path, results):
+    """Lines of the table of costs; empty where the report has none."""
+    write_report(tmp_path, results)
+    _, _, rest = (tmp_path / "scaling_analysis.md").read_text().partition("## What it cost")
+    return [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
+
+
+def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
+    trials = two_workers(new_run, requested_cpus=4, requested_gpus=1)
+    lines = section(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
+    assert lines[0] == (
+        "| Stage | N | Core-hours | Core-hours per unit of work | GPU-hours "
+        "| GPU-hours per unit of work | Money (EUR) | Money (EUR) per unit of work |"
+    )
+    same = "4.00 | 0.0500 | 1.00 | 0.0125 | 4.00 | 0.0500"
+    assert lines[2:] == [f"| segment | {workers} | {same} |" for workers in (1, 2)]
+
+
+def test_the_csv_has_all_costs_and_the_unit_of_the_money(tmp_path, new_run):
+    trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
+    write_report(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
+    row = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv").row(1, named=True)
+    assert (row["core_hours"], row["gpu_hours"], row["energy_j"]) == (4, 0, None)
+    assert (row["money"], row["money_per_work"], row["currency"]) == (2, 2 / 80, "EUR")
+
+
+def test_costs_that_nobody_had_are_not_told(tmp_path, new_run):
+    trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
+    lines = section(tmp_path, analysed(trials, CONTEXT, held="task"))
+    assert lines[0] == "| Stage | N | Core-hours | Core-hours per unit of work |"
+
+
+def test_where_nothing_says_how_long_cores_were_held_there_are_no_costs(tmp_path, new_run):
+    trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
+    assert section(tmp_path, analysed(trials, CONTEXT)) == []
+
+
+@pytest.mark.parametrize(("device", "gpu_hours"), [("cpu", 0), ("cuda", 1), ("mps", 1)])
+def test_workers_on_one_machine_hold_what_they_had_for_themselves(new_run, device, gpu_hours):
+    trials = two_workers(new_run, device=device)
+    table = analysed(trials, CONTEXT, held="machine", own_cpus=2).configurations
+    assert table["core_hours"].to_list() == [2, 2]
+    assert table["gpu_hours"].to_list() == [gpu_hours, gpu_hours]
+    # Nobody was asked for them, so nothing could be lowered.
+    assert table["requested_cpus"].null_count() == 2
+
+
+def test_what_workers_shared_is_nobodys(new_run):
+    trials = two_workers(new_run, oversubscribed=True)
+    table = analysed(trials, CONTEXT, held="machine", own_cpus=2).configurations
+    assert table["core_hours"].null_count() == table["gpu_hours"].null_count() == 2
+
+
+def test_energy_and_work_of_a_table_are_told(tmp_path):
+    table = pl.DataFrame(
+        {
+            "stage": ["a", "a"],
+            "workers": [1, 2],
+            "wall_s": [20.0, 11.0],
+            "work": [10.0, 10.0],
+            "energy_j": [3000.0, 3500.0],
+        }
+    )
+    results = analysed(trials_from_wall_times(table), CONTEXT, interleaved=False, held="machine")
+    assert section(tmp_path, results) == [
+        "| Stage | N | Energy (J) | Energy (J) per unit of work |",
+        "| --- | --- | --- | --- |",
+        "| a | 1 | 3000 | 300 |",
+        "| a | 2 | 3500 | 350 |",
+    ]
+
+
+def test_drift_is_looked_for_where_a_table_tells_when_trials_began(new_run):
+    rows = [
+        {"stage": "a", "workers": workers, "repeat": repeat, "wall_s": (10 + repeat) / workers}
+        for repeat in range(9)
+        for workers in (1, 2)
+    ]
+    table = pl.DataFrame(rows)
+    minutes = pl.duration(minutes=pl.int_range(pl.len()))
+    start = pl.datetime(2026, 3, 17, time_zone="UTC") + minutes
+    dated = analysed(
+        trials_from_wall_times(table.with_columns(start=start)), CONTEXT, interleaved=False
+    )
+    assert [found.drifts for found in dated.drifts] == [True]
+    assert dated.configurations["flags"].list.contains("drift").all()
+    assert analysed(trials_from_wall_times(table), CONTEXT, interleaved=False).drifts == []

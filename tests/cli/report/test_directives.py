@@ -1,0 +1,167 @@
+"""What is written to paste asks for what was measured, in the words of each site."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+import pytest
+
+from pyscale.analysis.requests import Request
+from pyscale.report.directives import directives
+from pyscale.sites import load_site
+from pyscale_stages.registry import load_stage
+
+GIB = 1 << 30
+SITES = ("plain", "modules", "per_cpu", "amd")
+
+
+def request(stage: str = "segment", **changes: Any) -> Request:
+    fields: dict[str, Any] = {
+        "suite": "demo",
+        "stage": stage,
+        "device": "cpu",
+        "workers": 4,
+        "windows": 8,
+        "cpus": 2,
+        "gpus": 0,
+        "memory_bytes": 3 * GIB,
+        "time_s": 900,
+        "peak_rss_bytes": 2 * GIB,
+        "longest_task_s": 400.0,
+        "work_per_window": 6.0,
+    }
+    return Request(**(fields | changes))
+
+
+ON_GPU = {"gpus": 1, "device": "cuda", "cpus": 8}
+
+
+def written(dialect: str, site: str, *requests: Request, of_pyscale: bool = True) -> str:
+    stage = load_stage("segment") if of_pyscale else None
+    return directives(dialect, [(one, stage) for one in requests], load_site(site))
+
+
+def of_rule(text: str) -> dict[str, object]:
+    """Read what a rule of Snakemake gives as resources: Python's arguments."""
+    given = text.partition("resources:")[2]
+    call = ast.parse(f"dict({given})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+
+
+def test_sbatch_gets_an_array_of_which_n_run_at_once():
+    assert written("sbatch", "plain", request()).splitlines() == [
+        "# segment, N = 4",
+        "#SBATCH --array=0-7%4",
+        "#SBATCH --nodes=1",
+        "#SBATCH --ntasks=1",
+        "#SBATCH --cpus-per-task=2",
+        "#SBATCH --mem=3072M",
+        "#SBATCH --time=00:15:00",
+    ]
+
+
+def test_one_window_is_no_array():
+    assert "array" not in written("sbatch", "plain", request(windows=1, workers=1))
+
+
+@pytest.mark.parametrize(
+    ("site", "lines"),
+    [
+        ("modules", ["--partition=gpu", "--gres=gpu:a100:1", "--mem=3072M"]),
+        ("per_cpu", ["--account=project", "--gpus-per-task=h100:1", "--mem-per-cpu=384M"]),
+        ("amd", ["--partition=gpu", "--gpus-per-node=1", "--exclusive"]),
+    ],
+)
+def test_each_site_is_asked_in_its_own_words(site, lines):
+    text = written("sbatch", site, request(**ON_GPU))
+    for line in lines:
+        assert f"#SBATCH {line}" in text.splitlines()
+    assert ("--mem" in text) == (site != "amd")
+
+
+def test_what_nobody_knows_is_not_asked_for():
+    unknown = request(cpus=None, memory_bytes=None)
+    text = written("sbatch", "per_cpu", unknown, of_pyscale=False)
+    assert "--mem" not in text
+    assert "--cpus-per-task" not in text
+    assert "memory" not in written("nextflow", "plain", unknown, of_pyscale=False)
+    assert "threads" not in written("snakemake", "plain", unknown, of_pyscale=False)
+
+
+def test_nextflow_gets_a_process_by_its_name_with_n_as_max_forks():
+    text = written("nextflow", "modules", request(**ON_GPU), request("NF:IT'S"))
+    assert text.splitlines()[:9] == [
+        "process {",
+        "    withName: 'segment' {",
+        "        maxForks = 4",
+        "        cpus = 8",
+        "        memory = 3.GB",
+        "        time = 15.min",
+        "        accelerator = 1",
+        "        queue = 'gpu'",
+        "        clusterOptions = '--gres=gpu:a100:1'",
+    ]
+    assert r"withName: 'NF:IT\'S' {" in text
+    assert text.count("{") == text.count("}") == 3
+
+
+def test_nextflow_is_told_of_sites_that_give_memory_by_the_core_or_not_at_all():
+    by_core = "executor.perCpuMemAllocation = true"
+    assert written("nextflow", "per_cpu", request()).endswith(by_core)
+    assert by_core not in written("nextflow", "plain", request())
+    assert "memory" not in written("nextflow", "amd", request())
+
+
+@pytest.mark.parametrize(
+    ("site", "given"),
+    [
+        ("plain", {"mem_mb": 3072, "gres": "gpu:1"}),
+        ("modules", {"mem_mb": 3072, "slurm_partition": "gpu", "gres": "gpu:a100:1"}),
+        (
+            "per_cpu",
+            {
+                "mem_mb_per_cpu": 384,
+                "slurm_account": "project",
+                "constraint": "gpu",
+                "slurm_extra": "--gpus-per-task=h100:1 --hint=nomultithread",
+            },
+        ),
+        # Nothing else keeps Snakemake from asking for memory.
+        (
+            "amd",
+            {
+                "mem_mb": 0,
+                "slurm_partition": "gpu",
+                "slurm_extra": "--exclusive --gpus-per-node=1",
+            },
+        ),
+    ],
+)
+def test_snakemake_gets_resources_of_its_executor_for_slurm(site, given):
+    text = written("snakemake", site, request(**ON_GPU))
+    assert "    threads: 8\n" in text
+    assert of_rule(text) == {"runtime": 15, "segment_workers": 1, **given}
+
+
+def test_n_of_a_rule_is_a_resource_of_which_each_job_takes_one():
+    text = written("snakemake", "plain", request(), request("track", workers=2))
+    assert text.splitlines()[0] == "# snakemake --resources segment_workers=4 track_workers=2"
+    assert of_rule(text.rpartition("rule track:")[2])["track_workers"] == 1
+
+
+@pytest.mark.parametrize("stage", ["NF:O'DD stage", "9lives", "a\nb", "größe"])
+@pytest.mark.parametrize("dialect", ["sbatch", "nextflow", "snakemake"])
+def test_odd_names_of_a_table_do_no_harm(dialect, stage):
+    text = written(dialect, "plain", request(stage), of_pyscale=False)
+    if dialect == "snakemake":
+        (rule,) = re.findall(r"^rule (.*):$", text, flags=re.MULTILINE)
+        assert rule.isascii()
+        assert rule.isidentifier()
+        assert of_rule(text)[f"{rule}_workers"] == 1
+    elif dialect == "sbatch":
+        assert all(line.startswith("#") for line in text.splitlines())
+    else:
+        assert len(re.findall(r"^    withName: '([^'\n]|\\')*' \{$", text, flags=re.MULTILINE)) == 1

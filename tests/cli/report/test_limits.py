@@ -1,0 +1,144 @@
+"""What limits scaling, in words: as sure as the resamples are."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.analysis.causes import Beside, Cause, Limits
+from pyscale.report.limits import NAMES, sentences
+
+START_UP = Cause(code="start-up", efficiency=0.93, gain=0.32, seconds=12.5, share_first=0.998)
+READING = Cause(code="reading", efficiency=0.91, gain=0.30, seconds=12.1, share_first=0.002)
+GREW = Cause(code="work-inflation", efficiency=0.9, gain=0.29, seconds=12, share_first=1)
+BUSY = Cause(code="busy", efficiency=0.786, gain=0.564, seconds=225, share_first=None)
+
+
+def told(*causes, **changed):
+    found = {
+        "suite": "demo",
+        "stage": "segment",
+        "device": "cpu",
+        "workers": 4,
+        "baseline_workers": 1,
+        "trials": 6,
+        "efficiency": 0.61,
+        "causes": causes,
+        "not_measured": (),
+        "inflation": 1.31,
+        "cpu_growth": 1.28,
+        "beside": (),
+    }
+    return list(sentences(Limits(**(found | changed))))
+
+
+def shared(share, *, rest=0.0):
+    return (
+        START_UP.model_copy(update={"share_first": share}),
+        READING.model_copy(update={"share_first": rest}),
+    )
+
+
+def test_a_sure_cause_is_stated_with_its_numbers():
+    assert told(START_UP, READING) == [
+        "At N = 4 start-up (of containers, interpreters, imports and models) limits it: without "
+        "it the efficiency would be 0.93 in place of 0.61 and the wall time 12.5 s shorter (first "
+        "among the causes in 99.8 % of resamples)."
+    ]
+
+
+def test_a_likely_cause_is_put_as_such():
+    (sentence,) = told(*shared(0.9, rest=0.1))
+    assert "probably limits it: without it the efficiency would be 0.93" in sentence
+    assert "in 90 % of resamples" in sentence
+
+
+def test_an_undecided_cause_is_named_with_its_rival():
+    (sentence,) = told(*shared(0.6, rest=0.4))
+    assert sentence.startswith("At N = 4 either start-up")
+    assert "or reading limits it most, the trials do not tell which" in sentence
+    assert "without the one the efficiency would be 0.93, without the other 0.91" in sentence
+    assert "in place of 0.61 (first among the causes in 60 % and 40 % of resamples)" in sentence
+
+
+def test_too_few_trials_say_nothing_of_how_sure():
+    (sentence,) = told(*shared(None, rest=None), trials=3)
+    assert "seems to limit it" in sentence
+    assert sentence.endswith("How sure that is cannot be said from fewer than 6 trials.")
+    assert "resamples" not in sentence
+
+
+def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
+    small = Cause(code="imbalance", efficiency=0.99, gain=0.01, seconds=0.4, share_first=0.7)
+    assert told(small, efficiency=0.98) == [
+        "At N = 4 no single cause would raise the efficiency of 0.98 by 5 % if it were gone; most "
+        "costs imbalance (some workers had more to compute than others), without which it would "
+        "be 0.99."
+    ]
+
+
+def test_a_loss_of_many_small_causes_is_told_so():
+    small = Cause(code="reading", efficiency=0.52, gain=0.02, seconds=0.4, share_first=0.7)
+    (sentence,) = told(small, efficiency=0.5)
+    assert "the sum of several causes, or of some that hide each other" in sentence
+
+
+def test_a_curve_without_loss_is_told_so():
+    none = Cause(code="reading", efficiency=1.0, gain=0.0, seconds=0.0, share_first=0.7)
+    (sentence,) = told(none, efficiency=1.0)
+    assert sentence == (
+        "At N = 4 nothing that was measured takes anything from the efficiency of 1.00."
+    )
+
+
+def test_growth_with_processor_time_is_more_work_or_shared_hardware():
+    _, growth = told(GREW)
+    assert "1.31 times the worker-seconds of the base case and 1.28 times its" in growth
+    assert "Times alone cannot tell these apart." in growth
+
+
+def test_growth_without_processor_time_is_a_wait_for_something_else():
+    _, growth = told(GREW, cpu_growth=1.02)
+    assert "1.02 times its processor time" in growth
+    assert "something that is no core" in growth
+
+
+def test_growth_of_unknown_processor_time_is_left_at_that():
+    assert len(told(GREW, cpu_growth=None)) == 1
+
+
+def test_whole_tasks_cannot_tell_their_phases_apart():
+    first, growth = told(BUSY, efficiency=0.222, inflation=3.546, not_measured=("contention",))
+    assert "growth of the tasks" in first
+    assert "the tasks took 3.55 times the worker-seconds of the base case" in growth
+    assert "cannot be told apart" in growth
+
+
+def test_a_wait_that_was_not_measured_is_said():
+    *_, last = told(START_UP, READING, not_measured=("contention",))
+    assert last == (
+        "At N = 4 waiting for a core was not measured: contention would look like imbalance or "
+        "work inflation."
+    )
+
+
+def test_wall_times_alone_name_no_cause():
+    assert told(not_measured=tuple(NAMES)) == [
+        "At N = 4 nothing tells what limits it: only whole trials were timed."
+    ]
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_every_cause_has_its_words(code):
+    sentence = told(START_UP.model_copy(update={"code": code}))[0]
+    assert NAMES[code] in sentence
+
+
+def test_what_stands_beside_is_told_with_its_n():
+    idle = Beside(
+        code="idle-gpu",
+        numbers={"gpu_mean_utilisation": 0.07},
+        sentence="The GPU was at work for 7 % of the time.",
+    )
+    assert told(START_UP, READING, beside=(idle,))[-1] == (
+        "At N = 4: The GPU was at work for 7 % of the time."
+    )

@@ -1,0 +1,327 @@
+"""`pyscale advise`: what it says of a run or a table, and of what it cannot use."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from pyscale import app
+from pyscale.analysis.experiments import Experiment
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.runline import run_line
+from pyscale.store.folder import RunFolder
+from pyscale.store.lock import run_lock
+from pyscale_stages.contract import TaskSpec
+
+RunMaker = Callable[..., RunFolder]
+
+WINDOWS_S = {1: 20.0, 2: 10.4, 4: 8.0}
+"""What a window takes at each N: every N has the larger speedup, N = 2 the larger knee."""
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """The answer without its line breaks."""
+        return " ".join(self.out.split())
+
+
+@pytest.fixture
+def advise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Run the command in the folder that holds `runs`."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Answer:
+        named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
+        monkeypatch.setattr(sys, "argv", ["pyscale", "advise", *map(str, named)])
+        capsys.readouterr()
+        code: object = 0
+        try:
+            app.main()
+        except SystemExit as end:
+            code = end.code
+        said = capsys.readouterr()
+        return Answer(code if isinstance(code, int) else 0, said.out, " ".join(said.err.split()))
+
+    return run
+
+
+@pytest.fixture
+def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
+    """Pretend to run a stage at N = 1, 2 and 4, six times."""
+
+    def measured(
+        windows_s: Mapping[int, float] = WINDOWS_S,
+        disagreeing: str = " ",
+        failing: str = " ",
+        **settings: Any,
+    ) -> RunFolder:
+        settings = {
+            "workers": tuple(windows_s),
+            "repeats": 6,
+            "retries": 0,
+            "only": ("register_denoise",),
+        } | settings
+
+        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+            _, count, block = trial.rsplit("-", 2)
+            wall_s = windows_s[int(count[1:])] * (1 + 0.001 * int(block[1:]))
+            return MockEnd(
+                wall_s=0.1 if task == "merge" else wall_s,
+                agrees=not trial.startswith(disagreeing),
+                returncode=int(trial.startswith(failing)),
+            )
+
+        run = RunFolder.create(tmp_path / "runs", make(**settings))
+        execute(run, MockExecutor(behaviour), lambda _event: None)
+        return run
+
+    return measured
+
+
+def chosen(answer: Answer) -> dict[tuple[str, str], Any]:
+    return {
+        (stage["name"], choice["objective"]): choice["workers"]
+        for stage in json.loads(answer.out)["stages"]
+        for choice in stage["choices"]
+    }
+
+
+def times(folder: Path, text: str) -> Path:
+    path = folder / "times.csv"
+    path.write_text(text)
+    return path
+
+
+PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\ncontact,8,400\n"
+
+
+class TestRuns:
+    def test_each_objective_has_its_n_and_how_sure_it_is(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        answer = advise(measured())
+        assert answer.code == 0
+        assert "register_denoise knee 2 10.5 [10.5, 10.6] 1.9" in answer.text
+        assert "fastest 4 8.13 " in answer.text
+        assert answer.text.count("sure (100 %)") == 2
+        assert "ask by --budget WORKER_HOURS" in answer.text
+        assert "At N = 4 " in answer.text
+
+    def test_the_latest_run_is_meant_where_none_is_named(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured()
+        assert f"run {run.plan.run_id}" in advise().text
+
+    def test_directives_are_for_the_knee_or_for_what_was_asked(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured()
+        assert "#SBATCH --array=0-1%2\n" in advise(run).out
+        fastest = advise(run, "--objective", "fastest", "--site", "per_cpu").out
+        assert "#SBATCH --array=0-3%4\n#SBATCH --account=project\n" in fastest
+        assert "knee" not in fastest
+        assert "maxForks = 2" in advise(run, "--as", "nextflow").out
+        assert "register_denoise_workers=1" in advise(run, "--as", "snakemake").out
+
+    def test_a_budget_has_an_answer_of_its_own_and_the_directives(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured()
+        # 2 x 10.5 s are 0.0059 worker-hours, 4 x 8.1 s 0.0090.
+        answer = advise(run, "--budget", "0.006", "--json")
+        assert chosen(answer) == {
+            ("register_denoise", "knee"): 2,
+            ("register_denoise", "fastest"): 4,
+            ("register_denoise", "budget"): 2,
+        }
+        assert json.loads(answer.out)["objective"] == "budget"
+        assert advise(run, "--objective", "budget", "--budget", "1").code == 0
+
+    def test_the_best_at_the_largest_n_asks_for_a_larger_one(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured()
+        answer = advise(run)
+        assert "N = 4 is the largest that was measured: a larger one may be better." in answer.text
+        line = "  $ pyscale run pipeline --data cancer-migration --only register_denoise --workers"
+        assert f"{line} 1,4,8 --repeats 6\n" in answer.out
+
+    def test_a_line_to_paste_is_one_that_pyscale_takes(
+        self,
+        measured: RunMaker,
+        advise: Callable[..., Answer],
+        movie: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        answer = advise(measured(repeats=2, data=str(movie), axes="TYX"), "--json")
+        experiments = json.loads(answer.out)["stages"][0]["experiments"]
+        assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
+        for one in experiments:
+            words = shlex.split(one["command"])
+            monkeypatch.setattr(sys, "argv", [*words, "--dry-run"])
+            with pytest.raises(SystemExit) as end:
+                app.main()
+            assert end.value.code in {0, None}, capsys.readouterr().err
+            largest = one["workers"][-1]
+            assert f"register_denoise-n{largest}-b6" in capsys.readouterr().out
+
+    def test_an_n_whose_output_disagrees_is_named_and_never_chosen(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured(disagreeing="register_denoise-n4")
+        assert set(chosen(advise(run, "--json")).values()) == {2}
+        answer = advise(run)
+        assert "N = 4 is never chosen: " in answer.text
+        assert "At N = 4" not in answer.text
+
+    def test_what_stays_in_doubt_is_said(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        answer = advise(measured(failing="register_denoise-n2-b3"))
+        assert "`failed-trials` at N = 2: A trial failed" in answer.text
+        assert "`few-repeats`" not in answer.text
+        assert "Fewer than 6 trials of some N were timed" in answer.text
+
+    def test_a_run_under_way_says_so_and_nothing_is_written(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured()
+        before = {*run.path.rglob("*")}
+        with run_lock(run.path):
+            answer = advise(run)
+        assert "is not at its end: this is advice from what it has so far" in answer.err
+        assert {*run.path.rglob("*")} - before <= {run.path / "lock", run.path / "lock.json"}
+
+
+class TestRunLines:
+    EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
+    WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
+
+    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(
+        self, make: Callable[..., Plan]
+    ) -> None:
+        plan = make(cpus_per_worker=2, cache="warm", data="two words")
+        assert run_line(plan, "segment", self.EXPERIMENT) == (
+            "pyscale run pipeline --data 'two words' --only segment --workers 1,4,8 --repeats 6 "
+            "--cpus-per-worker 2 --cache warm"
+        )
+
+    def test_a_cluster_and_its_site_come_along(self, make: Callable[..., Plan]) -> None:
+        line = run_line(make(executor="slurm", site="my.toml"), "segment", self.EXPERIMENT)
+        assert line.endswith("--executor slurm --site my.toml")
+        local = run_line(make(site="my.toml"), "segment", self.EXPERIMENT)
+        assert "--site" not in local
+
+    def test_parameters_that_have_no_flag_are_variables(self, make: Callable[..., Plan]) -> None:
+        plan = make(stages={"segment": {"diameter_px": 20}})
+        first, *_ = shlex.split(run_line(plan, "segment", self.EXPERIMENT))
+        assert first == 'PYSCALE_STAGES={"segment": {"diameter_px": 20}}'
+
+    def test_the_windows_of_many_workers_go_to_one(self, make: Callable[..., Plan]) -> None:
+        line = run_line(make(layout="gang"), "segment", self.WINDOWS)
+        assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
+            "--layout array ", ""
+        )
+        # The ranks of a gang have one window each.
+        assert "--layout array" in line
+
+    def test_a_suite_of_the_users_own_is_named_by_its_file(self, make: Callable[..., Plan]) -> None:
+        plan = make()
+        own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
+        assert run_line(own, "segment", self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
+
+
+class TestTables:
+    def test_a_table_of_wall_times_is_advised_without_a_line_to_run(
+        self, tmp_path: Path, advise: Callable[..., Answer]
+    ) -> None:
+        answer = advise("--table", times(tmp_path, PUBLISHED))
+        assert answer.code == 0
+        assert "contact knee 1 807 1.00 1.00 0.224 unknown" in answer.text
+        assert "fastest 8 400 2.02 0.25 0.889 unknown" in answer.text
+        assert "In these trials no larger N has a larger speedup x efficiency." in answer.text
+        assert "pyscale run" not in answer.out
+        # Twice 807 s, in whole 5 minutes.
+        assert "#SBATCH --time=00:30:00" in answer.out
+        assert "--mem" not in answer.out
+
+    def test_the_published_trackmate_is_slowed_by_its_tasks_and_not_by_its_straggler(
+        self, tmp_path: Path, advise: Callable[..., Answer]
+    ) -> None:
+        rows = (
+            "stage,workers,tasks,wall_s,mean_task_s\na,2,2,332,332\na,4,4,346,297\na,8,8,313,246\n"
+        )
+        answer = advise("--table", times(tmp_path, rows), "--json")
+        (stage,) = json.loads(answer.out)["stages"]
+        assert {one["workers"]: one["causes"][0]["code"] for one in stage["limits"]} == {
+            4: "busy",
+            8: "busy",
+        }
+
+
+class TestWhatCannotBeUsed:
+    def test_there_is_no_run(self, advise: Callable[..., Answer]) -> None:
+        answer = advise()
+        assert (answer.code, answer.out) == (2, "")
+        assert "start one with `pyscale run pipeline`" in answer.err
+        assert advise("nosuch").code == 2
+
+    def test_a_run_without_a_timed_trial(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured(failing="register_denoise", repeats=1)
+        answer = advise(run)
+        assert (answer.code, answer.out) == (2, "")
+        assert f"the run {run.path.name} has no timed trial" in answer.err
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--objective", "best"], "'best' is not one of 'knee', 'fastest', 'budget'"),
+            (["--as", "pbs"], "'pbs' is not one of 'sbatch', 'nextflow', 'snakemake'"),
+            (["--objective", "budget"], "needs --budget WORKER_HOURS"),
+            (["--objective", "knee", "--budget", "2"], "--budget does not go with"),
+            (["--budget", "0"], "--budget 0 must be a number of worker-hours above zero"),
+            (["--budget", "nan"], "--budget nan must be"),
+            (
+                ["--budget", "0.1"],
+                "contact: no measured N takes 0.1 worker-hours or less; the "
+                "cheapest, N = 1, takes 0.224): give a larger one",
+            ),
+            (["--site", "nosuch"], "there is no site 'nosuch'"),
+        ],
+    )
+    def test_bad_options_end_in_a_sentence(
+        self, tmp_path: Path, advise: Callable[..., Answer], arguments: list[str], said: str
+    ) -> None:
+        answer = advise("--table", times(tmp_path, PUBLISHED), *arguments)
+        assert (answer.code, answer.out) == (2, "")
+        assert said in answer.err
+
+    def test_weird_tables(self, tmp_path: Path, advise: Callable[..., Answer]) -> None:
+        for text in ("", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"):
+            answer = advise("--table", times(tmp_path, text))
+            assert (answer.code, answer.out) == (2, ""), text
+        assert advise("--table", tmp_path).code == 2
+
+    def test_a_run_and_a_table(self, tmp_path: Path, advise: Callable[..., Answer]) -> None:
+        answer = advise("a", "--table", times(tmp_path, PUBLISHED))
+        assert answer.code == 2
+        assert "not both" in answer.err

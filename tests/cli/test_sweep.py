@@ -1,0 +1,64 @@
+"""What N workers are given of a movie, in strong and in weak scaling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.sweep import Sweep
+
+
+def test_in_strong_scaling_all_share_the_movie_and_the_baseline_feeds() -> None:
+    sweep = Sweep("strong", (2, 4), 9)
+    assert [sweep.frames_at(n) for n in sweep.workers] == [9, 9]
+    assert sweep.feeding == 2
+    assert str(sweep) == "strong: N workers share the whole movie"
+
+
+def test_in_weak_scaling_each_worker_has_as_many_frames_and_the_largest_n_feeds() -> None:
+    sweep = Sweep("weak", (1, 2, 4), 9)
+    assert [sweep.frames_at(n) for n in sweep.workers] == [2, 4, 8]
+    assert sweep.feeding == 4
+    assert str(sweep) == (
+        "weak: each worker has 2 of the 9 frames at every N; the last 1 are left out"
+    )
+    assert str(Sweep("weak", (1, 4), 8)) == "weak: each worker has 2 of the 8 frames at every N"
+
+
+@given(
+    counts=st.sets(st.integers(1, 64), min_size=1, max_size=5),
+    more=st.integers(0, 500),
+)
+def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(
+    counts: set[int], more: int
+) -> None:
+    most = max(counts)
+    sweep = Sweep("weak", tuple(sorted(counts)), most + more)
+    assert {sweep.frames_at(n) / n for n in counts} == {sweep.frames_per_worker}
+    assert sweep.frames_per_worker >= 1
+    assert 0 <= sweep.frames - sweep.frames_at(most) < most
+
+
+@pytest.mark.parametrize(
+    ("scaling", "sentence"),
+    [
+        ("strong", "16 workers cannot share the 9 frames of a.tif: ask for fewer --workers"),
+        ("weak", "--scaling weak gives each of up to 16 workers at least one frame .* a.tif has 9"),
+    ],
+)
+def test_a_movie_that_is_too_short_is_refused(scaling: str, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        Sweep(scaling, (1, 16), 9).refuse_too_short("a.tif")  # type: ignore[arg-type]
+
+
+def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make: Callable[..., Plan]) -> None:
+    assert Sweep.of(make(workers=(1, 2, 4), scaling="weak")) == Sweep("weak", (1, 2, 4), 8)
+    plan = make()
+    settings = {name: value for name, value in plan.settings.items() if name != "scaling"}
+    older = plan.model_copy(update={"settings": settings})
+    assert Sweep.of(older) == Sweep("strong", (1, 2), 8)

@@ -1,0 +1,65 @@
+"""What `pyscale advise` gives to paste is what a real sbatch takes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pyscale.analysis.requests import Request
+from pyscale.report.directives import directives
+from pyscale.sites import Request as SiteRequest
+from pyscale.sites import Site
+from pyscale_stages.registry import load_stage
+from slurm.cluster import SlurmCluster
+
+
+def advised(site: Site, **changes: object) -> str:
+    fields: dict[str, object] = {
+        "suite": "demo",
+        "stage": "contact",
+        "device": "cpu",
+        "workers": 2,
+        "windows": 4,
+        "cpus": 1,
+        "gpus": 0,
+        "memory_bytes": 1 << 30,
+        "time_s": 300,
+        "peak_rss_bytes": 1 << 29,
+        "longest_task_s": 60.0,
+        "work_per_window": 6.0,
+    }
+    request = Request.model_validate(fields | changes)
+    return directives("sbatch", [(request, load_stage("contact"))], site)
+
+
+def told(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
+    """Paste the lines into a script, and ask Slurm whether it would run."""
+    script = folder / "pasted.sh"
+    script.write_text(f"#!/bin/sh\n{lines}\ntrue\n")
+    return subprocess.run(
+        ["sbatch", "--test-only", str(script)], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("memory_option", ["mem", "mem-per-cpu", "none"])
+def test_slurm_takes_what_is_advised(
+    slurm: SlurmCluster, tmp_path: Path, memory_option: str
+) -> None:
+    site = Site.model_validate(
+        {
+            "name": "tests",
+            "summary": "the cluster of the tests",
+            "memory_option": memory_option,
+            "request": SiteRequest(partition="cpu"),
+        }
+    )
+    answer = told(tmp_path, advised(site))
+    assert answer.returncode == 0, answer.stderr
+    assert "to start at" in answer.stderr
+
+
+def test_slurm_refuses_what_its_nodes_do_not_have(slurm: SlurmCluster, tmp_path: Path) -> None:
+    site = Site(name="tests", summary="the cluster of the tests")
+    assert told(tmp_path, advised(site, cpus=10_000)).returncode != 0
