@@ -122,8 +122,8 @@ class Counters(Record):
     cpu_s: float = Field(0.0, description="User and system time of the process and its children")
     cpu_wait_s: float | None = Field(
         None,
-        description="Time in which threads were ready to run and had no core, from the first import "
-        "of the stage on; threads that ended before the task did are not in it",
+        description="Time in which threads were ready to run and had no core, from the stage's "
+        "own imports on; threads that ended before the task did are not in it",
     )
     peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
     gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")
