@@ -11,19 +11,16 @@ from pydantic import Field
 from pyscale.analysis.gains import efficiencies, median_of, shares_first
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.losses import GROUP
+from pyscale.analysis.sureness import Sureness, sureness
 from pyscale.analysis.whatif import BY_PHASE, BY_TASK, what_if, without
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
     import polars as pl
 
-Sureness = Literal["sure", "likely", "undecided", "unknown"]
-
 LEAST_GAIN = 0.05
 """Relative gain of efficiency below which no cause is the main one: as between two runs, 5 % does
 not matter."""
-SURE, LIKELY = 0.95, 0.80
-"""Shares of resamples in which a cause must be the first one, to be called so."""
 IDLE_GPU = 0.15
 """Mean use below which jobstats reports a GPU as idle."""
 SMALL_FILE_BYTES = 2**20
@@ -31,7 +28,7 @@ MANY_FILES = 100
 
 
 class Cause(Record):
-    """One cause of loss, taken out at N and at N0."""
+    """One cause of loss, and what would be without it or without its growth."""
 
     code: str = Field(description="Name of the cause, the same in every release")
     efficiency: float = Field(description="Efficiency without it")
@@ -81,21 +78,16 @@ class Limits(Record):
     @property
     def sureness(self) -> Sureness | None:
         """How sure it is that the main cause is the first; None where there is none."""
-        if self.main is None:
-            return None
-        share = self.main.share_first
-        if share is None:
-            return "unknown"
-        return "sure" if share >= SURE else "likely" if share >= LIKELY else "undecided"
+        return None if self.main is None else sureness(self.main.share_first)
 
 
 def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Limits]:
     """Find out what limits every configuration beyond its baseline.
 
-    Each cause is taken out of every trial at N and at N0, all else as measured, and gives an
-    efficiency `growth * N0 * T(N0) / (N * T(N))` without it, from medians over trials. The one
-    with the highest is the main cause. What costs the same worker-seconds for the same work at N
-    as at N0 has no gain, however much time it takes.
+    Each cause is held to the worker-seconds that it cost at N0 for the same work (imbalance and
+    merging are taken out at both), all else as measured, and gives an efficiency
+    `growth * N0 * T(N0) / (N * T(N))`, from medians over trials. The one with the highest is the
+    main cause. What did not grow has no gain, however much time it takes.
 
     How sure that is comes from resampling the trials of N and of N0, each by themselves: what
     both arms of a block share changes all efficiencies alike, and so not their order.

@@ -10,7 +10,7 @@ from pyscale.analysis.losses import GROUP
 if TYPE_CHECKING:
     import polars as pl
 
-TAKEN_OUT = {
+HELD = {
     "start-up": (
         "phase_container_start_s",
         "phase_python_start_s",
@@ -21,7 +21,7 @@ TAKEN_OUT = {
     "writing": ("phase_write_s",),
     "unattributed": ("unattributed_s",),
 }
-"""Causes that are phases as they are, the merge's too, and the columns of these."""
+"""Causes that are phases, the merge's too, and the columns of these."""
 BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
 """Phases that are over when a task begins to count its processor time and its waiting."""
 
@@ -38,6 +38,8 @@ BY_PHASE = (
 """Causes that can be taken out where the phases of every worker are known."""
 BY_TASK = ("imbalance", "busy")
 """Causes that can be taken out where only whole tasks were timed."""
+TAKEN_OUT_WHOLE = ("imbalance", "merging")
+"""Causes that are taken out at N and at N0; the others are held to what the base case needed."""
 GROWTH = ("work-inflation", "busy")
 """Causes by which the work itself has grown; taking them out scales it to the base case's."""
 
@@ -48,7 +50,7 @@ def without(cause: str) -> str:
 
 
 def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
-    """Take each cause out of every timed trial.
+    """Take each cause out of every timed trial, or its growth over the base case.
 
     The wall time without a cause is the longest that any worker would have taken, plus the merge.
     Every phase is without its part of the wait for a core, which is spread evenly over all that
@@ -56,9 +58,12 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
 
     - imbalance: every `u_i` is the mean over workers. The rest stays as uneven as it was: who
       waited, read or started longer than others is that cause's.
-    - start-up, reading, writing, unattributed: these phases take no time, in the merge neither.
+    - start-up, reading, writing, unattributed: in sum over all tasks, the merge too, these phases
+      take no longer than in the base case or, where the work differs, than `growth` times that.
+      Every worker's part shrinks alike. What did not grow costs nothing, however long it takes,
+      and two workers that share what one had alone lose exactly what they wait for each other.
     - merging: there is no merge.
-    - contention: no worker waits for a core. The wait is summed over threads, of which
+    - contention: the same with the wait for a core. It is summed over threads, of which
       `k = (cpu + wait) / wall` were ready at once on average, so that it held a worker up for
       `wait / max(1, k)`.
     - work-inflation: every `u_i` is scaled so that their sum is that of the base case or, where
@@ -158,34 +163,75 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     wall, rest, u = pl.col("wall_s"), pl.col("rest"), pl.col("u")
+    grown = _grown_shares(timed, parts)
     scaled = rest + u / pl.col("inflation")
-    no_wait = pl.when(pl.col("wait").is_not_null().all()).then((wall - pl.col("wait")).max())
-    whole = {cause: pl.sum_horizontal(columns) for cause, columns in TAKEN_OUT.items()}
+    no_wait = wall - pl.col("wait") * _grown("contention")
     slowest = {
         "imbalance": rest.max() + u.sum() / pl.col("workers").first(),
         "merging": wall.max(),
-        "contention": no_wait,
+        "contention": pl.when(pl.col("wait").is_not_null().all()).then(no_wait.max()),
         "work-inflation": scaled.max(),
-        **{cause: (wall - _on_core(*columns)).max() for cause, columns in TAKEN_OUT.items()},
+        **{
+            cause: (wall - _on_core(*columns) * _grown(cause)).max()
+            for cause, columns in HELD.items()
+        },
     }
     found = (
         parts.join(timed.select("trial", "inflation"), on="trial")
+        .join(grown, on="trial")
         .group_by("trial")
         .agg(
             slope_s=u.get(scaled.arg_max()),
             **{without(cause): time_s for cause, time_s in slowest.items()},
-            **{f"_{cause}": phases_s.sum() for cause, phases_s in whole.items()},
         )
     )
     merge_s = {cause: pl.col("merge_s") for cause in BY_PHASE if cause != "merging"}
-    for cause, phases_s in whole.items():
-        # What a trial has of a phase beyond its workers is its merge's.
-        merge_s[cause] -= phases_s - pl.col(f"_{cause}")
+    for cause in HELD:
+        merge_s[cause] -= pl.col(f"_merge_{cause}") * _grown(cause)
     return (
         timed.join(found, on="trial", how="left", maintain_order="left")
+        .join(grown, on="trial", how="left", maintain_order="left")
         .with_columns(pl.col(without(cause)) + left_s for cause, left_s in merge_s.items())
-        .drop(f"_{cause}" for cause in whole)
+        .select(*timed.columns, "slope_s", *map(without, BY_PHASE))
     )
+
+
+def _grown(cause: str) -> pl.Expr:
+    """Share of the time of a cause that the base case, for the same work, did not need."""
+    import polars as pl
+
+    return pl.col(f"_grown_{cause}")
+
+
+def _grown_shares(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """By how much the worker-seconds of each cause have grown over the base case's."""
+    import polars as pl
+
+    whole = {cause: pl.sum_horizontal(columns) for cause, columns in HELD.items()}
+    own = parts.group_by("trial").agg(
+        _sum_contention=_known_sum("wait"),
+        **{f"_sum_{cause}": _on_core(*columns).sum() for cause, columns in HELD.items()},
+        **{f"_workers_{cause}": phases_s.sum() for cause, phases_s in whole.items()},
+    )
+    table = timed.join(own, on="trial", how="left", maintain_order="left").with_columns(
+        # What a trial has of a phase beyond its workers is its merge's.
+        **{
+            f"_merge_{cause}": phases_s - pl.col(f"_workers_{cause}")
+            for cause, phases_s in whole.items()
+        }
+    )
+    at_base = pl.col("workers") == pl.col("baseline_workers")
+    shares = {}
+    for cause in (*HELD, "contention"):
+        total = pl.col(f"_sum_{cause}")
+        if cause in HELD:
+            total += pl.col(f"_merge_{cause}")
+        base = pl.col("growth") * total.filter(at_base).median().over(GROUP)
+        shares[f"_grown_{cause}"] = (
+            pl.when(at_base | (total <= base)).then(0.0).otherwise(1 - base / total)
+        )
+    merges = [f"_merge_{cause}" for cause in HELD]
+    return table.select("trial", *merges, **shares)
 
 
 def _by_task(timed: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pyscale.analysis.causes import LEAST_GAIN, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
 from pyscale.report.wording import number, percent, ratio
 
 NAMES = {
@@ -64,8 +65,8 @@ def _nothing_large(found: Limits) -> str:
 def _main(found: Limits, main: Cause) -> str:
     measured = f"in place of {ratio(found.efficiency)}"
     without = (
-        f"without it the efficiency would be {ratio(main.efficiency)} {measured} and the wall time "
-        f"{number(main.seconds)} s shorter"
+        f"{_were_it_not(found, main)} the efficiency would be {ratio(main.efficiency)} {measured} "
+        f"and the wall time {number(main.seconds)} s shorter"
     )
     name, share = NAMES[main.code], _resamples(main)
     if found.sureness == "unknown":
@@ -83,6 +84,13 @@ def _main(found: Limits, main: Cause) -> str:
         )
     limits = "limits it" if found.sureness == "sure" else "probably limits it"
     return f"{name} {limits}: {without} (first among the causes in {share} of resamples)."
+
+
+def _were_it_not(found: Limits, cause: Cause) -> str:
+    """Say what is supposed: most causes are there at N0 too, and only their growth costs."""
+    if cause.code in TAKEN_OUT_WHOLE:
+        return "without it"
+    return f"had it cost no more worker-seconds than at N = {found.baseline_workers},"
 
 
 def _resamples(cause: Cause) -> str:

@@ -236,7 +236,8 @@ def test_an_uneven_start_is_start_up_and_not_imbalance(new_run):
         builder.trial("segment", late, block=block)
     (found,) = of_run(builder)
     assert found.main.code == "start-up"
-    assert found.main.seconds == pytest.approx(22)
+    # Of 28 worker-seconds the base case needs 2, so that 1/14 of each worker's part stays.
+    assert found.main.seconds == pytest.approx(22 * (1 - 2 / 28))
 
 
 def test_a_delay_before_every_task_is_start_up_though_the_merge_has_it_too(new_run):
@@ -248,7 +249,8 @@ def test_a_delay_before_every_task_is_start_up_though_the_merge_has_it_too(new_r
         builder.trial("segment", halves, block=block, merge=merge)
     (found,) = of_run(builder)
     assert found.main.code == "start-up"
-    assert found.main.efficiency == pytest.approx(10 / (2 * 5.1))
+    # Three tasks need what one does at N = 1, 5 s.
+    assert found.main.efficiency == pytest.approx(15 / (2 * (5 / 3 + 5 + 5 / 3 + 0.1)))
 
 
 def test_causes_that_hide_each_other_leave_no_main_cause(new_run):
@@ -449,7 +451,13 @@ def test_the_order_of_workers_changes_nothing(new_run, run, order):
         assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
 
 
-def by_hand(workers, merge, scale):
+def spent(workers, merge, *phases):
+    """Worker-seconds of one trial in some phases."""
+    tasks = [*workers, *([merge] if len(workers) > 1 else [])]
+    return sum(task.get(phase, 0.0) for task in tasks for phase in phases)
+
+
+def by_hand(workers, merge, scale, base=None):
     """Wall time of one trial without each cause, written out worker by worker."""
     merge = merge if len(workers) > 1 else dict.fromkeys(merge, 0.0)
     merge_s = sum(merge.values())
@@ -458,11 +466,14 @@ def by_hand(workers, merge, scale):
     rest = [t - u for t, u in zip(whole, computed, strict=True)]
 
     def without(*phases):
+        own_s = spent(workers, merge, *phases)
+        base_s = own_s if base is None else spent(*base, *phases)
+        grown = 1 - base_s / own_s if own_s > base_s else 0.0
         slowest_s = max(
-            t - sum(worker[phase] for phase in phases)
+            t - grown * sum(worker[phase] for phase in phases)
             for t, worker in zip(whole, workers, strict=True)
         )
-        return slowest_s + merge_s - sum(merge.get(phase, 0.0) for phase in phases)
+        return slowest_s + merge_s - grown * sum(merge.get(phase, 0.0) for phase in phases)
 
     return {
         "imbalance": max(rest) + sum(computed) / len(workers) + merge_s,
@@ -484,7 +495,7 @@ def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
     for found in of_run(built(new_run, run)):
         n0, n = found.baseline_workers, found.workers
         base_s = by_hand(*trials[n0], 1.0)
-        own_s = by_hand(*trials[n], computed[n0] / computed[n])
+        own_s = by_hand(*trials[n], computed[n0] / computed[n], trials[n0])
         expected = {code: n0 * base_s[code] / (n * own_s[code]) for code in CAUSES}
         assert {cause.code: cause.efficiency for cause in found.causes} == pytest.approx(
             expected, rel=1e-4
