@@ -72,8 +72,7 @@ def measured_run(name: str | None) -> Measured:
     stamps = _stamps(run)
     hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "hardware that is not known"
     return Measured(
-        title=f"run {plan.run_id}, suite {plan.suite.name}, on {plan.movie.name} "
-        f"({plan.movie_frames} frames)",
+        title=plan.title,
         measured_for=f"{plan.movie.name} on {hardware}",
         trials=trials,
         workers=worker_table(tasks, spans),
@@ -92,7 +91,7 @@ def measured_table(table: Path) -> Measured:
     """
     return Measured(
         title=f"wall times of {table.name}",
-        measured_for=f"what {table.name} tells of",
+        measured_for=table.name,
         trials=trials_from_wall_times(read_wall_times(table), suite=table.stem),
     )
 

@@ -11,7 +11,7 @@ from pyscale.analysis.advice import OBJECTIVES, Choice, Objective, choices
 from pyscale.analysis.causes import Limits, limits
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.experiments import Experiment, experiments
-from pyscale.analysis.requests import Request, request_of
+from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.console import answer
 from pyscale.errors import UserError
@@ -101,8 +101,7 @@ def _advice(
 ) -> Advice:
     is_run = measured.plan is not None
     trials = measured.trials
-    changes = drifts(trials) if is_run else []
-    table = configurations(trials, interleaved=is_run, drifts=changes)
+    table = configurations(trials, interleaved=is_run, drifts=drifts(trials))
     chosen = choices(
         table,
         trials,
@@ -114,7 +113,8 @@ def _advice(
     # Directives are for one objective, or there would be several for one stage.
     wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
     found = limits(trials, measured.workers)
-    stages = tuple(_of_curve(curve, chosen, found, measured, wanted) for curve in curves(table))
+    drawn = curves(table)
+    stages = tuple(_of_curve(curve, chosen, found, measured, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]
     named = [(request, _stage(measured.plan, request.stage)) for request in requests]
     return Advice(
@@ -122,6 +122,7 @@ def _advice(
         objective=wanted,
         measured_for=measured.measured_for,
         stages=stages,
+        doubts=tuple(doubts(drawn)),
         directives=directives(dialect, named, site) if named else "",
     )
 
@@ -145,33 +146,20 @@ def _of_curve(
     own = [choice for choice in chosen if curve.owns(choice)]
     close = limits_near(curve, own, found)
     fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
-    frames = None if measured.plan is None else measured.plan.movie_frames
+    plan = measured.plan
+    frames = None if plan is None else plan.movie_frames
+    cpus = None if plan is None else plan.settings["cpus_per_worker"]
     needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
-    request = None
-    for choice in own:
-        if choice.objective == wanted:
-            request = _request(choice, measured)
+    best = (choice for choice in own if choice.objective == wanted)
     return StageAdvice(
         name=curve.name,
         choices=tuple(own),
         limits=tuple(close),
         excluded=tuple(excluded(curve)),
-        doubts=tuple(doubts(curve)),
         experiments=tuple(
             dict.fromkeys(_with_command(one, curve.key["stage"], measured) for one in needed)
         ),
-        request=request,
-    )
-
-
-def _request(choice: Choice, measured: Measured) -> Request | None:
-    if measured.plan is None:
-        return request_of(choice, measured.trials)
-    return request_of(
-        choice,
-        measured.trials,
-        cpus=measured.plan.settings["cpus_per_worker"],
-        gpus=int(choice.device == "cuda"),
+        request=next((request_of(one, measured.trials, cpus=cpus) for one in best), None),
     )
 
 

@@ -63,14 +63,6 @@ class _Measured:
             ) from error
         return cls(run, manifest, tasks, trial_table(tasks, spans))
 
-    @property
-    def title(self) -> str:
-        plan = self.run.plan
-        return (
-            f"run {plan.run_id}, suite {plan.suite.name}, on {plan.movie.name} "
-            f"({plan.movie_frames} frames)"
-        )
-
     def facts(self, entries: set[str]) -> Facts:
         return facts(self.run.plan, self.manifest, self.tasks["node"].drop_nulls(), entries)
 
@@ -183,8 +175,8 @@ def _context(base: _Measured, new: _Measured) -> ComparisonContext:
         for side in (base, new)
     ]
     return ComparisonContext(
-        base=base.title,
-        new=new.title,
+        base=base.run.plan.title,
+        new=new.run.plan.title,
         measured_here=True,
         differences=tuple(differences(base.facts(shared), new.facts(shared))),
         uncommitted=commits[0] == commits[1] and bool(commits[0][1]),

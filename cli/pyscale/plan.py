@@ -98,6 +98,12 @@ class Plan(Record):
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
 
+    @property
+    def title(self) -> str:
+        """What ran on what, in words."""
+        movie = f"{self.movie.name} ({self.movie_frames} frames)"
+        return f"run {self.run_id}, suite {self.suite.name}, on {movie}"
+
     def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
         """Key that sorts trials as people read them: by stage, N and repeat."""
         return list(self.suite.stages).index(trial.entry), trial.workers, trial.block

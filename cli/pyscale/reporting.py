@@ -51,9 +51,7 @@ def report_table(table: Path, out: Path | None) -> None:
     """Write the report of a table of wall times, and print it."""
     wall_times = read_wall_times(table)
     trials = trials_from_wall_times(wall_times, suite=table.stem)
-    context = ReportContext(
-        title=f"wall times of {table.name}", measured_for=f"what {table.name} tells of"
-    )
+    context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
     results = analysed(
         trials,
         context,

@@ -10,7 +10,7 @@ from pyscale.analysis.drift import drifts
 from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.requests import requests_at_knees
+from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
 from pyscale.analysis.trials import trial_table
@@ -72,16 +72,17 @@ def analysed(
     table = configurations(trials, interleaved=interleaved, drifts=changes)
     holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
     chosen = choices(table, trials, interleaved=interleaved)
-    agreeing = without_invalid(trials, table)
+    knees = (one for one in chosen if one.objective == "knee")
+    asked = (request_of(one, trials, cpus=own_cpus) for one in knees)
     return Results(
         configurations=with_costs(table, holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
-        fits=curve_fits(agreeing),
+        fits=curve_fits(without_invalid(trials, table)),
         drifts=changes,
-        limits=limits(agreeing, workers),
+        limits=limits(trials, workers),
         choices=chosen,
-        requests=requests_at_knees(chosen, trials, cpus=own_cpus),
+        requests=[request for request in asked if request is not None],
         context=context,
     )
 
@@ -103,8 +104,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
     settings = plan.settings
     cluster = {} if plan.site is None else {"cluster": plan.site.name}
     return ReportContext(
-        title=f"run {plan.run_id}, suite {plan.suite.name}, on {plan.movie.name} "
-        f"({plan.movie_frames} frames)",
+        title=plan.title,
         settings={
             "executor": settings["executor"],
             **cluster,

@@ -129,6 +129,7 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
         talk(sentence)
     talk(f"report: {run.report}")
     if not outcome.incomplete:
+        talk(f"what to request: pyscale advise {plan.run_id}")
         return EXIT_INVALID if strict and doubted else 0
     talk(
         f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from pyscale import app
+from commandline import Answer, answer_of
 from pyscale.analysis.experiments import Experiment
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -27,17 +26,6 @@ WINDOWS_S = {1: 20.0, 2: 10.4, 4: 8.0}
 """What a window takes at each N: every N has the larger speedup, N = 2 the larger knee."""
 
 
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def text(self) -> str:
-        """The answer without its line breaks."""
-        return " ".join(self.out.split())
-
-
 @pytest.fixture
 def advise(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -47,15 +35,8 @@ def advise(
 
     def run(*arguments: object) -> Answer:
         named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
-        monkeypatch.setattr(sys, "argv", ["pyscale", "advise", *map(str, named)])
-        capsys.readouterr()
-        code: object = 0
-        try:
-            app.main()
-        except SystemExit as end:
-            code = end.code
-        said = capsys.readouterr()
-        return Answer(code if isinstance(code, int) else 0, said.out, " ".join(said.err.split()))
+        said = answer_of(capsys, "pyscale", "advise", *named)
+        return said._replace(err=" ".join(said.err.split()))
 
     return run
 
@@ -167,7 +148,6 @@ class TestRuns:
         measured: RunMaker,
         advise: Callable[..., Answer],
         movie: Path,
-        monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
         answer = advise(measured(repeats=2, data=str(movie), axes="TYX"), "--json")
@@ -175,12 +155,10 @@ class TestRuns:
         assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
         for one in experiments:
             words = shlex.split(one["command"])
-            monkeypatch.setattr(sys, "argv", [*words, "--dry-run"])
-            with pytest.raises(SystemExit) as end:
-                app.main()
-            assert end.value.code in {0, None}, capsys.readouterr().err
+            planned = answer_of(capsys, *words, "--dry-run")
+            assert planned.code == 0, planned.err
             largest = one["workers"][-1]
-            assert f"register_denoise-n{largest}-b6" in capsys.readouterr().out
+            assert f"register_denoise-n{largest}-b6" in planned.out
 
     def test_an_n_whose_output_disagrees_is_named_and_never_chosen(
         self, measured: RunMaker, advise: Callable[..., Answer]
@@ -195,7 +173,7 @@ class TestRuns:
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
         answer = advise(measured(failing="register_denoise-n2-b3"))
-        assert "`failed-trials` at N = 2: A trial failed" in answer.text
+        assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
         assert "`few-repeats`" not in answer.text
         assert "Fewer than 6 trials of some N were timed" in answer.text
 

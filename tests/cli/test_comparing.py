@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pyscale import app
+from commandline import Answer, answer_of
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
@@ -20,12 +19,6 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.moviewriter import write_movie
 
 RunMaker = Callable[..., RunFolder]
-
-
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture
@@ -37,17 +30,9 @@ def compare(
 
     def run(*arguments: object) -> Answer:
         named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
-        monkeypatch.setattr(sys, "argv", ["pyscale", "compare", *map(str, named)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            app.main()
-        said = capsys.readouterr()
-        code = end.value.code
-        return Answer(
-            code if isinstance(code, int) else 0,
-            " ".join(said.out.split()) if "--json" not in arguments else said.out,
-            " ".join(said.err.split()),
-        )
+        said = answer_of(capsys, "pyscale", "compare", *named)
+        out = said.out if "--json" in arguments else said.text
+        return said._replace(out=out, err=" ".join(said.err.split()))
 
     return run
 

@@ -75,7 +75,7 @@ def test_one_trial_has_no_interval_and_the_text_says_so(reported: Reported, pycy
     assert all(column.null_count() == rows.height for column in intervals)
     # Each of 20 configurations: the base case of its wall time, the others of their speedup.
     assert text.count("(one trial; no 95 % interval, 6 trials needed)") == 5
-    assert text.count("the base case (no 95 % interval, 6 trials needed)") == 15
+    assert text.count("the base case (no 95 % interval)") == 15
 
 
 def test_the_decomposition_of_pycytos_tracking(
@@ -108,34 +108,33 @@ def test_an_efficiency_over_a_baseline_of_two(
     assert [f"{100 * value:.0f} %" for value in rows["efficiency"]] == ["100 %", "93 %"]
 
 
+@pytest.fixture
+def deepinverse(references: Path) -> pl.DataFrame:
+    """What is published of tiled reconstructions, under the names of a user's table."""
+    names = {"gpus": "workers", "total_s": "wall_s", "work_multiplier": "work"}
+    published = pl.read_csv(references / "deepinverse_scaling_v100.csv").rename(names)
+    return published.with_columns(stage=pl.format("image of {} px", "image_size"))
+
+
 def test_speedups_and_efficiencies_of_tiled_reconstructions(
-    reported: Reported, references: Path, tmp_path: Path
+    reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
 ) -> None:
     """DeepInverse on up to 64 GPUs, and of the largest image from two on."""
-    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
     table = tmp_path / "deepinverse.csv"
-    published.select(
-        stage=pl.format("image of {} px", "image_size"), workers="gpus", wall_s="total_s"
-    ).write_csv(table)
+    deepinverse.select("stage", "workers", "wall_s").write_csv(table)
     rows, _ = reported(table)
-    assert rows["workers"].to_list() == published["gpus"].to_list()
-    assert rows["speedup"].to_list() == pytest.approx(published["speedup"].to_list(), rel=1e-5)
-    percent = published["efficiency_pct"].to_list()
+    assert rows["workers"].to_list() == deepinverse["workers"].to_list()
+    assert rows["speedup"].to_list() == pytest.approx(deepinverse["speedup"].to_list(), rel=1e-5)
+    percent = deepinverse["efficiency_pct"].to_list()
     assert (100 * rows["efficiency"]).to_list() == pytest.approx(percent, rel=1e-5)
 
 
 def test_with_the_work_of_halos_the_efficiency_is_the_work_normalised_one(
-    reported: Reported, references: Path, tmp_path: Path
+    reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
 ) -> None:
     """Tiles overlap: more than one GPU did 1.5625 times the work, of which the table tells."""
-    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
     table = tmp_path / "deepinverse.csv"
-    published.select(
-        stage=pl.format("image of {} px", "image_size"),
-        workers="gpus",
-        wall_s="total_s",
-        work="work_multiplier",
-    ).write_csv(table)
+    deepinverse.select("stage", "workers", "wall_s", "work").write_csv(table)
     rows, _ = reported(table)
     # Of the largest image the baseline was tiled too, so that its work is the same at every N.
     kinds = dict(zip(rows["stage"], rows["scaling"], strict=True))
@@ -144,5 +143,5 @@ def test_with_the_work_of_halos_the_efficiency_is_the_work_normalised_one(
         "image of 4096 px": "mixed",
         "image of 8192 px": "strong",
     }
-    percent = published["work_normalised_efficiency_pct"].to_list()
+    percent = deepinverse["work_normalised_efficiency_pct"].to_list()
     assert (100 * rows["efficiency"]).to_list() == pytest.approx(percent, rel=1e-5)

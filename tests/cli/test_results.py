@@ -170,3 +170,19 @@ def test_no_law_is_fitted_to_an_invalid_configuration(
     assert after.configurations["invalid"].to_list() == [False, False, True]
     assert after.fits[0].amdahl.counts == (1, 2)
     assert after.trials.height == before.trials.height
+
+
+def test_what_limits_is_held_against_the_base_case_of_the_speedups_even_where_that_is_invalid(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    plan = make(workers=(1, 2, 4), only=("register_denoise",))
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    before = results_of(run)
+    trials = before.trials.with_columns(agreement_same=pl.col("workers") != 1)
+    after = analysed(trials, before.context)
+    assert after.configurations["invalid"].to_list() == [True, False, False]
+    stated = dict(after.configurations.select("workers", "efficiency").iter_rows())
+    assert {one.workers: one.efficiency for one in after.limits} == pytest.approx(
+        {2: stated[2], 4: stated[4]}
+    )

@@ -5,24 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyscale import app
+from commandline import Answer, answer_of
 from pyscale_stages.moviewriter import write_movie
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command said and how it ended."""
-
-    code: int
-    out: str
-    err: str
-
 
 KEEP_KERNELS = '{"contact": {"kernel_cache": "user"}}'
 """Compiled kernels are kept between tasks: what is tested here is not their compilation."""
@@ -41,21 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> 
 
 
 @pytest.fixture
-def pyscale(
-    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> CommandLine:
+def pyscale(home: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
     """Run a command in this process."""
-
-    def run(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["pyscale", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            app.main()
-        said = capsys.readouterr()
-        code = end.value.code
-        return Answer(code if isinstance(code, int) else 0, said.out, said.err)
-
-    return run
+    return partial(answer_of, capsys, "pyscale")
 
 
 @pytest.fixture

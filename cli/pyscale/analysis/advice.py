@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pydantic import Field
 
-from pyscale.analysis.causes import LIKELY, SURE, Sureness
 from pyscale.analysis.intervals import medians, repeats_needed, resamples
-from pyscale.analysis.losses import GROUP
-from pyscale_stages.contract import Record
+from pyscale.analysis.losses import GROUP, OfCurve, in_curve
+from pyscale.analysis.sureness import Sureness, sureness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import polars as pl
 
-    Array = np.ndarray[Any, Any]
+    from pyscale.analysis.intervals import Array
 
 Objective = Literal["knee", "fastest", "budget"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
@@ -38,12 +36,9 @@ DOUBTFUL = (
 share of resamples holds, or are a configuration's end, as `invalid` is."""
 
 
-class Choice(Record):
+class Choice(OfCurve):
     """The N that serves one objective best, on one curve."""
 
-    suite: str | None = Field(description="Suite of the curve")
-    stage: str = Field(description="Stage of the curve")
-    device: str | None = Field(description="Device of the curve")
     objective: Objective
     worker_hours_limit: float | None = Field(None, description="The budget, where that is it")
     candidates: tuple[int, ...] = Field(
@@ -66,18 +61,14 @@ class Choice(Record):
         description="Share of bootstrap resamples of the trials in which this N is chosen; None "
         "where a candidate has too few trials, or there is no other",
     )
-    rival: int | None = Field(None, description="The N that is chosen second most often")
+    rival: int | None = Field(None, description="The other N that is chosen most often")
     at_edge: bool = Field(False, description="It is the largest N that was measured")
     refusal: str | None = Field(None, description="Why there is no N, in a sentence")
 
     @property
     def sureness(self) -> Sureness:
         """How sure the choice is, in a word."""
-        if self.share_chosen is None:
-            return "unknown"
-        if self.share_chosen >= SURE:
-            return "sure"
-        return "likely" if self.share_chosen >= LIKELY else "undecided"
+        return sureness(self.share_chosen)
 
 
 def choices(
@@ -141,10 +132,7 @@ def choices(
             )
             found += [Choice(**about, objective=one, refusal=refusal) for one in wanted]
             continue
-        own = trials.filter(
-            pl.col("valid"),
-            *(pl.col(name).eq_missing(pl.lit(value)) for name, value in named.items()),
-        )
+        own = trials.filter("valid", in_curve(named))
         candidates = _Candidates(rows, own, interleaved=interleaved)
         at_edge = timed["workers"].max()
         for objective in wanted:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from pyscale.analysis.gains import efficiencies, median_of, shares_first
+from pyscale.analysis.gains import efficiencies, shares_first
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.losses import GROUP
+from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.sureness import Sureness, sureness
 from pyscale.analysis.whatif import BY_PHASE, BY_TASK, what_if, without
 from pyscale_stages.contract import Record
@@ -48,12 +49,9 @@ class Beside(Record):
     sentence: str = Field(description="The same for people")
 
 
-class Limits(Record):
+class Limits(OfCurve):
     """What limits one configuration beyond the base case."""
 
-    suite: str | None = Field(description="Suite of the curve")
-    stage: str = Field(description="Stage of the curve")
-    device: str | None = Field(description="Device of the curve")
     workers: int = Field(description="N")
     baseline_workers: int = Field(description="N0")
     trials: int = Field(description="Timed trials at N or at N0, the fewer")
@@ -136,7 +134,7 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
             code=code,
             efficiency=best,
             gain=best - efficiency,
-            seconds=median_of(own["wall_s"] - own[without(code)]),
+            seconds=median(own["wall_s"] - own[without(code)]),
             share_first=share,
         )
         for code, best, share in zip(codes, possible, shares, strict=True)
@@ -197,4 +195,4 @@ def _beside(own: pl.DataFrame) -> Iterator[Beside]:
 
 def _median(values: pl.Series) -> float | None:
     """Median over trials; None where one of them does not know."""
-    return None if values.null_count() else median_of(values)
+    return None if values.null_count() else median(values)

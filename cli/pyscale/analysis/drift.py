@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
-from pyscale.analysis.losses import GROUP
-from pyscale_stages.contract import Record
+from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,12 +24,9 @@ MOST_POINTS = 500
 """Points of which all pairs are taken: time and memory grow with their square."""
 
 
-class Drift(Record):
+class Drift(OfCurve):
     """Change of one curve's wall times over the run."""
 
-    suite: str | None = Field(description="Suite of the curve")
-    stage: str = Field(description="Stage of the curve")
-    device: str | None = Field(description="Device of the curve")
     trials: int = Field(description="Trials that were timed, of configurations with several")
     change: float = Field(
         description="Theil-Sen slope of wall time over its configuration's median, times the "
@@ -121,16 +117,11 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
         relative=pl.col("wall_s") / pl.col("wall_s").median().over(one),
         is_first=pl.col("position") == pl.col("position").min().over(one),
     )
-    for key in trials.select(GROUP).unique(maintain_order=True).iter_rows():
-        curve = relative.filter(
-            *(
-                pl.col(name).eq_missing(pl.lit(value))
-                for name, value in zip(GROUP, key, strict=True)
-            )
-        )
+    for key in trials.select(GROUP).unique(maintain_order=True).iter_rows(named=True):
+        curve = relative.filter(in_curve(key))
         in_order = curve["position"].null_count() == 0
         if in_order and (~curve["is_first"]).sum() >= repeats_needed():
-            found.append(_of_curve(dict(zip(GROUP, key, strict=True)), curve))
+            found.append(_of_curve(key, curve))
     return found
 
 

@@ -42,7 +42,7 @@ def experiments(
     fewest_repeats : int
         Timed trials of the candidate that has fewest.
     found : sequence of Limits
-        What limits scaling near the choice (see `near`).
+        What limits scaling near the choice.
     frames : int or None
         Length of the movie, which bounds N.
     """
@@ -89,9 +89,10 @@ def experiments(
         return
     for limit in found:
         if limit.main is not None and limit.main.code in INFLATING:
+            took = "took" if limit.main.code == "busy" else "computed"
             yield Experiment(
                 code="windows",
-                reason=f"The tasks computed longer in sum at N = {limit.workers}: as many windows "
+                reason=f"The tasks {took} longer in sum at N = {limit.workers}: as many windows "
                 "by one worker, one after the other, tell whether cutting up the movie costs it, "
                 "or running at once.",
                 workers=(1,),
@@ -99,16 +100,6 @@ def experiments(
                 windows=limit.workers,
             )
             return
-
-
-def near(choice: Choice, found: Sequence[Limits]) -> list[Limits]:
-    """What limits scaling at the N that was chosen, and at the next larger one measured."""
-    if choice.workers is None:
-        return []
-    curve = (choice.suite, choice.stage, choice.device)
-    own = [one for one in found if (one.suite, one.stage, one.device) == curve]
-    beyond = sorted(one.workers for one in own if one.workers > choice.workers)[:1]
-    return [one for one in own if one.workers in {choice.workers, *beyond}]
 
 
 def _affords_more(choice: Choice) -> bool:

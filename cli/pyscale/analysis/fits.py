@@ -26,9 +26,8 @@ from pyscale.analysis.laws import (
     undetermined,
 )
 from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Solution, Times, scatter_of, solve
-from pyscale.analysis.losses import GROUP
+from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.optimum import optimum
-from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,12 +43,9 @@ OUTSIDE_CONFIDENCE = 0.99
 lie on the end of the range, as a perfectly linear one does."""
 
 
-class CurveFits(Record):
+class CurveFits(OfCurve):
     """Both laws for one curve."""
 
-    suite: str | None = Field(description="Suite of the curve")
-    stage: str = Field(description="Stage of the curve")
-    device: str | None = Field(description="Device of the curve")
     amdahl: Fit = Field(description="T(N) = T1 (f + (1 - f) / N)")
     usl: Fit = Field(
         description="X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), where T = 1 / X"

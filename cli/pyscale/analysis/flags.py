@@ -62,8 +62,8 @@ SENTENCES = {
         "difference may be the machines'."
     ),
     "disagrees": (
-        "The output is not that of the baseline within the stage's tolerance: this speedup "
-        "compares two different results."
+        "The output is not that of the baseline within the stage's tolerance: a speedup would "
+        "compare two different results."
     ),
     "check-failed": "The comparison with the baseline's output failed: nobody knows if it agrees.",
 }

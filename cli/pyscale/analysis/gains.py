@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import medians
 from pyscale.analysis.whatif import GROWTH, without
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
 
-    Array = np.ndarray[Any, Any]
+    from pyscale.analysis.intervals import Array
 
 RESAMPLES = 999
 """Enough for a share of 0.95 to have a standard error of 0.007."""
@@ -51,11 +50,6 @@ def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) 
     found = _efficiencies(own, times_s, base.select(columns).to_numpy().T[:, there])
     first = np.where(np.isfinite(found), found, -np.inf).argmax(axis=0)
     return [float(share) for share in np.bincount(first, minlength=len(columns)) / RESAMPLES]
-
-
-def median_of(values: pl.Series) -> float:
-    """Median of values of which none is null."""
-    return float(medians(values.to_numpy()))
 
 
 def _efficiencies(own: pl.DataFrame, times_s: Array, base_times_s: Array) -> Array:

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import Field
 
 from pyscale.analysis.growth import curve_work
 from pyscale.analysis.trials import TASK_PHASES
+from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
     import polars as pl
 
 GROUP = ("suite", "stage", "device")
 """What one scaling curve belongs to; the worker count varies along it."""
+
+
+def in_curve(key: Mapping[str, Any]) -> pl.Expr:
+    """Whether a row belongs to the curve of these values of `GROUP`, any of which may be None."""
+    import polars as pl
+
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(key[name])) for name in GROUP)
+
+
+class OfCurve(Record):
+    """What was found of one curve."""
+
+    suite: str | None = Field(description="Suite of the curve")
+    stage: str = Field(description="Stage of the curve")
+    device: str | None = Field(description="Device of the curve")
+
+    @property
+    def curve(self) -> dict[str, str | None]:
+        """Values of `GROUP`."""
+        return {name: getattr(self, name) for name in GROUP}
 
 
 class Sums(NamedTuple):

@@ -32,8 +32,8 @@ def requested_and_used(timed: pl.DataFrame) -> dict[str, Any]:
     dict
         Columns of `configurations`; None for what was not asked for or not measured.
     """
-    peak = _largest(timed["peak_rss_bytes"])
-    requested = _largest(timed["requested_memory_bytes"])
+    peak = largest(timed["peak_rss_bytes"])
+    requested = largest(timed["requested_memory_bytes"])
     share, enough = None, None
     if peak is not None and requested is not None:
         share, enough = peak / requested, memory_to_request(peak)
@@ -43,9 +43,10 @@ def requested_and_used(timed: pl.DataFrame) -> dict[str, Any]:
         "memory_used_share": share,
         "memory_to_request_bytes": enough,
         "cores_used": timed["cores_used"].median(),
-        "requested_cpus": _largest(timed["requested_cpus"]),
+        "requested_cpus": largest(timed["requested_cpus"]),
     }
 
 
-def _largest(values: pl.Series) -> int | None:
+def largest(values: pl.Series) -> Any:
+    """Return the largest of what is known; None where nothing is."""
     return max(values.drop_nulls().to_list(), default=None)

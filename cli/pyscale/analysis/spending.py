@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
@@ -52,7 +53,7 @@ def trial_costs(
     ----------
     trials : polars.DataFrame
         As `trial_table` gives them. `requested_cpus` and `requested_gpus` are what one worker
-        asks for; `energy_j` is the energy of a trial. A column that is not there is not known.
+        asks for; `energy_j` is the energy of a trial.
     held : {"task", "gang", "machine"} or None
         What is held while workers wait for each other; None where that is not known, so that
         only energy is.
@@ -67,11 +68,6 @@ def trial_costs(
     """
     import polars as pl
 
-    known = trials.with_columns(
-        pl.lit(None, dtype=pl.Float64).alias(column)
-        for column in ("requested_cpus", "requested_gpus", "energy_j")
-        if column not in trials.columns
-    )
     held_s = {
         "task": pl.col("busy_s"),
         "gang": pl.col("workers") * pl.col("slowest_s") + pl.col("merge_s"),
@@ -80,7 +76,7 @@ def trial_costs(
     }[held]
     prices = prices or Prices()
     return (
-        known.with_columns(held_s=held_s.cast(pl.Float64))
+        trials.with_columns(held_s=held_s.cast(pl.Float64))
         .with_columns(
             core_hours=pl.col("held_s") * pl.col("requested_cpus") / 3600,
             gpu_hours=pl.col("held_s") * pl.col("requested_gpus") / 3600,
@@ -106,7 +102,7 @@ def held_on_one_machine(trials: pl.DataFrame, cpus_per_worker: int) -> pl.DataFr
 
 
 def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
-    """Mean cost of the timed trials of every configuration, and against its baseline's.
+    """Mean cost of the timed trials of every configuration.
 
     Costs add up over trials, so the arithmetic mean stands for them (Hoefler and Belli 2015);
     wall times are given as medians elsewhere.
@@ -114,58 +110,24 @@ def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     trials : polars.DataFrame
-        As `trial_costs` gives them; a column `work`, like frames, where it is known.
+        As `trial_costs` gives them.
 
     Returns
     -------
     polars.DataFrame
-        Curves in the order of `trials`, each by rising worker count: `suite, stage, device,
-        workers, baseline_workers, repeats`, and for each of `COSTS` the mean, the mean
-        `*_per_work` over the work of a trial, and `*_to_baseline`: that over the baseline's, or
-        the mean over the baseline's where no work is known.
+        `suite, stage, device, workers`, and for each of `COSTS` the mean and, as `*_per_work`,
+        the mean over that of the work.
     """
     import polars as pl
 
-    one = [*GROUP, "workers"]
-    if "work" not in trials.columns:
-        trials = trials.with_columns(work=pl.lit(None, dtype=pl.Float64))
-    table = (
-        trials.filter("valid")
-        .sort(*one, "block", *COSTS, "work")
-        .group_by(one, maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64).alias("repeats"),
-            # A mean over some trials would be a sum that leaves others out.
-            *(_mean_if_all(pl.col(cost)).alias(cost) for cost in COSTS),
-            *(
-                (_mean_if_all(pl.col(cost)) / _mean_if_all(pl.col("work"))).alias(
-                    f"{cost}_per_work"
-                )
-                for cost in COSTS
-            ),
-        )
-        .with_columns(baseline_workers=pl.col("workers").min().over(GROUP))
-    )
-    comparable = {
-        cost: pl.when(pl.col(f"{cost}_per_work").is_not_null().all().over(GROUP))
-        .then(f"{cost}_per_work")
-        .otherwise(cost)
+    # A mean over some trials would be a sum that leaves others out.
+    means = {name: _mean_if_all(pl.col(name)) for name in (*COSTS, "work")}
+    kinds = [
+        (means[cost].alias(cost), (means[cost] / means["work"]).alias(f"{cost}_per_work"))
         for cost in COSTS
-    }
-    compared = table.with_columns(
-        pl.when(own.first().over(GROUP) > 0)
-        .then(own / own.first().over(GROUP))
-        .alias(f"{cost}_to_baseline")
-        for cost, own in comparable.items()
-    )
-    order = trials.select(GROUP).unique(maintain_order=True)
-    return order.join(
-        compared, on=GROUP, how="inner", nulls_equal=True, maintain_order="left_right"
-    ).select(
-        *one,
-        "baseline_workers",
-        "repeats",
-        *(f"{cost}{kind}" for cost in COSTS for kind in ("", "_per_work", "_to_baseline")),
+    ]
+    return (
+        trials.filter("valid").group_by(*GROUP, "workers", maintain_order=True).agg(chain(*kinds))
     )
 
 
@@ -193,12 +155,9 @@ def with_costs(
     import polars as pl
 
     one = [*GROUP, "workers"]
-    costs = configuration_costs(trial_costs(trials, held, prices)).select(
-        *one,
-        *(f"{cost}{kind}" for cost in COSTS for kind in ("", "_per_work")),
-        pl.when(pl.col("money").is_not_null())
-        .then(pl.lit(prices.currency if prices else None, dtype=pl.String))
-        .alias("currency"),
+    currency = pl.lit(prices.currency if prices else None, dtype=pl.String)
+    costs = configuration_costs(trial_costs(trials, held, prices)).with_columns(
+        currency=pl.when(pl.col("money").is_not_null()).then(currency)
     )
     return configurations.join(costs, on=one, how="left", nulls_equal=True, maintain_order="left")
 

@@ -14,7 +14,7 @@ TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
     *("work", "energy_j", "requested_cpus", "requested_gpus", "cores_used"),
     *("requested_memory_bytes", "peak_rss_bytes", "nodes", "clock_error_s"),
-    *("longest_task_s", "start_stagger_s", "overlap", "start"),
+    *("longest_task_s", "start_stagger_s", "overlap"),
 )
 MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
 """Columns of a trial that a table may fill."""
@@ -94,7 +94,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         failed=pl.lit(False),
         complete=pl.lit(True),
         valid=pl.lit(True),
-        **{column: pl.col(column) for column in (*TIMES, *TOLD) if column != "start"},
+        **{column: pl.col(column) for column in (*TIMES, *TOLD)},
         **_not_measured(),
     )
 
@@ -147,13 +147,13 @@ def _told_beside() -> dict[str, pl.Expr]:
 
 
 def _of_one_worker(column: str) -> pl.Expr:
-    """What one worker had; null where a trial's workers cannot share what it had evenly."""
+    """What each worker had; null where they had not all the same, or share it unevenly."""
     import polars as pl
 
     value, size = pl.col(column), pl.col("_size")
     shared = pl.when(value % size == 0).then(value // size)
     own = pl.when("_is_worker").then(value).otherwise(shared)
-    return pl.when(own.null_count() == 0).then(own.max())
+    return pl.when(own.null_count() == 0, own.n_unique() == 1).then(own.first())
 
 
 def _seconds(duration: pl.Expr) -> pl.Expr:

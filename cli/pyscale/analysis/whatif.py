@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.growth import curve_work
 from pyscale.analysis.losses import GROUP
+from pyscale.analysis.trials import sum_if_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,7 +104,9 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
     if parts is None:
         timed = timed.with_columns(computed_s=pl.col("busy_s") - pl.col("merge_s").fill_null(0.0))
     else:
-        sums = parts.group_by("trial").agg(computed_s=pl.col("u").sum(), cpu_s=_known_sum("cpu_s"))
+        sums = parts.group_by("trial").agg(
+            computed_s=pl.col("u").sum(), cpu_s=sum_if_all(pl.col("cpu_s"))
+        )
         timed = timed.join(sums, on="trial", how="left", maintain_order="left")
     at_base = pl.col("workers") == pl.col("baseline_workers")
     base_s = pl.col("computed_s").filter(at_base).median().over(GROUP)
@@ -126,12 +129,6 @@ def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
         baseline_workers=workers.min(),
         growth=workers.replace_strict(growths, return_dtype=pl.Float64),
     )
-
-
-def _known_sum(column: str) -> pl.Expr:
-    import polars as pl
-
-    return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum())
 
 
 def _parts(workers: pl.DataFrame) -> pl.DataFrame:
@@ -209,7 +206,7 @@ def _grown_shares(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 
     whole = {cause: pl.sum_horizontal(columns) for cause, columns in HELD.items()}
     own = parts.group_by("trial").agg(
-        _sum_contention=_known_sum("wait"),
+        _sum_contention=sum_if_all(pl.col("wait")),
         **{f"_sum_{cause}": _on_core(*columns).sum() for cause, columns in HELD.items()},
         **{f"_workers_{cause}": phases_s.sum() for cause, phases_s in whole.items()},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.trials import TASK_PHASES
+from pyscale.analysis.trials import TASK_PHASES, sum_if_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,10 +26,8 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     polars.DataFrame
         One row per trial and lane, in the order of `tasks`:
 
-        suite, stage, device, workers, block, trial, lane
+        trial, lane, workers
             Which worker; `workers` is the N of its trial.
-        node : str
-            Where it ran; null where its windows ran on several.
         wall_s : float
             t_i, the sum over its windows.
         phase_*_s, unattributed_s : float
@@ -37,7 +35,6 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         cpu_s, cpu_wait_s : float
             Processor time, and time in which its threads were ready and had no core, summed over
             threads; null where any window's is not known.
-        frames : int
     """
     import polars as pl
 
@@ -62,25 +59,15 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         .group_by(one)
         .agg(pl.col(parts).sum())
     )
-    summed = ("wall_s", "cpu_s", "cpu_wait_s", "frames")
-    known = {name: pl.col(name).is_not_null().all() for name in ("cpu_s", "cpu_wait_s")}
     return (
         windows.group_by(one, maintain_order=True)
         .agg(
-            pl.col("suite", "stage", "device", "workers", "block", "node").first(),
-            pl.col(summed).sum(),
-            **{f"_{name}_known": is_known for name, is_known in known.items()},
-            _nodes=pl.col("node").n_unique(),
+            pl.col("workers").first(),
+            pl.col("wall_s").sum(),
+            cpu_s=sum_if_all(pl.col("cpu_s")),
+            cpu_wait_s=sum_if_all(pl.col("cpu_wait_s")),
         )
         .join(phase_sums, on=one, how="left", maintain_order="left")
         .with_columns(pl.col(parts).fill_null(0.0))
-        .select(
-            *("suite", "stage", "device", "workers", "block", *one),
-            pl.when(pl.col("_nodes") == 1).then("node").alias("node"),
-            "wall_s",
-            *parts,
-            unattributed_s=pl.col("wall_s") - pl.sum_horizontal(parts),
-            **{name: pl.when(f"_{name}_known").then(name) for name in known},
-            frames="frames",
-        )
+        .with_columns(unattributed_s=pl.col("wall_s") - pl.sum_horizontal(parts))
     )

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pydantic import Field
 
 from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.experiments import Experiment, near
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
+from pyscale.analysis.sureness import LIKELY, SURE
 from pyscale.report import limits as limit_sentences
+from pyscale.report import sentences
 from pyscale.report.curves import Curve
 from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
+    ABSENT,
+    amount,
     gib,
     listing,
     number,
@@ -31,6 +35,23 @@ NO_LARGER: dict[Objective, str] = {
     "fastest": "No larger N is faster.",
     "budget": "No larger N is both faster and within the budget.",
 }
+MEANING: dict[Objective, str] = {
+    "knee": (
+        "the largest speedup x efficiency; beyond it efficiency falls faster than speedup grows "
+        "(Eager, Zahorjan and Lazowska 1989)"
+    ),
+    "fastest": "the least wall time for the same work",
+    "budget": "the fastest whose worker-hours, N x wall time, are within those given",
+}
+HOW_SURE = (
+    f"the share of resamples of the trials in which this N is best, sure from {percent(SURE)} on, "
+    f"likely from {percent(LIKELY)}, else undecided; unknown where an N has fewer than "
+    f"{repeats_needed()} timed trials, or there is no other"
+)
+COLUMNS = (
+    *("Stage", "Objective", "N", "Wall time (s)", "Speedup", "Efficiency", "Worker-hours"),
+    "How sure",
+)
 
 
 class StageAdvice(Record):
@@ -42,7 +63,6 @@ class StageAdvice(Record):
         description="At every N that was chosen, and at the next larger one measured"
     )
     excluded: tuple[str, ...] = Field(description="Configurations that are never chosen, and why")
-    doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
     experiments: tuple[Experiment, ...] = Field(description="Runs that would settle it")
     request: Request | None = Field(description="What to ask for, for the objective of `Advice`")
 
@@ -54,6 +74,7 @@ class Advice(Record):
     objective: Objective = Field(description="The one that requests and directives are for")
     measured_for: str = Field(description="What was processed, and on what")
     stages: tuple[StageAdvice, ...]
+    doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
     directives: str = Field(description="What asks for the requests, to paste")
 
 
@@ -79,11 +100,35 @@ def section(
     for choice in own:
         objectives.setdefault(chosen(choice), []).append(choice.objective)
     told = [f"{listing(names)}: {sentence}" for sentence, names in objectives.items()]
-    for one in limits_near(curve, own, limits):
-        told += limit_sentences.sentences(one)
+    told += limit_sentences.of_several(limits_near(curve, own, limits))
     told += excluded(curve)
     told += [asked(one, measured_for) for one in requests if curve.owns(one)]
     return told
+
+
+def rows(found: Sequence[Curve], choices: Sequence[Choice]) -> list[list[str]]:
+    """Cells of every choice, below `COLUMNS`."""
+    return [
+        [curve.name, choice.objective, *cells(choice)]
+        for curve in found
+        for choice in choices
+        if curve.owns(choice)
+    ]
+
+
+def cells(choice: Choice, *, intervals: bool = True) -> list[str]:
+    """Cells of one choice, after its stage and objective; without intervals they are narrow."""
+    if choice.workers is None:
+        return [ABSENT] * 6
+    share = "" if choice.share_chosen is None else f" ({percent(choice.share_chosen)})"
+    return [
+        str(choice.workers),
+        wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
+        speedup_of(choice) if intervals else ratio(choice.speedup),
+        ratio(choice.efficiency),
+        number(choice.worker_hours),
+        f"{choice.sureness}{share}",
+    ]
 
 
 def chosen(choice: Choice) -> str:
@@ -121,11 +166,13 @@ def sureness(choice: Choice) -> str:
     if len(choice.candidates) == 1:
         return "It is the only N with a timed trial and a valid output: there was no other."
     if choice.share_chosen is None:
-        return f"How sure this is, is unknown: an N has fewer than {repeats_needed()} timed trials."
-    share = f"chosen in {percent(choice.share_chosen)} of resamples of the trials"
-    if choice.sureness == "sure" or choice.rival is None:
-        return f"Sure: {share}."
-    return f"{choice.sureness.capitalize()}: {share}; N = {choice.rival} comes next."
+        return f"Nobody can say how sure: some N has fewer than {repeats_needed()} timed trials."
+    share = f"best in {percent(choice.share_chosen)} of resamples of the trials"
+    if choice.sureness == "sure":
+        return f"Sure{' among those measured' if choice.at_edge else ''}: {share}."
+    # In a resample no N at all may be within a budget.
+    others = "none is within the budget" if choice.rival is None else f"mostly N = {choice.rival}"
+    return f"{choice.sureness.capitalize()}: {share}, else {others}."
 
 
 def excluded(curve: Curve) -> list[str]:
@@ -137,23 +184,23 @@ def excluded(curve: Curve) -> list[str]:
     ]
 
 
-def doubts(curve: Curve) -> list[str]:
+def doubts(found: Sequence[Curve]) -> list[str]:
     """Give the sentence of every flag by which another N could be the best in truth."""
-    found = []
-    for code in DOUBTFUL:
-        counts = [
-            row["workers"] for row in curve.rows if code in row["flags"] and not row["invalid"]
-        ]
-        if counts:
-            found.append(f"`{code}` at N = {listing(counts)}: {SENTENCES[code]}")
-    return found
+    valid = [
+        replace(curve, rows=[row for row in curve.rows if not row["invalid"]]) for curve in found
+    ]
+    return list(sentences.doubts(valid, DOUBTFUL))
 
 
 def limits_near(curve: Curve, choices: Sequence[Choice], found: Sequence[Limits]) -> list[Limits]:
-    """What limits a curve near any of its choices, once each; of invalid ones nothing is said."""
+    """What limits a curve at every N of its choices, and at the next larger valid one measured."""
     invalid = {row["workers"] for row in curve.rows if row["invalid"]}
-    close = [one for choice in choices if curve.owns(choice) for one in near(choice, found)]
-    return [one for one in found if one in close and one.workers not in invalid]
+    own = [one for one in found if curve.owns(one) and one.workers not in invalid]
+    counts: set[int] = set()
+    for workers in (choice.workers for choice in choices):
+        if workers is not None:
+            counts |= {workers, *sorted(one.workers for one in own if one.workers > workers)[:1]}
+    return [one for one in own if one.workers in counts]
 
 
 def asked(request: Request, measured_for: str) -> str:
@@ -163,23 +210,25 @@ def asked(request: Request, measured_for: str) -> str:
         parts.append(f"{request.cpus} core{'s' * (request.cpus > 1)}")
     if request.gpus:
         parts.append(f"{request.gpus} GPU{'s' * (request.gpus > 1)}")
-    if request.memory_bytes is None:
-        parts.append("memory that nobody measured")
-    else:
+    if request.memory_bytes is not None:
         parts.append(
             f"{gib(request.memory_bytes)} GiB of memory ({MEMORY_MARGIN:g} x the peak of "
             f"{gib(request.peak_rss_bytes)} GiB, in whole GiB)"
         )
     step_min = TIME_STEP_S // 60
+    of_what = "longest task" if request.tasks_timed else "longest trial, as no task was timed alone"
     parts.append(
         f"{request.time_s // 60} min ({TIME_MARGIN:g} x the {number(request.longest_task_s)} s of "
-        f"the longest task, in whole {step_min} min)"
+        f"the {of_what}, in whole {step_min} min)"
     )
+    unknown = " Its memory was not measured." if request.memory_bytes is None else ""
     work = request.work_per_window
-    of_work = "" if work is None else f"{work:g} frames a task of "
+    # A run names its device and counts frames; what a table counts, it does not tell.
+    unit = "units of work" if request.device is None else "frames"
+    tasks = "the tasks" if work is None else f"tasks of {amount(work)} {unit}"
     return (
-        f"Each task at N = {request.workers}: {listing(parts)}. Measured for {of_work}"
-        f"{measured_for}; tasks with more to do need more."
+        f"Each task at N = {request.workers}: {listing(parts)}.{unknown} Measured on {tasks} of "
+        f"{measured_for}: larger ones need more."
     )
 
 

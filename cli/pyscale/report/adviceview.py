@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.advice import Choice
 from pyscale.report import limits as limit_sentences
 from pyscale.report.advice import (
+    HOW_SURE,
+    MEANING,
     Advice,
     StageAdvice,
     asked,
     at_the_end,
-    speedup_of,
+    cells,
     sureness,
 )
-from pyscale.report.wording import ABSENT, listing, number, percent, ratio, wall_time
+from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-MEANING: dict[Objective, str] = {
-    "knee": (
-        "the largest speedup x efficiency: beyond it efficiency falls faster than speedup grows "
-        "(Eager, Zahorjan and Lazowska 1989)"
-    ),
-    "fastest": "the least wall time for the same work",
-    "budget": "the fastest whose worker-hours, N x wall time, are within those given",
-}
 ASK_FOR_BUDGET = "the fastest within a budget: ask by --budget WORKER_HOURS"
 
 
@@ -37,38 +32,50 @@ def shown(advice: Advice) -> Iterator[RenderableType | str]:
     from rich.text import Text
 
     yield Text.assemble(("What to request", "bold"), f": {advice.title}")
-    yield _table(advice.stages)
+    yield Fitted(
+        _table(advice.stages, intervals=True),
+        _table(advice.stages, intervals=False),
+        "95 % intervals need a wider terminal; --json has them.",
+    )
     objectives = dict.fromkeys(c.objective for stage in advice.stages for c in stage.choices)
     for objective in objectives:
         yield Text.assemble((objective, "bold"), f": {MEANING[objective]}")
     if {*objectives} == {"knee", "fastest"}:
         yield Text.assemble(("budget", "bold"), f": {ASK_FOR_BUDGET}")
-    for stage in advice.stages:
-        yield Text.assemble("\n", (stage.name, "bold"))
-        for sentence in _remarks(stage, advice.measured_for):
+    yield Text.assemble(("how sure", "bold"), f": {HOW_SURE}")
+    if advice.doubts:
+        yield Text("\nWhat could change the answer", style="bold")
+        yield from (Text(f"- {doubt}") for doubt in advice.doubts)
+    remarks = {stage.name: list(_remarks(stage, advice.measured_for)) for stage in advice.stages}
+    first, *others = remarks.values()
+    of_all = [one for one in first if others and all(one in other for other in others)]
+    for name, found in [*remarks.items(), ("all stages", of_all)]:
+        own = found if found is of_all else [one for one in found if one not in of_all]
+        if own:
+            yield Text(f"\n{name}", style="bold")
+        for sentence, command in own:
             yield Text(f"- {sentence}")
-        for experiment in stage.experiments:
-            yield Text(f"- {experiment.reason}")
-            if experiment.command is not None:
-                yield f"  $ {experiment.command}"
+            if command is not None:
+                yield f"  $ {command}"
     if advice.directives:
         yield Text.assemble("\n", ("To paste", "bold"), f", for {advice.objective}:\n")
         yield advice.directives
 
 
-def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[str]:
-    """What neither the table of choices nor an experiment says."""
+def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str | None]]:
+    """What the table of choices does not say, each with the line that would settle it."""
     said: dict[str, list[str]] = {}
     for choice in stage.choices:
-        for sentence in _beyond_the_table(choice):
-            said.setdefault(sentence, []).append(choice.objective)
-    yield from (f"{listing(names)}: {sentence}" for sentence, names in said.items())
-    for limit in stage.limits:
-        yield from limit_sentences.sentences(limit)
-    yield from stage.excluded
-    yield from stage.doubts
+        beyond = " ".join(_beyond_the_table(choice))
+        if beyond:
+            said.setdefault(beyond, []).append(choice.objective)
+    told = [f"{listing(names)}: {sentence}" for sentence, names in said.items()]
+    told += limit_sentences.of_several(stage.limits)
+    told += stage.excluded
     if stage.request is not None:
-        yield asked(stage.request, measured_for)
+        told.append(asked(stage.request, measured_for))
+    yield from ((sentence, None) for sentence in told)
+    yield from ((experiment.reason, experiment.command) for experiment in stage.experiments)
 
 
 def _beyond_the_table(choice: Choice) -> Iterator[str]:
@@ -82,13 +89,10 @@ def _beyond_the_table(choice: Choice) -> Iterator[str]:
         yield sureness(choice)
 
 
-def _table(stages: Sequence[StageAdvice]) -> Table:
-    from rich import box
-    from rich.table import Table
+def _table(stages: Sequence[StageAdvice], *, intervals: bool) -> Table:
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    table.add_column("stage", overflow="fold")
+    table = empty_table()
     table.add_column("objective", no_wrap=True)
     table.add_column("N", justify="right", no_wrap=True)
     for header in ("wall s", "speedup", "effi-\nciency", "worker-\nhours", "how sure"):
@@ -98,21 +102,7 @@ def _table(stages: Sequence[StageAdvice]) -> Table:
             table.add_row(
                 Text(stage.name if choice is stage.choices[0] else ""),
                 choice.objective,
-                *_cells(choice, choice.model_dump()),
+                *cells(choice, intervals=intervals),
                 end_section=choice is stage.choices[-1] and stage is not stages[-1],
             )
     return table
-
-
-def _cells(choice: Choice, row: Mapping[str, Any]) -> list[str]:
-    if choice.workers is None:
-        return [ABSENT] * 6
-    share = "" if choice.share_chosen is None else f" ({percent(choice.share_chosen)})"
-    return [
-        str(choice.workers),
-        wall_time(row),
-        speedup_of(choice),
-        ratio(choice.efficiency),
-        number(choice.worker_hours),
-        f"{choice.sureness}{share}",
-    ]

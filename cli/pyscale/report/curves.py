@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.losses import GROUP
+from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,17 +31,13 @@ class Curve:
         """The baseline: None where no trial was timed."""
         return self.timed[0] if self.timed else None
 
-    def owns(self, found: object) -> bool:
+    def owns(self, found: OfCurve) -> bool:
         """Whether something that was found in one curve was found in this."""
-        return all(getattr(found, name) == value for name, value in self.key.items())
+        return found.curve == self.key
 
     def select(self, table: pl.DataFrame) -> pl.DataFrame:
         """Rows of another table that belong to this curve."""
-        import polars as pl
-
-        return table.filter(
-            *(pl.col(name).eq_missing(pl.lit(value)) for name, value in self.key.items())
-        )
+        return table.filter(in_curve(self.key))
 
 
 def curves(configurations: pl.DataFrame) -> list[Curve]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pyscale.analysis.requested import GIB
 from pyscale.analysis.requests import Request
-from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.report.templating import templates
+from pyscale.sbatch.options import Allocation, asked_at, slurm_options
 from pyscale.sites import Site
 from pyscale_stages.contract import Device, Stage
 
 Dialect = Literal["sbatch", "nextflow", "snakemake"]
-DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 TEMPLATES: dict[Dialect, str] = {
     "sbatch": "request.sbatch.j2",
@@ -56,28 +56,22 @@ def directives(
     UserError
         If the site cannot ask for what a stage needs.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("pyscale.report"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates()
     environment.filters["quoted"] = _quoted
     template = environment.get_template(TEMPLATES[dialect])
     return template.render(
-        tasks=[_task(request, stage, site) for request, stage in requests],
+        tasks=[
+            _task(request, stage, site, rule)
+            for (request, stage), rule in zip(requests, _rules(requests), strict=True)
+        ],
         memory_by_core=site.memory_option == "mem-per-cpu",
     ).rstrip("\n")
 
 
-def _task(request: Request, stage: Stage | None, site: Site) -> dict[str, Any]:
+def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[str, Any]:
     options = _options(request, _allocation(request, stage, site), site)
     last = request.windows - 1
     array = {"array": f"0-{last}%{request.workers}"} if last else {}
-    rule = _rule(request.stage)
     return {
         "request": request,
         "directives": _written(array | options),
@@ -94,10 +88,9 @@ def _task(request: Request, stage: Stage | None, site: Site) -> dict[str, Any]:
 def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation:
     """What was measured, asked for as the site wants it of such a job."""
     device: Device = "cuda" if request.gpus else "cpu"
-    cpus = request.cpus or 1
     return Allocation(
-        request=site.request if stage is None else allocation(site, stage, device, cpus).request,
-        cpus=cpus,
+        request=asked_at(site, None if stage is None else stage.name, device),
+        cpus=request.cpus or 1,
         memory_mib=(request.memory_bytes or 0) // MIB,
         time_min=request.time_s // 60,
         gpus=request.gpus,
@@ -137,9 +130,17 @@ def _written(options: Options) -> list[str]:
     ]
 
 
-def _rule(stage: str) -> str:
-    """Make a name of a rule from that of a stage, which may be any text in a table."""
-    return re.sub(r"\W|^(?=\d)", "_", stage, flags=re.ASCII)
+def _rules(requests: Sequence[tuple[Request, Stage | None]]) -> list[str]:
+    """Make names of rules from those of stages, which may be any text in a table.
+
+    Those that become alike are numbered: Snakemake refuses two rules of one name.
+    """
+    found: list[str] = []
+    for request, _ in requests:
+        name = re.sub(r"\W|^(?=\d)", "_", request.stage, flags=re.ASCII)
+        numbered = (f"{name}_{count}" for count in range(2, len(requests) + 2))
+        found.append(next(rule for rule in (name, *numbered) if rule not in found))
+    return found
 
 
 def _quoted(text: str) -> str:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind
 from pyscale.report.curves import Curve, curves
-from pyscale.report.wording import number
+from pyscale.report.figuretables import ideal, medians, singles
 from pyscale_stages.atomic import atomic_path
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
     from plotnine import ggplot
 
@@ -34,9 +33,6 @@ MEASURED, SINGLE, IDEAL = "#0072B2", "#8C8C8C", "#404040"
 INVALID: dict[str, Any] = {"color": "#D55E00", "shape": "x", "size": 2.4, "stroke": 0.9}
 WIDTH_MM, PANEL_HEIGHT_MM, FRAME_MM = 180, 58, 24
 POINTS, DPI, MM_PER_INCH = 8, 300, 25.4
-# Single trials stand this fraction of the axis left of their configuration, where they hide
-# neither the median nor its interval.
-ASIDE = 0.04
 NO_INTERVAL = f"none is drawn where fewer than {repeats_needed()} trials were timed."
 
 
@@ -65,22 +61,15 @@ def results_plot(found: list[Curve], trials: pl.DataFrame) -> ggplot:
 
     No line joins the points: between two worker counts nothing was measured.
     """
-    from plotnine import aes, geom_line, geom_linerange, geom_point, labs, scale_y_log10
+    from plotnine import aes, geom_line, geom_point, labs, scale_y_log10
 
     plot: ggplot = (
         _frame(found, scales="free_y")
-        + geom_line(aes("workers", "ideal_s"), _ideal(found), linetype="dashed", color=IDEAL)
+        + geom_line(aes("workers", "ideal_s"), ideal(found), linetype="dashed", color=IDEAL)
         + geom_point(
-            aes("workers", "wall_s"), _singles(found, trials), color=SINGLE, size=1, stroke=0
+            aes("workers", "wall_s"), singles(found, trials), color=SINGLE, size=1, stroke=0
         )
-        + geom_linerange(
-            aes("workers", ymin="wall_s_low", ymax="wall_s_high"),
-            _with_interval(found, "wall_s"),
-            color=MEASURED,
-            size=0.8,
-        )
-        + geom_point(aes("workers", "wall_s"), _valid(found), color=MEASURED, size=1.8, stroke=0)
-        + geom_point(aes("workers", "wall_s"), _invalid(found), **INVALID)
+        + _configurations(found, "wall_s")
         + scale_y_log10(breaks=log_breaks, minor_breaks=[], labels=_labels)
         + labs(
             y="Wall time (s)",
@@ -95,19 +84,12 @@ def results_plot(found: list[Curve], trials: pl.DataFrame) -> ggplot:
 
 def speedup_plot(found: list[Curve]) -> ggplot:
     """Draw the speedup over each curve's base case, whose wall time its panel names."""
-    from plotnine import aes, geom_line, geom_linerange, geom_point, labs, scale_y_continuous
+    from plotnine import aes, geom_line, labs, scale_y_continuous
 
     plot: ggplot = (
         _frame(found, scales="fixed")
-        + geom_line(aes("workers", "ideal_speedup"), _ideal(found), linetype="dashed", color=IDEAL)
-        + geom_linerange(
-            aes("workers", ymin="speedup_low", ymax="speedup_high"),
-            _with_interval(found, "speedup"),
-            color=MEASURED,
-            size=0.8,
-        )
-        + geom_point(aes("workers", "speedup"), _valid(found), color=MEASURED, size=1.8, stroke=0)
-        + geom_point(aes("workers", "speedup"), _invalid(found), **INVALID)
+        + geom_line(aes("workers", "ideal_speedup"), ideal(found), linetype="dashed", color=IDEAL)
+        + _configurations(found, "speedup")
         + scale_y_continuous(trans="log2", breaks=_power_breaks, minor_breaks=[], labels=_labels)
         + labs(
             y=scalingkind.speedup_title(found),
@@ -116,6 +98,22 @@ def speedup_plot(found: list[Curve]) -> ggplot:
         )
     )
     return plot
+
+
+def _configurations(found: list[Curve], value: str) -> Any:
+    """Points of all configurations with their intervals; a layer without rows draws nothing."""
+    from plotnine import aes, geom_linerange, geom_point
+
+    low, high = f"{value}_low", f"{value}_high"
+    valid = medians(found, invalid=False)
+    with_interval = valid.dropna(subset=[low, high])
+    return [
+        geom_linerange(
+            aes("workers", ymin=low, ymax=high), with_interval, color=MEASURED, size=0.8
+        ),
+        geom_point(aes("workers", value), valid, color=MEASURED, size=1.8, stroke=0),
+        geom_point(aes("workers", value), medians(found, invalid=True), **INVALID),
+    ]
 
 
 def log_breaks(limits: tuple[float, float]) -> list[float]:
@@ -212,41 +210,9 @@ def _save(plot: ggplot, stem: Path, *, panels: int) -> list[Path]:
     return written
 
 
-def _panel(curve: Curve) -> str:
-    base = curve.base
-    assert base is not None  # only curves with a timed trial are drawn
-    return f"{curve.name}\nbase case N = {base['workers']}: {number(base['wall_s'])} s"
-
-
-def _table(found: list[Curve], columns: list[str], rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Rows for plotnine, with panels in the order of the curves; there may be none."""
-    import pandas as pd
-
-    table = pd.DataFrame(rows, columns=["panel", "workers", *columns])
-    panels = [_panel(curve) for curve in found]
-    return table.assign(panel=pd.Categorical(table["panel"], categories=panels))
-
-
-def _medians(found: list[Curve]) -> pd.DataFrame:
-    columns = [f"{value}{end}" for value in ("wall_s", "speedup") for end in ("", "_low", "_high")]
-    columns.append("invalid")
-    rows = [row | {"panel": _panel(curve)} for curve in found for row in curve.timed]
-    return _table(found, columns, rows)
-
-
-def _valid(found: list[Curve]) -> pd.DataFrame:
-    table = _medians(found)
-    return table[~table["invalid"]]
-
-
-def _invalid(found: list[Curve]) -> pd.DataFrame:
-    table = _medians(found)
-    return table[table["invalid"]]
-
-
 def _crosses(found: list[Curve]) -> str:
     """What a cross is, where there is one."""
-    if _invalid(found).empty:
+    if medians(found, invalid=True).empty:
         return ""
     return (
         "\nCross: invalid, with no bar: its output is not the base case's, and a ratio would "
@@ -258,45 +224,3 @@ def _scaled(found: list[Curve]) -> str:
     """What a speedup is of, where the work is not the same at every N."""
     told = scalingkind.legend(found)
     return f"\n{told}" if told else ""
-
-
-def _with_interval(found: list[Curve], value: str) -> pd.DataFrame:
-    """Valid configurations whose value has an interval; a layer without rows draws nothing."""
-    return _valid(found).dropna(subset=[f"{value}_low", f"{value}_high"])
-
-
-def _singles(found: list[Curve], trials: pl.DataFrame) -> pd.DataFrame:
-    counts = [row["workers"] for curve in found for row in curve.timed]
-    octaves = max(1.0, math.log2(max(counts) / min(counts)))
-    aside = 2 ** (-ASIDE * octaves)
-    return _table(
-        found,
-        ["wall_s"],
-        [
-            {"panel": _panel(curve), "workers": row["workers"] * aside, "wall_s": row["wall_s"]}
-            for curve in found
-            for row in curve.select(trials).filter("valid").iter_rows(named=True)
-        ],
-    )
-
-
-def _ideal(found: list[Curve]) -> pd.DataFrame:
-    """The base case's work divided evenly, at every count that was measured.
-
-    A curve of one configuration has no such line.
-    """
-    return _table(
-        found,
-        ["ideal_speedup", "ideal_s"],
-        [
-            {
-                "panel": _panel(curve),
-                "workers": row["workers"],
-                "ideal_speedup": row["workers"] / curve.timed[0]["workers"],
-                "ideal_s": row["growth"] * curve.timed[0]["worker_seconds"] / row["workers"],
-            }
-            for curve in found
-            if len(curve.timed) > 1
-            for row in curve.timed
-        ],
-    )

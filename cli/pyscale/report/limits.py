@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.causes import LEAST_GAIN, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
-from pyscale.report.wording import number, percent, ratio
+from pyscale.report.wording import listing, number, percent, ratio
 
 NAMES = {
     "imbalance": "imbalance (some workers had more to compute than others)",
@@ -26,12 +26,11 @@ def sentences(found: Limits) -> Iterator[str]:
     """Say what limits one configuration, what that cannot tell, and what else is worth a look."""
     at = f"At N = {found.workers}"
     if not found.causes:
-        yield f"{at} nothing tells what limits it: only whole trials were timed."
+        yield f"{at} nothing tells what limits scaling: only whole trials were timed."
     elif found.main is None:
         yield f"{at} {_nothing_large(found)}"
     else:
-        yield f"{at} {_main(found, found.main)}"
-        yield from _what_grew(found, found.main)
+        yield " ".join([f"{at} {_main(found, found.main)}", *_what_grew(found, found.main)])
     if found.causes and "busy" not in _codes(found) and "contention" in found.not_measured:
         yield (
             f"{at} waiting for a core was not measured: contention would look like imbalance or "
@@ -39,6 +38,15 @@ def sentences(found: Limits) -> Iterator[str]:
         )
     for beside in found.beside:
         yield f"{at}: {beside.sentence}"
+
+
+def of_several(found: Sequence[Limits]) -> Iterator[str]:
+    """Say what limits the configurations of one curve; what is true of several is said once."""
+    said: dict[str, list[int]] = {}
+    for one in found:
+        for sentence in sentences(one):
+            said.setdefault(sentence.removeprefix(f"At N = {one.workers}"), []).append(one.workers)
+    yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
 
 
 def _codes(found: Limits) -> set[str]:
@@ -57,8 +65,9 @@ def _nothing_large(found: Limits) -> str:
             "they fall on different workers."
         )
     return (
-        f"no single cause would raise {measured} by {percent(LEAST_GAIN)} if it were gone; most "
-        f"costs {NAMES[first.code]}, without which it would be {ratio(first.efficiency)}.{several}"
+        f"no single cause would raise {measured} by {percent(LEAST_GAIN)} if it were gone; the "
+        f"largest is {NAMES[first.code]}: {_were_it_not(found, first)} the "
+        f"efficiency would be {ratio(first.efficiency)}.{several}"
     )
 
 
@@ -71,18 +80,18 @@ def _main(found: Limits, main: Cause) -> str:
     name, share = NAMES[main.code], _resamples(main)
     if found.sureness == "unknown":
         return (
-            f"{name} seems to limit it: {without}. How sure that is cannot be said from fewer "
+            f"{name} seems to limit scaling: {without}. How sure that is cannot be said from fewer "
             f"than {repeats_needed()} trials."
         )
     if found.sureness == "undecided":
         rival = max(found.causes[1:], key=lambda cause: cause.share_first or 0.0)
         return (
-            f"either {name} or {NAMES[rival.code]} limits it most, the trials do not tell which: "
-            f"without the one the efficiency would be {ratio(main.efficiency)}, without the other "
-            f"{ratio(rival.efficiency)}, {measured} (first among the causes in {share} and "
-            f"{_resamples(rival)} of resamples)."
+            f"either {name} or {NAMES[rival.code]} limits scaling most, the trials do not tell "
+            f"which: mending the one would make the efficiency {ratio(main.efficiency)}, mending "
+            f"the other {ratio(rival.efficiency)}, {measured} (first among the causes in {share} "
+            f"and {_resamples(rival)} of resamples)."
         )
-    limits = "limits it" if found.sureness == "sure" else "probably limits it"
+    limits = "limits scaling" if found.sureness == "sure" else "probably limits scaling"
     return f"{name} {limits}: {without} (first among the causes in {share} of resamples)."
 
 
@@ -90,7 +99,8 @@ def _were_it_not(found: Limits, cause: Cause) -> str:
     """Say what is supposed: most causes are there at N0 too, and only their growth costs."""
     if cause.code in TAKEN_OUT_WHOLE:
         return "without it"
-    return f"had it cost no more worker-seconds than at N = {found.baseline_workers},"
+    base = found.baseline_workers
+    return f"had it cost no more worker-seconds for the same work than at N = {base},"
 
 
 def _resamples(cause: Cause) -> str:

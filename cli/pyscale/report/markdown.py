@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
+from pyscale.report.templating import templates
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
@@ -39,26 +40,26 @@ RESULT_COLUMNS = (
 
 def write_markdown(folder: Path, results: Results) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     found = curves(results.configurations)
     context = results.context
-    environment = Environment(
-        loader=PackageLoader("pyscale.report"),
-        autoescape=False,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     properties = list(dict.fromkeys(name for node in context.hardware for name in node))
-    text = environment.get_template(f"{NAME}.j2").render(
+    template = templates().get_template(f"{NAME}.j2")
+    text = template.render(
         title=context.title,
         settings=context.settings,
         hardware_columns=properties,
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
         results=[_result(curve, row) for curve in found for row in curve.rows],
+        choice_columns=advice.COLUMNS,
+        choices=advice.rows(found, results.choices),
+        meaning=[
+            f"{objective}: {meaning}"
+            for objective, meaning in advice.MEANING.items()
+            if any(choice.objective == objective for choice in results.choices)
+        ],
+        how_sure=advice.HOW_SURE,
+        doubts=list(_doubts(found, results)),
         not_to_be_trusted=list(gate.not_to_be_trusted(results.configurations)),
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
@@ -133,16 +134,16 @@ def _stage(curve: Curve, results: Results) -> dict[str, object]:
             if curve.owns(own)
             for sentence in (*sentences.left_out(curve), *laws.sentences(own))
         ],
-        "doubts": [
-            *sentences.doubts(curve),
-            *(
-                sentence
-                for own in results.drifts
-                if curve.owns(own)
-                for sentence in own.sentences()
-            ),
-        ],
     }
+
+
+def _doubts(found: Sequence[Curve], results: Results) -> Iterator[str]:
+    """Every flag once, and what changed over the run."""
+    yield from sentences.doubts(found)
+    for curve in found:
+        for own in results.drifts:
+            if curve.owns(own):
+                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
 
 
 def _loss_table(curve: Curve, losses: pl.DataFrame) -> tuple[list[str], list[list[str]]]:

@@ -34,7 +34,7 @@ class Results:
     drifts : list of Drift
         What changed over the run; empty where the order of trials is not known.
     limits : list of Limits
-        What limits each valid configuration beyond the base case.
+        What limits each configuration beyond the base case, the invalid ones too.
     choices : list of Choice
         The N to request, for each curve and objective.
     requests : list of Request

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pyscale.report.curves import Curve
-from pyscale.report.wording import listing, number, ratio
+from pyscale.report.wording import amount, listing, ratio
 
 Row = dict[str, Any]
 
@@ -21,9 +21,9 @@ def work(curve: Curve) -> str | None:
     base = curve.base
     if base is None or not is_scaled(base):
         return None
-    done = listing(f"{_amount(row['work'])} at N = {row['workers']}" for row in curve.timed)
+    done = listing(f"{amount(row['work'])} at N = {row['workers']}" for row in curve.timed)
     if base["scaling"] == "weak":
-        each = _amount(base["work"] / base["workers"])
+        each = amount(base["work"] / base["workers"])
         return (
             f"Weak scaling: the work grew with N ({done}) and was {each} for each worker. Speedup "
             "is in work per second, and efficiency is the base case's wall time over that at N."
@@ -62,7 +62,7 @@ def serial_fractions(curve: Curve) -> str | None:
 
 
 def not_compared(found: Sequence[Curve]) -> Iterator[str]:
-    """Say of which curves outputs at different N cannot be compared."""
+    """Say of which curves outputs at different N cannot be compared, or their work."""
     curves = [curve for curve in found if curve.rows[0]["scaling"] == "weak"]
     if curves:
         where = "all stages" if len(curves) == len(found) else listing(c.name for c in curves)
@@ -71,11 +71,13 @@ def not_compared(found: Sequence[Curve]) -> Iterator[str]:
             "other frames than N0, so there is nothing to compare; how right it is, where the "
             "truth is known, is measured at the largest N alone."
         )
-
-
-def _amount(work: float) -> str:
-    """Print frames as the whole numbers that they are."""
-    return f"{work:.0f}" if work.is_integer() else number(work)
+    for curve in found:
+        unknown = [row["workers"] for row in curve.timed if row["work"] is None]
+        if 0 < len(unknown) < len(curve.timed):
+            yield (
+                f"{curve.name}: the work at N = {listing(unknown)}. Speedups are as if it were the "
+                "same at every N."
+            )
 
 
 def speedup_title(found: Sequence[Curve]) -> str:

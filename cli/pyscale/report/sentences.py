@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.flags import SENTENCES
@@ -38,9 +38,10 @@ def base_case(curve: Curve) -> str:
     base = curve.base
     if base is None:
         return "No trial was timed, so there is no wall time and no speedup."
+    interval = _interval(base, "wall_s", number, " s", is_base=True)
     return (
         f"Base case: N = {base['workers']} took {number(base['wall_s'])} s "
-        f"({_of_trials(base)}; {_interval(base, 'wall_s', number, ' s')}).{_unlike_itself(base)}"
+        f"({_of_trials(base)}; {interval}).{_unlike_itself(base)}"
     )
 
 
@@ -130,12 +131,19 @@ def correctness(curve: Curve) -> str | None:
     return f"Quality against the truth (medians): {found}."
 
 
-def doubts(curve: Curve) -> Iterator[str]:
-    """Give the sentence of every flag with the worker counts that raise it."""
-    for code, sentence in SENTENCES.items():
-        counts = [row["workers"] for row in curve.rows if code in row["flags"]]
-        if counts:
-            yield f"`{code}` at N = {listing(counts)}: {sentence}"
+def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator[str]:
+    """Give the sentence of every flag once, with the configurations that raise it."""
+    for code in codes:
+        raised = {
+            curve.name: [row["workers"] for row in curve.rows if code in row["flags"]]
+            for curve in found
+        }
+        where = [f"{name} at N = {listing(counts)}" for name, counts in raised.items() if counts]
+        if not where:
+            continue
+        everywhere = all(code in row["flags"] for curve in found for row in curve.rows)
+        told = "everywhere" if everywhere and len(found) > 1 else "; ".join(where)
+        yield f"`{code}` ({told}): {SENTENCES[code]}"
 
 
 def not_measured(found: list[Curve]) -> Iterator[str]:
@@ -195,12 +203,13 @@ def _of_trials(row: Row) -> str:
     return "one trial" if repeats == 1 else f"median of {repeats} trials"
 
 
-def _interval(row: Row, name: str, written: Any, unit: str = "") -> str:
+def _interval(row: Row, name: str, written: Any, unit: str = "", *, is_base: bool = False) -> str:
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     if low is None:
         needed = repeats_needed()
         if row["repeats"] < needed:
-            return f"no 95 % interval, {needed} trials needed"
+            # What it takes is said once, with the base case.
+            return f"no 95 % interval{f', {needed} trials needed' if is_base else ''}"
         return f"no 95 % interval, the base case has fewer than {needed} trials"
     return f"95 % interval {written(low)} to {written(high)}{unit}"
 

@@ -37,6 +37,8 @@ ZERO_IS_UNKNOWN = frozenset({"cpu_s", "energy_j", "requested_memory_bytes", "pea
 """Columns in which schedulers write 0 where they measured nothing: no task is without them."""
 LARGEST = 2**63 - 1
 """Whole number that a table can hold."""
+LEAST = 1e-12
+"""Of what is above zero; with `LARGEST` it keeps ratios and figures within floating point."""
 
 
 def cell(where: str, column: str, text: str) -> Value | None:
@@ -69,7 +71,7 @@ def cell(where: str, column: str, text: str) -> Value | None:
 
 def _real(where: str, column: str, text: str) -> float:
     number = _number(where, column, text, float, "a number, such as 12.5")
-    if not math.isfinite(number):
+    if not math.isfinite(number) or number > LARGEST or 0 < number < LEAST:
         raise UserError(f"{where}: {column} {text} is no {NUMBERS[column].partition(' ')[2]}")
     if number < 0 or (number == 0 and column in ABOVE_ZERO):
         least = "above zero" if column in ABOVE_ZERO else "zero or more"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
 from pyscale.report import beside, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
+from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.console import RenderableType
     from rich.table import Table
 
 FACTORS = {
@@ -27,9 +27,6 @@ BESIDE = (
     *("win-\ndows", "nodes", "queue\nwait s", "longest\nwait s", "stagger\ns", "over-\nlap"),
     *("gaps\ns", "memory\nGiB", "cores"),
 )
-
-NAME_WIDTH = 8
-"""Columns that a stage's name keeps in a narrow terminal, where it folds."""
 
 
 def summary(configurations: pl.DataFrame) -> RenderableType:
@@ -66,7 +63,7 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
         for code, letter in letters.items()
     ]
     tables = [
-        _Fitted(
+        Fitted(
             _table(drawn, letters, FACTORS),
             _table(drawn, letters, {}),
             "Efficiency and its factors need a wider terminal; the report has them.",
@@ -75,7 +72,7 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
     if configurations["requested_cpus"].is_not_null().any():
         notes += map(Text, beside.too_much(drawn))
         tables.append(
-            _Fitted(
+            Fitted(
                 _beside(drawn),
                 None,
                 "Waiting, overlap and requests need a wider terminal; the report has them.",
@@ -84,44 +81,11 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
     return Group(*tables, *notes)
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    """The whole table where the terminal has room for it, else a shorter one and a line."""
-
-    whole: Table
-    short: Table | None
-    otherwise: str
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
-        from rich.text import Text
-
-        stage = self.whole.columns[0]
-        natural = Measurement.get(console, options.update(max_width=10_000), self.whole).maximum
-        name = max(len(str(cell)) for cell in (stage.header, *stage.cells))
-        if natural - max(name - NAME_WIDTH, 0) <= options.max_width:
-            yield self.whole
-            return
-        if self.short is not None:
-            yield self.short
-        yield Text(self.otherwise)
-
-
-def _empty_table() -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
-    # Where the terminal is narrow, names of stages give way before numbers do.
-    table.add_column("stage", overflow="fold")
-    table.add_column("N", justify="right", no_wrap=True)
-    return table
-
-
 def _beside(drawn: list[Curve]) -> Table:
     from rich.text import Text
 
-    table = _empty_table()
+    table = empty_table()
+    table.add_column("N", justify="right", no_wrap=True)
     table.title = "\nBeside the wall time (scaling_analysis.md says what each column is)"
     table.title_justify, table.title_style = "left", ""
     for header in BESIDE:
@@ -137,7 +101,8 @@ def _beside(drawn: list[Curve]) -> Table:
 def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
     from rich.text import Text
 
-    table = _empty_table()
+    table = empty_table()
+    table.add_column("N", justify="right", no_wrap=True)
     table.add_column("wall s", no_wrap=True)
     table.add_column("speedup", no_wrap=True)
     for header in factors.values():

@@ -44,6 +44,11 @@ def growth(value: float) -> str:
     return f"{'+' if value > 0 else '-'}{seconds(abs(value))}"
 
 
+def amount(work: float) -> str:
+    """Print frames as the whole numbers that they are."""
+    return f"{work:.0f}" if work.is_integer() else number(work)
+
+
 def ratio(value: float | None) -> str:
     """Print two decimals, as speedups and shares are compared."""
     return ABSENT if value is None else f"{value:.2f}"

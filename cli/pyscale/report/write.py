@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyscale.errors import UserError
 from pyscale.report.csv import write_csv
 from pyscale.report.figures import write_figures
 from pyscale.report.markdown import write_markdown
 from pyscale.report.results import Results
-
-if TYPE_CHECKING:
-    pass
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 

@@ -23,6 +23,22 @@ class Allocation(Record):
     gpus: int = Field(description="GPUs of a task")
 
 
+def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
+    """What a site says of the jobs of a stage; of None, what it says of every stage's.
+
+    Parameters
+    ----------
+    site : Site
+    stage_name : str or None
+    device : {"cpu", "cuda", "mps"}
+    """
+    merged = site.request.model_dump(exclude_none=True)
+    for override in site.override:
+        if override.stage in {None, stage_name} and override.device in {None, device}:
+            merged |= override.model_dump(exclude_none=True, exclude={"stage", "device"})
+    return Request(**merged)
+
+
 def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Allocation:
     """What a task asks for at a site.
 
@@ -36,11 +52,7 @@ def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Alloca
     threads : int
         Threads of the task; it gets at least as many cores.
     """
-    merged = site.request.model_dump(exclude_none=True)
-    for override in site.override:
-        if override.stage in {None, stage.name} and override.device in {None, device}:
-            merged |= override.model_dump(exclude_none=True, exclude={"stage", "device"})
-    request = Request(**merged)
+    request = asked_at(site, stage.name, device)
     memory_gib = request.memory_gib or stage.resources.memory_gib
     asked_gpus = request.gpus if request.gpus is not None else 1
     return Allocation(

@@ -79,7 +79,7 @@ def import_traces(
         sys.stdout.write(table)
         return
     write_atomically(out, table)
-    talk(f"table: {out}; analyse it with `pyscale report --table {out}`")
+    talk(f"table: {out}; see `pyscale report --table {out}` and `pyscale advise --table {out}`")
 
 
 def _asked(workers: str | None, stage: str | None) -> Asked:

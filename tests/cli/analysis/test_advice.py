@@ -100,6 +100,10 @@ class TestBudget:
         assert chosen(trials, "budget", worker_hours=0.3).workers == 4
         assert chosen(trials, "budget", worker_hours=1.0).workers == 8
 
+    def test_one_that_is_used_up_exactly_is_kept(self, measure: Measure) -> None:
+        trials = measure({1: [3600.0] * 6, 2: [2500.0] * 6})
+        assert chosen(trials, "budget", worker_hours=1.0).workers == 1
+
     def test_without_a_budget_there_is_no_such_choice(self, measure: Measure) -> None:
         trials = measure(alike(CELLPOSE))
         found = choices(configurations(trials), trials)

@@ -193,6 +193,25 @@ def test_threads_that_wait_at_once_hold_a_worker_up_once():
     assert many.main.efficiency == pytest.approx(alone.main.efficiency, rel=1e-9)
 
 
+def test_four_threads_of_every_worker_that_wait_for_12_s_in_sum_hold_it_up_for_3(new_run):
+    builder = new_run()
+    builder.trial("segment", [{"compute": 10.0}], cpu_s=40.0, cpu_wait_s=0.0)
+    builder.trial("segment", [{"compute": 8.0}] * 2, cpu_s=20.0, cpu_wait_s=12.0)
+    (found,) = of_run(builder)
+    assert found.main.code == "contention"
+    assert found.main.seconds == pytest.approx(3)
+    assert found.main.efficiency == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("slowest_s", "main"), [(52.0, None), (53.0, "imbalance")])
+def test_a_main_cause_costs_5_percent_of_the_efficiency_or_more(new_run, slowest_s, main):
+    builder = new_run()
+    builder.trial("segment", [{"compute": 100.0}])
+    builder.trial("segment", [{"compute": slowest_s}, {"compute": 100 - slowest_s}])
+    (found,) = of_run(builder)
+    assert (found.main and found.main.code) == main
+
+
 @pytest.mark.parametrize("cause", [None, *CAUSES])
 def test_without_noise_each_cause_accounts_for_the_whole_loss(cause):
     (found,) = limits(*tables(cause, seeds=1, noise=0))
@@ -217,6 +236,17 @@ def test_a_movie_that_grows_with_n_has_its_causes_named_all_the_same():
     for cause in ("imbalance", "contention", "work-inflation"):
         found = limits(*tables(cause, seeds=20, scaling="weak"))
         assert set(main_codes(found)) == {cause}
+
+
+def test_twice_the_movie_may_be_read_for_twice_as_long(new_run):
+    builder = new_run()
+    builder.trial("segment", [{"read": 1.0, "compute": 9.0}])
+    builder.trial("segment", [{"read": 2.0, "compute": 9.0}] * 2, movie_frames=160)
+    (found,) = of_run(builder)
+    assert found.main.code == "reading"
+    # Of 4 s in sum, 2 are those of the work.
+    assert found.main.seconds == pytest.approx(1)
+    assert found.main.efficiency == pytest.approx(1)
 
 
 def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):

@@ -8,7 +8,7 @@ import pytest
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Cause, Limits
-from pyscale.analysis.experiments import Experiment, experiments, near
+from pyscale.analysis.experiments import Experiment, experiments
 
 
 def choice(**changes: Any) -> Choice:
@@ -28,11 +28,11 @@ def choice(**changes: Any) -> Choice:
     return Choice(**(fields | changes))
 
 
-def limit(workers: int, code: str, gain: float = 0.3, stage: str = "segment") -> Limits:
+def limit(workers: int, code: str, gain: float = 0.3) -> Limits:
     cause = Cause(code=code, efficiency=0.5 + gain, gain=gain, seconds=1.0, share_first=1.0)
     return Limits(
         suite="demo",
-        stage=stage,
+        stage="segment",
         device="cpu",
         workers=workers,
         baseline_workers=1,
@@ -105,10 +105,3 @@ def test_in_weak_scaling_one_worker_cannot_have_the_windows_of_many() -> None:
 
 def test_where_nothing_is_chosen_nothing_is_asked_for() -> None:
     assert found(workers=None, repeats=1) == {}
-
-
-def test_limits_near_a_choice_are_its_own_and_the_next_larger_ones() -> None:
-    all_of_them = [limit(n, "imbalance") for n in (2, 4, 8, 16)]
-    others = [limit(4, "imbalance", stage="track")]
-    assert [one.workers for one in near(choice(), all_of_them + others)] == [4, 8]
-    assert near(choice(workers=None), all_of_them) == []

@@ -62,6 +62,10 @@ def test_five_trials_are_few(new_run):
         ([100.0] * 40 + [155.0], True),  # deviation of 8.5 %, but one 53 % off the mean
         ([100.0] * 40 + [45.0], True),
         ([100.0, 100.1, 99.9, 100.2, 99.8, 104.0], True),  # 27 absolute deviations out
+        ([90.0] * 3 + [110.0] * 3, True),  # deviation of 11 %
+        ([91.0] * 3 + [109.0] * 3, False),  # of 9.9 %
+        ([99.9, 99.9, 99.9, 100.0, 100.1, 100.1, 101.5], True),  # 15 absolute deviations out
+        ([99.9, 99.9, 99.9, 100.0, 100.1, 100.1, 101.47], False),  # 14.7
     ],
 )
 def test_scatter_is_judged_by_the_rules_of_pyperf_and_hyperfine(walls, unstable):
@@ -78,6 +82,7 @@ def test_scatter_is_flagged(new_run):
         ([150.0, 100, 101, 99, 100.5, 99.5], True),
         ([100.0, 150, 101, 99, 100.5, 99.5], False),
         ([150.0, 100, 160, 99, 100.5, 99.5], False),
+        ([88.0, 110, 95, 85, 103, 105], False),  # another is farther out
         ([150.0, 100.0], False),
         (STEADY, False),
     ],
@@ -226,6 +231,13 @@ def test_a_different_output_is_flagged_also_where_only_one_trial_had_it(new_run)
         "track", [{"compute": 100.0}], block=5, agreement=0.4, same=False
     )
     assert flags_of(builder) == ["disagrees"]
+
+
+def test_a_different_output_counts_also_in_a_trial_that_is_not_timed(new_run):
+    builder = repeated(new_run, agreement=1.0, same=True).trial(
+        "track", [{"compute": 100.0}], block=6, agreement=0.4, same=False, attempt=2
+    )
+    assert flags_of(builder) == ["retried", "disagrees"]
 
 
 def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doubt():

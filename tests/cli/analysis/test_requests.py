@@ -10,6 +10,7 @@ from pyscale.analysis.advice import choices
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
 
 GIB = 1 << 30
 
@@ -32,6 +33,16 @@ def request(trials: pl.DataFrame, **given: int) -> Any:
 def test_time_is_twice_the_longest_task_in_whole_five_minutes(new_run: Any) -> None:
     found = request(table(new_run, prepare_s=0.0))
     assert (found.workers, found.longest_task_s, found.time_s) == (2, 200.0, 600)
+
+
+def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes() -> None:
+    times = pl.DataFrame(
+        {"stage": "a", "workers": 1, "wall_s": 240.0, "task": "w0", "tasks_done": [4]}
+    )
+    found = request(trials_from_wall_times(times))
+    assert (found.longest_task_s, found.tasks_timed) == (240.0, False)
+    found = request(trials_from_wall_times(times.with_columns(tasks_done=1)))
+    assert (found.longest_task_s, found.tasks_timed) == (240.0, True)
 
 
 def test_what_comes_before_a_task_is_part_of_its_time(new_run: Any) -> None:

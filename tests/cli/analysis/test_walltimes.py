@@ -122,6 +122,14 @@ def test_six_repeats_elsewhere_get_intervals_without_pairing():
     assert row["speedup_low"] < 2 < row["speedup_high"]
 
 
+def test_where_tasks_had_unlike_numbers_of_cores_nobody_knows_what_one_worker_had():
+    """The largest of them for all would be a cost that nobody paid."""
+    table = pl.DataFrame(
+        {"stage": "a", "workers": 2, "task": ["w0", "w1"], "wall_s": [8.0, 6.0], "cpus": [2, 4]}
+    )
+    assert trials_from_wall_times(table)["requested_cpus"].to_list() == [None]
+
+
 def test_doubts_that_need_a_run_are_not_raised_from_a_table():
     assert analysed(TRACKMATE)["flags"].to_list() == [["few-repeats"]] * 4
 

@@ -73,14 +73,14 @@ def test_a_choice_is_said_with_its_numbers_and_intervals():
         "request N = 4, which took 12.3 [12.0, 12.9] s (median of 6 trials), speedup 3.10 "
         "[3.00, 3.20], efficiency 0.78, 0.0137 worker-hours."
     )
-    assert said.endswith("Sure: chosen in 100 % of resamples of the trials.")
+    assert said.endswith("Sure: best in 100 % of resamples of the trials.")
 
 
 def test_without_intervals_none_are_printed():
     ends = dict.fromkeys(("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"))
     said = chosen(choice(**ends, repeats=1, share_chosen=None))
     assert "12.3 s (one trial), speedup 3.10, efficiency" in said
-    assert said.endswith("is unknown: an N has fewer than 6 timed trials.")
+    assert said.endswith("Nobody can say how sure: some N has fewer than 6 timed trials.")
 
 
 def test_a_refusal_is_said_in_place_of_an_n():
@@ -91,13 +91,20 @@ def test_a_refusal_is_said_in_place_of_an_n():
 @pytest.mark.parametrize(
     ("share", "said"),
     [
-        (0.96, "Sure: chosen in 96 % of resamples of the trials."),
-        (0.9, "Likely: chosen in 90 % of resamples of the trials; N = 8 comes next."),
-        (0.6, "Undecided: chosen in 60 % of resamples of the trials; N = 8 comes next."),
+        (0.96, "Sure: best in 96 % of resamples of the trials."),
+        (0.9, "Likely: best in 90 % of resamples of the trials, else mostly N = 8."),
+        (0.6, "Undecided: best in 60 % of resamples of the trials, else mostly N = 8."),
     ],
 )
 def test_how_sure_it_is_decides_how_it_is_put(share, said):
     assert sureness(choice(share_chosen=share, rival=8)) == said
+
+
+def test_a_budget_that_no_n_keeps_in_half_of_the_resamples_is_not_called_sure():
+    at_its_edge = choice(objective="budget", share_chosen=0.5, rival=None)
+    assert sureness(at_its_edge) == (
+        "Undecided: best in 50 % of resamples of the trials, else none is within the budget."
+    )
 
 
 def test_a_choice_of_one_is_called_none():
@@ -113,21 +120,35 @@ def test_the_base_case_as_the_answer_says_that_no_larger_one_is_better():
 
 
 def test_the_largest_measured_says_that_a_larger_one_may_be_better():
-    assert "a larger one may be better" in chosen(choice(workers=8, at_edge=True))
+    said = chosen(choice(workers=8, at_edge=True))
+    assert "a larger one may be better. Sure among those measured: best in 100 %" in said
 
 
 def test_a_request_states_its_margins_and_what_it_was_measured_for():
     assert asked(request(), "hela on EPYC") == (
         "Each task at N = 4: 2 cores, 3 GiB of memory (1.2 x the peak of 2 GiB, in whole GiB) and "
-        "10 min (2 x the 200 s of the longest task, in whole 5 min). Measured for 12 frames a "
-        "task of hela on EPYC; tasks with more to do need more."
+        "10 min (2 x the 200 s of the longest task, in whole 5 min). Measured on tasks of 12 "
+        "frames of hela on EPYC: larger ones need more."
     )
 
 
+def test_where_tasks_were_not_timed_the_longest_trial_is_said_to_stand_for_them():
+    said = asked(request(tasks_timed=False), "a.csv")
+    assert (
+        "(2 x the 200 s of the longest trial, as no task was timed alone, in whole 5 min)" in said
+    )
+
+
+def test_of_a_table_nobody_knows_what_its_work_counts():
+    said = asked(request(device=None, work_per_window=1_250_000.0), "a.csv")
+    assert "Measured on tasks of 1250000 units of work of a.csv: larger ones" in said
+
+
 def test_what_nobody_measured_is_not_asked_for():
-    said = asked(request(cpus=None, memory_bytes=None, work_per_window=None, gpus=1), "a table")
-    assert said.startswith("Each task at N = 4: 1 GPU, memory that nobody measured and 10 min")
-    assert "Measured for a table;" in said
+    said = asked(request(cpus=None, memory_bytes=None, work_per_window=None, gpus=1), "a.csv")
+    assert said.startswith("Each task at N = 4: 1 GPU and 10 min (2 x ")
+    assert "200 s of the longest task, in whole 5 min). Its memory was not measured." in said
+    assert "Measured on the tasks of a.csv: larger" in said
 
 
 def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full):
@@ -143,8 +164,29 @@ def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full
     assert "0.5" in said
     assert "0.999" in said
     # What costs precision alone is no doubt of its own: the share of resamples holds it.
-    (doubt,) = doubts(curve)
-    assert doubt.startswith("`drift` at N = 1, 2 and 4: ")
+    (doubt,) = doubts([curve])
+    assert doubt.startswith("`drift` (track at N = 1, 2 and 4): ")
+
+
+def test_limits_near_a_choice_are_its_own_and_the_next_larger_ones(full):
+    curve, *_ = curves(full.configurations)
+    causes = limits(full.trials)
+    (own,) = (one for one in causes if curve.owns(one) and one.workers == 2)
+    larger = own.model_copy(update={"workers": 4})
+    largest = own.model_copy(update={"workers": 8})
+    of_another = own.model_copy(update={"stage": "other"})
+    found = [own, larger, largest, of_another]
+    assert limits_near(curve, [choice(workers=2), choice(workers=None)], found) == [own, larger]
+    assert limits_near(curve, [choice(workers=None)], found) == []
+
+
+def test_an_invalid_n_is_passed_over_for_the_next_larger_valid_one(full):
+    of_track = full.configurations.filter(pl.col("stage") == "track").with_columns(
+        invalid=pl.col("workers") == 4
+    )
+    (curve,) = curves(of_track)
+    near = limits_near(curve, [choice(stage="track", workers=2)], limits(full.trials))
+    assert [one.workers for one in near] == [2, 8]
 
 
 def test_the_report_has_the_same_sentences(full):
@@ -156,7 +198,7 @@ def test_the_report_has_the_same_sentences(full):
     knee, fastest = (one for one in found if curve.owns(one))
     assert knee.workers == fastest.workers
     assert told[0] == f"knee and fastest: {chosen(knee)}"
-    for near in limits_near(curve, found, causes):
+    for near in limits_near(curve, [knee, fastest], causes):
         assert set(limit_sentences.sentences(near)) <= set(told)
     assert told[-1] == asked(own, "hela on EPYC")
     assert not any("track" in sentence for sentence in told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -21,7 +22,8 @@ def advice(full):
     found = choices(full.configurations, full.trials)
     causes = limits(full.trials)
     stages = []
-    for curve in curves(full.configurations):
+    drawn = curves(full.configurations)
+    for curve in drawn:
         own = [one for one in found if curve.owns(one)]
         experiment = Experiment(
             code="larger",
@@ -36,7 +38,6 @@ def advice(full):
                 choices=tuple(own),
                 limits=tuple(limits_near(curve, own, causes)),
                 excluded=(),
-                doubts=tuple(doubts(curve)),
                 experiments=(experiment,),
                 request=request_of(own[0], full.trials, cpus=1),
             )
@@ -46,6 +47,7 @@ def advice(full):
         objective="knee",
         measured_for="hela on EPYC",
         stages=tuple(stages),
+        doubts=tuple(doubts(drawn)),
         directives="#SBATCH --array=0-3%4",
     )
 
@@ -71,6 +73,26 @@ def test_a_pipe_of_100_columns_shows_every_choice(advice):
         for one in stage.choices:
             assert f"{one.speedup:.2f}" in text
     assert "budget: the fastest within a budget: ask by --budget WORKER_HOURS" in text
+
+
+def test_a_narrow_terminal_keeps_every_n_and_how_sure_it_is(advice):
+    text = printed(advice, width=80)
+    assert "95 % intervals need a wider terminal" in text
+    assert "…" not in text
+    for stage in advice.stages:
+        for one in stage.choices:
+            row = rf"{one.objective} +{one.workers} .* {one.sureness} \({one.share_chosen:.0%}"
+            assert re.search(row.replace("%", " %"), text)
+
+
+def test_what_is_said_of_every_stage_is_said_once(advice):
+    shared = Experiment(code="few-repeats", reason="Time more.", workers=(1, 2), repeats=6)
+    stages = [one.model_copy(update={"experiments": (shared,)}) for one in advice.stages]
+    text = printed(advice.model_copy(update={"stages": tuple(stages)}))
+    assert text.count("- Time more.") == 1
+    assert "all stages\n- Time more." in text
+    one_stage = advice.model_copy(update={"stages": (stages[0],)})
+    assert "all stages" not in printed(one_stage)
 
 
 def test_lines_to_paste_are_not_broken(advice):

@@ -82,6 +82,11 @@ def test_each_site_is_asked_in_its_own_words(site, lines):
     assert ("--mem" in text) == (site != "amd")
 
 
+def test_the_stages_of_a_table_are_asked_for_as_the_site_asks_for_any_on_their_device():
+    lines = written("sbatch", "modules", request(**ON_GPU), of_pyscale=False).splitlines()
+    assert {"#SBATCH --partition=gpu", "#SBATCH --gres=gpu:a100:1"} <= {*lines}
+
+
 def test_what_nobody_knows_is_not_asked_for():
     unknown = request(cpus=None, memory_bytes=None)
     text = written("sbatch", "per_cpu", unknown, of_pyscale=False)
@@ -150,6 +155,14 @@ def test_n_of_a_rule_is_a_resource_of_which_each_job_takes_one():
     text = written("snakemake", "plain", request(), request("track", workers=2))
     assert text.splitlines()[0] == "# snakemake --resources segment_workers=4 track_workers=2"
     assert of_rule(text.rpartition("rule track:")[2])["track_workers"] == 1
+
+
+def test_stages_whose_rules_would_have_one_name_get_one_each():
+    stages = ("細胞", "分割", "a b", "a_b", "a_b_2")
+    text = written("snakemake", "plain", *map(request, stages), of_pyscale=False)
+    rules = re.findall(r"^rule (.*):$", text, flags=re.MULTILINE)
+    assert len(set(rules)) == len(rules) == 5
+    assert all(f"{rule}_workers=1" in text for rule in rules)
 
 
 @pytest.mark.parametrize("stage", ["NF:O'DD stage", "9lives", "a\nb", "größe"])

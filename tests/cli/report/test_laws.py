@@ -119,7 +119,7 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
             builder.trial("segment", [{"compute": wall_s}] * workers, block=block)
     trials = trial_table(builder.tasks, builder.spans)
     write_markdown(tmp_path, analysed(trials, ReportContext(title="a run")))
-    doubts = (tmp_path / "scaling_analysis.md").read_text().split("Doubts:")[1].split("##")[0]
-    assert "- `drift` at N = 1 and 2: Wall times rose or fell by 5 % or more" in doubts
-    assert "- Wall times rose by 2" in doubts
+    doubts = (tmp_path / "scaling_analysis.md").read_text().split("## Doubts")[1].split("##")[0]
+    assert "- `drift` (segment at N = 1 and 2): Wall times rose or fell by 5 % or more" in doubts
+    assert "- segment: Wall times rose by 2" in doubts
     assert "16 trials)." in doubts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyscale.analysis.causes import Beside, Cause, Limits
-from pyscale.report.limits import NAMES, sentences
+from pyscale.report.limits import NAMES, of_several, sentences
 
 START_UP = Cause(code="start-up", efficiency=0.93, gain=0.32, seconds=12.5, share_first=0.998)
 READING = Cause(code="reading", efficiency=0.91, gain=0.30, seconds=12.1, share_first=0.002)
@@ -13,7 +13,7 @@ GREW = Cause(code="work-inflation", efficiency=0.9, gain=0.29, seconds=12, share
 BUSY = Cause(code="busy", efficiency=0.786, gain=0.564, seconds=225, share_first=None)
 
 
-def told(*causes, **changed):
+def limits_of(*causes, **changed):
     found = {
         "suite": "demo",
         "stage": "segment",
@@ -28,7 +28,11 @@ def told(*causes, **changed):
         "cpu_growth": 1.28,
         "beside": (),
     }
-    return list(sentences(Limits(**(found | changed))))
+    return Limits(**(found | changed))
+
+
+def told(*causes, **changed):
+    return list(sentences(limits_of(*causes, **changed)))
 
 
 def shared(share, *, rest=0.0):
@@ -40,29 +44,30 @@ def shared(share, *, rest=0.0):
 
 def test_a_sure_cause_is_stated_with_its_numbers():
     assert told(START_UP, READING) == [
-        "At N = 4 start-up (of containers, interpreters, imports and models) limits it: had it "
-        "cost no more worker-seconds than at N = 1, the efficiency would be 0.93 in place of 0.61 "
-        "and the wall time 12.5 s shorter (first among the causes in 99.8 % of resamples)."
+        "At N = 4 start-up (of containers, interpreters, imports and models) limits scaling: had "
+        "it cost no more worker-seconds for the same work than at N = 1, the efficiency would be "
+        "0.93 in place of 0.61 and the wall time 12.5 s shorter (first among the causes in 99.8 % "
+        "of resamples)."
     ]
 
 
 def test_a_likely_cause_is_put_as_such():
     (sentence,) = told(*shared(0.9, rest=0.1))
-    assert "probably limits it: had it cost no more worker-seconds than at N = 1, the" in sentence
+    assert "probably limits scaling: had it cost no more worker-seconds for the same" in sentence
     assert "in 90 % of resamples" in sentence
 
 
 def test_an_undecided_cause_is_named_with_its_rival():
     (sentence,) = told(*shared(0.6, rest=0.4))
     assert sentence.startswith("At N = 4 either start-up")
-    assert "or reading limits it most, the trials do not tell which" in sentence
-    assert "without the one the efficiency would be 0.93, without the other 0.91" in sentence
+    assert "or reading limits scaling most, the trials do not tell which" in sentence
+    assert "mending the one would make the efficiency 0.93, mending the other 0.91" in sentence
     assert "in place of 0.61 (first among the causes in 60 % and 40 % of resamples)" in sentence
 
 
 def test_too_few_trials_say_nothing_of_how_sure():
     (sentence,) = told(*shared(None, rest=None), trials=3)
-    assert "seems to limit it" in sentence
+    assert "seems to limit scaling" in sentence
     assert sentence.endswith("How sure that is cannot be said from fewer than 6 trials.")
     assert "resamples" not in sentence
 
@@ -70,9 +75,9 @@ def test_too_few_trials_say_nothing_of_how_sure():
 def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
     small = Cause(code="imbalance", efficiency=0.99, gain=0.01, seconds=0.4, share_first=0.7)
     assert told(small, efficiency=0.98) == [
-        "At N = 4 no single cause would raise the efficiency of 0.98 by 5 % if it were gone; most "
-        "costs imbalance (some workers had more to compute than others), without which it would "
-        "be 0.99."
+        "At N = 4 no single cause would raise the efficiency of 0.98 by 5 % if it were gone; the "
+        "largest is imbalance (some workers had more to compute than others): without it the "
+        "efficiency would be 0.99."
     ]
 
 
@@ -91,26 +96,27 @@ def test_a_curve_without_loss_is_told_so():
 
 
 def test_growth_with_processor_time_is_more_work_or_shared_hardware():
-    _, growth = told(GREW)
+    (growth,) = told(GREW)
     assert "1.31 times the worker-seconds of the base case and 1.28 times its" in growth
     assert "Times alone cannot tell these apart." in growth
 
 
 def test_growth_without_processor_time_is_a_wait_for_something_else():
-    _, growth = told(GREW, cpu_growth=1.02)
+    (growth,) = told(GREW, cpu_growth=1.02)
     assert "1.02 times its processor time" in growth
     assert "something that is no core" in growth
 
 
 def test_growth_of_unknown_processor_time_is_left_at_that():
-    assert len(told(GREW, cpu_growth=None)) == 1
+    (sentence,) = told(GREW, cpu_growth=None)
+    assert "For the same work" not in sentence
 
 
 def test_whole_tasks_cannot_tell_their_phases_apart():
-    first, growth = told(BUSY, efficiency=0.222, inflation=3.546, not_measured=("contention",))
-    assert "growth of the tasks" in first
-    assert "the tasks took 3.55 times the worker-seconds of the base case" in growth
-    assert "cannot be told apart" in growth
+    (told_once,) = told(BUSY, efficiency=0.222, inflation=3.546, not_measured=("contention",))
+    assert told_once.startswith("At N = 4 growth of the tasks")
+    assert "the tasks took 3.55 times the worker-seconds of the base case" in told_once
+    assert "cannot be told apart" in told_once
 
 
 def test_a_wait_that_was_not_measured_is_said():
@@ -123,7 +129,16 @@ def test_a_wait_that_was_not_measured_is_said():
 
 def test_wall_times_alone_name_no_cause():
     assert told(not_measured=tuple(NAMES)) == [
-        "At N = 4 nothing tells what limits it: only whole trials were timed."
+        "At N = 4 nothing tells what limits scaling: only whole trials were timed."
+    ]
+
+
+def test_what_is_true_of_several_worker_counts_is_said_once():
+    found = [limits_of(workers=workers) for workers in (2, 4)]
+    of_cause = limits_of(START_UP, workers=8)
+    assert list(of_several([*found, of_cause])) == [
+        "At N = 2 and 4 nothing tells what limits scaling: only whole trials were timed.",
+        *sentences(of_cause),
     ]
 
 

@@ -94,6 +94,11 @@ def test_work_that_is_neither_strong_nor_weak_is_told_apart():
     assert list(not_compared([mixed])) == []
 
 
+def test_work_that_is_known_in_part_is_said_to_be_taken_for_the_same():
+    (said,) = not_compared(curves(table_of([20.0, None, 80.0])))
+    assert said == "a: the work at N = 2. Speedups are as if it were the same at every N."
+
+
 def test_of_strong_scaling_and_of_unknown_work_nothing_is_said():
     for works in ([80.0] * 3, [None] * 3):
         (curve,) = curves(table_of(pl.Series(works, dtype=pl.Float64)))

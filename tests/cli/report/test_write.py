@@ -74,6 +74,27 @@ def test_the_text_states_the_base_case_before_any_speedup(tmp_path, full, contex
     assert section.index("Base case") < section.index("times as fast")
 
 
+def test_what_to_request_comes_first_with_the_words_it_is_told_in(tmp_path, full):
+    text = markdown_of(tmp_path, full)
+    first = text.split("\n## ")[1]
+    assert first.startswith("What to request\n")
+    for choice in full.choices:
+        assert f"| {choice.stage} | {choice.objective} | {choice.workers} | " in first
+        assert f"\n- {choice.objective}: " in first
+    assert "\n- How sure: the share of resamples" in first
+
+
+def test_a_doubt_is_explained_once_with_every_configuration_that_raises_it(tmp_path, new_run):
+    builder = new_run()
+    for stage in ("segment", "track"):
+        builder.trial(stage, [{"compute": 9.0}])
+        builder.trial(stage, [{"compute": 5.0}] * 2, failed=["w0"] if stage == "track" else [])
+    text = markdown_of(tmp_path, results_of(builder))
+    doubts = text.split("\n## Doubts\n")[1].split("\n## ")[0]
+    assert "\n- `failed-trials` (track at N = 2): A trial failed" in doubts
+    assert text.count("A trial failed") == 1
+
+
 def test_without_six_trials_the_text_says_that_there_is_no_interval(tmp_path, thin):
     text = markdown_of(tmp_path, thin)
     assert "no 95 % interval, 6 trials needed" in text
@@ -99,7 +120,7 @@ def test_the_text_gives_agreement_quality_and_each_doubt_a_sentence(tmp_path, th
     assert "| 1 = |" in text
     assert "| 0.9970 |" in text
     assert "the same at N = 1 and 2: ap_50 0.931, ap_75 0.702" in text
-    assert "- `warm-not-cold` at N = 1 and 2: The input lay in the page cache" in text
+    assert "- `warm-not-cold` (everywhere): The input lay in the page cache" in text
 
 
 def test_hardware_settings_and_omissions_come_from_the_context(tmp_path, full, context):
@@ -149,7 +170,7 @@ def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run
     }
     text = (tmp_path / "scaling_analysis.md").read_text()
     assert "No trial was timed" in text
-    assert "`failed-trials` at N = 1" in text
+    assert "`failed-trials` (track at N = 1): A trial failed" in text
     assert "N = 1: no trial was timed." in text
 
 
@@ -159,11 +180,9 @@ def test_two_devices_of_a_stage_are_named_apart(tmp_path, new_run):
         builder.trial("segment", [{"compute": 100.0}], device=device)
     builder.trial("track", [{"compute": 100.0}])
     text = markdown_of(tmp_path, results_of(builder))
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE)[3:6] == [
-        "segment (cpu)",
-        "segment (cuda)",
-        "track",
-    ]
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    first = headings.index("segment (cpu)")
+    assert headings[first : first + 3] == ["segment (cpu)", "segment (cuda)", "track"]
 
 
 def test_no_template_syntax_or_empty_value_reaches_the_reader(tmp_path, full, thin):

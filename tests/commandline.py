@@ -1,0 +1,34 @@
+"""Commands of pyscale, run in the process of a test."""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+from pyscale import app
+
+
+class Answer(NamedTuple):
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """The answer without its line breaks."""
+        return " ".join(self.out.split())
+
+
+def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
+    """Run a command line."""
+    capsys.readouterr()
+    line = [str(word) for word in words]
+    with patch.object(sys, "argv", line), pytest.raises(SystemExit) as end:
+        app.main()
+    said, code = capsys.readouterr(), end.value.code
+    return Answer(code if isinstance(code, int) else 0, said.out, said.err)
