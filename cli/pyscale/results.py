@@ -146,7 +146,7 @@ def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
         "nodes": nodes or None,
         "processor": cpu.get("model"),
         "cores": cpu.get("cores"),
-        "usable cores": len(cpu.get("usable", [])) or None,
+        "cores of a task": len(cpu.get("usable", [])) or None,
         "memory": f"{memory['total_bytes'] / 2**30:.0f} GiB" if "total_bytes" in memory else None,
         "GPUs": ", ".join(gpu["name"] for gpu in stamp.get("gpus", [])) or "none",
         "filesystems": ", ".join(sorted({fs["fs_type"] for fs in stamp.get("filesystems", [])})),

@@ -59,9 +59,9 @@ class Drift(OfCurve):
         if self.drifts:
             low, high = sorted(abs(end) for end in self.interval[:2])
             found.append(
-                f"Wall times {_direction(self.change)} by {_percent(self.change)} over the run "
-                f"({100 * CONFIDENCE:.0f} % interval {_percent(low)} to {_percent(high)}; "
-                f"{self.trials} trials)."
+                f"Wall times {_direction(self.change)} by {_percent(self.change)} of their median "
+                f"over the run ({100 * CONFIDENCE:.0f} % interval {_percent(low)} to "
+                f"{_percent(high)}; {self.trials} trials)."
             )
         if self.first_differs:
             found.append(

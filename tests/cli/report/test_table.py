@@ -84,6 +84,8 @@ def test_published_tables_are_read(references, name):
         (HEADER + "a,1,0\n", "must be above zero"),
         (HEADER + "a,1,nan\n", "no time in seconds"),
         (HEADER + "a,1,inf\n", "no time in seconds"),
+        (HEADER + "a,1,1e300\n", "1e300 is no time in seconds"),
+        (HEADER + "a,1,1e-300\n", "1e-300 is no time in seconds"),
         (HEADER + "a,0,3\n", "at least 1"),
         (HEADER + "a,,3\n", "line 2: 'workers' is blank"),
         (HEADER + "a,1\n", "line 2: 'wall_s' is blank"),
