@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import Field
 
 from pyscale.analysis.growth import curve_work
-from pyscale.analysis.trials import TASK_PHASES
+from pyscale.analysis.phasesums import TASK_PHASES
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:

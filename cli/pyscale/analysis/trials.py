@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
 from pyscale.analysis.workers import nodes_used, worker_times
-from pyscale_stages.contract import PHASES
 
 if TYPE_CHECKING:
     import polars as pl
-
-TASK_PHASES = tuple(phase for phase in PHASES if phase not in {"queue", "unattributed"})
-"""Phases that a task records as spans. Queue wait comes before a task, and what no span
-covers is found by subtraction."""
 
 TIMING_COLUMNS = (
     "slowest_s",
@@ -22,7 +18,7 @@ TIMING_COLUMNS = (
     "busy_s",
     "idle_s",
     "useful_s",
-    *(f"phase_{phase}_s" for phase in TASK_PHASES),
+    *PHASE_COLUMNS,
     "unattributed_s",
     "overlap",
     "start_stagger_s",
@@ -130,16 +126,16 @@ def trial_table(
         _headers(latest)
         .join(worker_times(timed), on="trial", how="left", maintain_order="left")
         .join(nodes_used(windows), on="trial", how="left", maintain_order="left")
-        .join(_phase_sums(timed, spans), on="trial", how="left", maintain_order="left")
+        .join(phase_sums(spans, timed, ["trial"]), on="trial", how="left", maintain_order="left")
+        .with_columns(pl.col(PHASE_COLUMNS).fill_null(0.0))
         .join(_checks(latest), on="trial", how="left", maintain_order="left")
     )
     wall_s = pl.col("slowest_s") + pl.col("merge_s")
-    phases = pl.sum_horizontal(f"phase_{phase}_s" for phase in TASK_PHASES)
     table = table.with_columns(
         wall_s=wall_s,
         idle_s=pl.col("workers") * wall_s - pl.col("busy_s"),
         useful_s=pl.col("phase_compute_s"),
-        unattributed_s=pl.col("busy_s") - phases,
+        unattributed_s=pl.col("busy_s") - pl.sum_horizontal(PHASE_COLUMNS),
         complete=~pl.col("failed") & pl.col("_has_all_tasks"),
     ).with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
     return table.with_columns(
@@ -203,19 +199,6 @@ def _least_proved(states: pl.Expr) -> pl.Expr:
         pl.when((unknown > 0) & (unknown < known.len()))
         .then(pl.lit("unsupported"))
         .otherwise(known.min().cast(pl.String))
-    )
-
-
-def _phase_sums(timed: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """Worker-seconds of each phase; 0 where a trial has no such span."""
-    import polars as pl
-
-    own = spans.select("trial", "task", "phase", span_s="wall_s").join(
-        timed.select("trial", "task"), on=("trial", "task"), how="right"
-    )
-    return own.group_by("trial").agg(
-        pl.col("span_s").filter(pl.col("phase") == phase).sum().alias(f"phase_{phase}_s")
-        for phase in TASK_PHASES
     )
 
 

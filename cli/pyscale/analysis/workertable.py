@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.trials import TASK_PHASES, sum_if_all
+from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
+from pyscale.analysis.trials import sum_if_all
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,21 +45,6 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         pl.col("lane").is_not_null(),
     )
     one = ("trial", "lane")
-    parts = [f"phase_{phase}_s" for phase in TASK_PHASES]
-    # A column for each phase, then plain sums: polars does these far faster than filtered ones.
-    phase_sums = (
-        spans.select("trial", "task", "phase", "wall_s")
-        .join(windows.select("trial", "task", "lane"), on=("trial", "task"))
-        .select(
-            *one,
-            *(
-                pl.when(pl.col("phase") == phase).then("wall_s").otherwise(0.0).alias(part)
-                for phase, part in zip(TASK_PHASES, parts, strict=True)
-            ),
-        )
-        .group_by(one)
-        .agg(pl.col(parts).sum())
-    )
     return (
         windows.group_by(one, maintain_order=True)
         .agg(
@@ -67,7 +53,7 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
             cpu_s=sum_if_all(pl.col("cpu_s")),
             cpu_wait_s=sum_if_all(pl.col("cpu_wait_s")),
         )
-        .join(phase_sums, on=one, how="left", maintain_order="left")
-        .with_columns(pl.col(parts).fill_null(0.0))
-        .with_columns(unattributed_s=pl.col("wall_s") - pl.sum_horizontal(parts))
+        .join(phase_sums(spans, windows, one), on=one, how="left", maintain_order="left")
+        .with_columns(pl.col(PHASE_COLUMNS).fill_null(0.0))
+        .with_columns(unattributed_s=pl.col("wall_s") - pl.sum_horizontal(PHASE_COLUMNS))
     )

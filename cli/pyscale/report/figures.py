@@ -189,6 +189,7 @@ def _save(plot: ggplot, stem: Path, *, panels: int) -> list[Path]:
     So the same numbers give the same bytes.
     """
     import matplotlib as mpl
+    import matplotlib.pyplot as plt
     from plotnine import theme
 
     rows = math.ceil(panels / _columns(panels))
@@ -207,6 +208,8 @@ def _save(plot: ggplot, stem: Path, *, panels: int) -> list[Path]:
             # Its parts have their places now, the same ones in every format.
             figure.set_layout_engine(None)
             written.append(final)
+    # Else it is kept, as for a window that shows it.
+    plt.close(figure)
     return written
 
 

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.causes import LEAST_GAIN, limits
+from pyscale.analysis.phasesums import TASK_PHASES
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import TASK_PHASES, trial_table
+from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.analysis.workertable import worker_table
 
@@ -315,6 +316,22 @@ def test_sureness_needs_six_trials_on_either_side():
     assert found.main.share_first is None
     (found,) = limits(trials, workers)
     assert (found.trials, found.sureness) == (6, "sure")
+
+
+def test_how_much_the_work_has_grown_is_as_unsure_as_the_base_case(new_run):
+    """Half of the base case's trials computed for 80 s, half for 120: 120 at N = 2 may be growth.
+
+    Where a resample of the base case has a median of 120 s, the merge is all that is left.
+    """
+    builder = new_run()
+    for block in range(6):
+        builder.trial("segment", [{"compute": 80.0 + 40 * (block % 2)}], block=block)
+        builder.trial("segment", [{"compute": 60.0}] * 2, block=block, merge={"merge": 2.0})
+    (found,) = of_run(builder)
+    shares = {cause.code: cause.share_first for cause in found.causes}
+    # Four of six or more are the longer ones in 34 % of resamples.
+    assert shares["work-inflation"] == pytest.approx(0.66, abs=0.05)
+    assert shares["merging"] == pytest.approx(0.34, abs=0.05)
 
 
 def test_two_causes_of_the_same_size_are_undecided():

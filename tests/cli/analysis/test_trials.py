@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.trials import TASK_PHASES, TIMING_COLUMNS, trial_table
+from pyscale.analysis.phasesums import TASK_PHASES
+from pyscale.analysis.trials import TIMING_COLUMNS, trial_table
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.trials import TASK_PHASES, trial_table
+from pyscale.analysis.phasesums import TASK_PHASES
+from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workertable import worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
