@@ -16,7 +16,6 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.plan import Plan
 from pyscale.report.comparison import (
     ComparisonContext,
     OutputComparison,
@@ -26,13 +25,13 @@ from pyscale.report.comparison import (
     shown,
 )
 from pyscale.report.table import read_wall_times
+from pyscale.report.wording import amount
 from pyscale.runfacts import Facts, differences, facts
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
-from pyscale.sweep import Sweep
 from pyscale_stages.task import WINDOW_FILE
 
 if TYPE_CHECKING:
@@ -101,6 +100,7 @@ def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> 
         to be found and no configuration has enough trials to show one.
     """
     context, base_trials, new_trials = _loaded(base, new)
+    _refuse_other_work(base, new, base_trials, new_trials)
     table = comparison(base_trials, new_trials, interleaved=context.measured_here)
     if table["verdict"].null_count() == table.height:
         raise UserError(
@@ -132,7 +132,6 @@ def _loaded(base: str, new: str) -> tuple[ComparisonContext, pl.DataFrame, pl.Da
     _refuse_one(folders[0].path, folders[1].path)
     before, after = map(_Measured.of, folders)
     _refuse_other_input(before, after)
-    _refuse_other_frames(before.run.plan, after.run.plan)
     return _context(before, after), before.trials, after.trials
 
 
@@ -155,17 +154,23 @@ def _refuse_other_input(base: _Measured, new: _Measured) -> None:
         )
 
 
-def _refuse_other_frames(base: Plan, new: Plan) -> None:
-    """Refuse runs that gave N workers other parts of the movie, as weak scaling does."""
-    sweeps = Sweep.of(base), Sweep.of(new)
-    for workers in sorted(set(sweeps[0].workers) & set(sweeps[1].workers)):
-        frames = [sweep.frames_at(workers) for sweep in sweeps]
-        if frames[0] != frames[1]:
-            raise UserError(
-                f"at N = {workers} run {base.run_id} worked on {frames[0]} frames and run "
-                f"{new.run_id} on {frames[1]}, so their wall times are those of different work: "
-                "run both with the same --scaling and --workers"
-            )
+def _refuse_other_work(
+    base: str, new: str, base_trials: pl.DataFrame, new_trials: pl.DataFrame
+) -> None:
+    """Refuse times of N workers that had more to do in one than in the other."""
+    import polars as pl
+
+    one = ["stage", "workers"]
+    done, done_new = (
+        side.filter("valid").group_by(one).agg(pl.col("work").median())
+        for side in (base_trials, new_trials)
+    )
+    unlike = done.join(done_new, on=one).filter(pl.col("work") != pl.col("work_right")).sort(one)
+    for stage, workers, work, other in unlike.head(1).iter_rows():
+        raise UserError(
+            f"{stage} at N = {workers} did {amount(work)} in {base} and {amount(other)} in {new}, "
+            "so their wall times are those of different work: measure both with as much for each N"
+        )
 
 
 def _context(base: _Measured, new: _Measured) -> ComparisonContext:

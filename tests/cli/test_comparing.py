@@ -105,8 +105,8 @@ class TestRuns:
         strong, weak = measured(repeats=1), measured(repeats=1, scaling="weak")
         answer = compare(strong, weak)
         assert answer.code == 2
-        assert "at N = 1 run" in answer.err
-        assert "those of different work: run both with the same --scaling" in answer.err
+        assert "at N = 1 did " in answer.err
+        assert "those of different work: measure both with as much for each N" in answer.err
         assert compare(weak, measured(repeats=1, scaling="weak")).code == 0
 
     def test_nothing_is_written_into_either_run(
@@ -280,6 +280,19 @@ class TestTables:
         assert "1.100 [1.09" in answer.out
         assert "] worse" in answer.out
         assert "Tables of wall times hold no hardware" in answer.out
+
+    def test_tables_of_different_work_are_refused(
+        self, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        tables = [table("a.csv"), table("b.csv")]
+        for path, frames in zip(tables, (40, 80), strict=True):
+            header, *rows = path.read_text().splitlines()
+            worked = [f"{header},work", *(f"{row},{frames}" for row in rows)]
+            path.write_text("\n".join(worked) + "\n")
+        answer = compare(*tables)
+        assert answer.code == 2
+        assert "segment at N = 1 did 40 in " in answer.err
+        assert "a.csv and 80 in " in answer.err
 
     def test_a_table_and_a_run_are_refused(
         self, table: Callable[..., Path], measured: RunMaker, compare: Callable[..., Answer]
