@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -55,6 +55,15 @@ def processes_of(folder: Path) -> list[psutil.Process]:
                 family = [process, *process.children(recursive=True)]
                 found |= {each.pid: each for each in family}
     return list(found.values())
+
+
+def names_of(processes: Iterable[psutil.Process]) -> set[str]:
+    """Names of the programs that some processes run, as far as they still do."""
+    found = set()
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            found.add(process.name())
+    return found
 
 
 def end(processes: Sequence[psutil.Process]) -> None:

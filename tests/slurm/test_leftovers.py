@@ -12,16 +12,18 @@ import pytest
 
 from slurm import cgroups
 from slurm.cluster import SlurmCluster
-from slurm.leftovers import OWNER_FILE, clear_leftovers, processes_of
+from slurm.leftovers import OWNER_FILE, clear_leftovers, names_of, processes_of
 
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAM = """\
 import sys
 from slurm.cluster import running_cluster
+from slurm.leftovers import names_of, processes_of
 
 with running_cluster(with_accounting=sys.argv[1] == "True") as cluster:
-    job = cluster.submit("--output=/dev/null", "--wrap=sleep infinity")
-    cluster.wait_for(lambda: cluster.job(job)[0]["JobState"] == "RUNNING", "it ran")
+    cluster.submit("--output=/dev/null", "--wrap=sleep infinity")
+    # The controller calls a job running before its node has started it.
+    cluster.wait_for(lambda: "sleep" in names_of(processes_of(cluster.folder)), "it ran")
     print(cluster.folder, flush=True)
     input()
 """
@@ -53,7 +55,7 @@ def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(
     folder = Path(tests.stdout.readline().strip())
     assert (folder / OWNER_FILE).is_file()
     alive = processes_of(folder)
-    assert {process.name() for process in alive} >= daemons | {"slurmstepd", "sleep"}
+    assert names_of(alive) >= daemons | {"slurmstepd", "sleep"}
     groups = cgroups.groups_of_jobs(process.pid for process in alive)
     assert bool(groups) == (kind == "slurm_with_accounting" and cgroups.can_limit_memory())
     tests.send_signal(signal.SIGKILL)
