@@ -14,6 +14,7 @@ from pyscale.app import app
 from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
+from pyscale.report.results import Results
 from pyscale.results import analysed, how_held, results_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
@@ -157,13 +158,18 @@ def test_memory_that_was_asked_for_raises_no_doubt(
         assert "warm-not-cold" in flags
 
 
-def test_no_law_is_fitted_to_an_invalid_configuration(
-    make: Callable[..., Plan], tmp_path: Path
-) -> None:
+@pytest.fixture
+def before(make: Callable[..., Plan], tmp_path: Path) -> Results:
+    """Results of a stage at N = 1, 2 and 4, all of them valid."""
     plan = make(workers=(1, 2, 4), only=("register_denoise",))
     run = RunFolder.create(tmp_path / "runs", plan)
     execute(run, MockExecutor(), lambda _event: None)
-    before = results_of(run)
+    return results_of(run)
+
+
+def test_no_law_is_fitted_to_an_invalid_configuration(
+    before: Results,
+) -> None:
     assert before.fits[0].amdahl.counts == (1, 2, 4)
     trials = before.trials.with_columns(agreement_same=pl.col("workers") != 4)
     after = analysed(trials, before.context)
@@ -173,12 +179,8 @@ def test_no_law_is_fitted_to_an_invalid_configuration(
 
 
 def test_what_limits_is_held_against_the_base_case_of_the_speedups_even_where_that_is_invalid(
-    make: Callable[..., Plan], tmp_path: Path
+    before: Results,
 ) -> None:
-    plan = make(workers=(1, 2, 4), only=("register_denoise",))
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
-    before = results_of(run)
     trials = before.trials.with_columns(agreement_same=pl.col("workers") != 1)
     after = analysed(trials, before.context)
     assert after.configurations["invalid"].to_list() == [True, False, False]

@@ -160,7 +160,7 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     wall, rest, u = pl.col("wall_s"), pl.col("rest"), pl.col("u")
-    grown = _grown_shares(timed, parts)
+    grown = _with_growth(timed, parts)
     scaled = rest + u / pl.col("inflation")
     no_wait = wall - pl.col("wait") * _grown("contention")
     slowest = {
@@ -174,8 +174,7 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
         },
     }
     found = (
-        parts.join(timed.select("trial", "inflation"), on="trial")
-        .join(grown, on="trial")
+        parts.join(grown.select("trial", "inflation", "^_grown_.*$"), on="trial")
         .group_by("trial")
         .agg(
             slope_s=u.get(scaled.arg_max()),
@@ -186,8 +185,7 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     for cause in HELD:
         merge_s[cause] -= pl.col(f"_merge_{cause}") * _grown(cause)
     return (
-        timed.join(found, on="trial", how="left", maintain_order="left")
-        .join(grown, on="trial", how="left", maintain_order="left")
+        grown.join(found, on="trial", how="left", maintain_order="left")
         .with_columns(pl.col(without(cause)) + left_s for cause, left_s in merge_s.items())
         .select(*timed.columns, "slope_s", *map(without, BY_PHASE))
     )
@@ -200,8 +198,8 @@ def _grown(cause: str) -> pl.Expr:
     return pl.col(f"_grown_{cause}")
 
 
-def _grown_shares(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
-    """By how much the worker-seconds of each cause have grown over the base case's."""
+def _with_growth(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
+    """Add by how much the worker-seconds of each cause grew, and what of it is the merge's."""
     import polars as pl
 
     whole = {cause: pl.sum_horizontal(columns) for cause, columns in HELD.items()}
@@ -227,8 +225,7 @@ def _grown_shares(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
         shares[f"_grown_{cause}"] = (
             pl.when(at_base | (total <= base)).then(0.0).otherwise(1 - base / total)
         )
-    merges = [f"_merge_{cause}" for cause in HELD]
-    return table.select("trial", *merges, **shares)
+    return table.with_columns(**shares)
 
 
 def _by_task(timed: pl.DataFrame) -> pl.DataFrame:
