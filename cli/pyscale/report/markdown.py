@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.intervals import RESAMPLES
+from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
@@ -70,7 +70,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         has_laws=bool(results.fits),
         is_scaled=scalingkind.legend(found) is not None,
         not_measured=[*sentences.not_measured(found), *context.not_measured],
-        resamples=RESAMPLES,
+        resamples=resamples(max([1, *(row["repeats"] for curve in found for row in curve.rows)])),
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
         table=table,
