@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from pydantic import Field
 
 from pyscale_stages.contract import Record
+
+
+class Node(Record):
+    """Nodes of one kind that tasks ran on, with all that was recorded of them."""
+
+    names: tuple[str, ...] = Field(description="Names of the nodes; they differ in nothing below")
+    stamp: dict[str, Any] = Field(description="The hardware stamp, as a result carries it")
+
+
+class Command(Record):
+    """A line to type, and what it does."""
+
+    what: str = Field(description="What it does, as a sentence begins")
+    line: str = Field(description="The line, ready to paste into a shell")
 
 
 class ReportContext(Record):
@@ -20,6 +37,14 @@ class ReportContext(Record):
     measured_for: str = Field(
         "what was measured", description="What was processed, as sentences on requests name it"
     )
+    run_id: str | None = Field(None, description="The run, where it is one of pyscale")
+    started: datetime | None = Field(None, description="When its first task was submitted, UTC")
+    nodes: tuple[Node, ...] = Field((), description="Every kind of node that tasks ran on")
+    facts: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="What else it was made from, by heading: name and value",
+    )
+    commands: tuple[Command, ...] = Field((), description="What would measure it again")
     not_measured: tuple[str, ...] = Field(
         (), description="Sentences on what the run left out, beyond what the tables show"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.advice import Choice
@@ -10,6 +10,7 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.requests import Request
+from pyscale.references.model import Referred
 from pyscale.report.context import ReportContext
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Results:
         What to ask for at the knee of each curve.
     context : ReportContext
         Where the numbers come from.
+    timeline : polars.DataFrame or None
+        What every task did when (see `pyscale.analysis.timeline`); None where no phases are known.
+    references : list of Referred
+        What others measured of the same stages in the same sweep.
     """
 
     configurations: pl.DataFrame
@@ -52,3 +57,5 @@ class Results:
     choices: list[Choice]
     requests: list[Request]
     context: ReportContext
+    timeline: pl.DataFrame | None = None
+    references: list[Referred] = field(default_factory=list)

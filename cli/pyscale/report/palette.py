@@ -1,0 +1,38 @@
+"""The colours of every figure, in print and on the page: told apart without colour vision.
+
+They are Okabe and Ito's, and shades of them; phases of one kind share a hue and differ in
+lightness, so that stacked bars can be read in grey.
+"""
+
+from __future__ import annotations
+
+MEASURED, SINGLE, IDEAL, INVALID, REFERENCE = (
+    "#0072B2",
+    "#8C8C8C",
+    "#404040",
+    "#D55E00",
+    "#6A6A6A",
+)
+"""Of medians, of single trials, of the ideal line, of invalid configurations, and of what was
+measured elsewhere."""
+
+PARTS = {
+    "compute": "#0072B2",
+    "busy": "#0072B2",
+    "queue": "#F5F5F5",
+    "container_start": "#7A4A00",
+    "python_start": "#B87400",
+    "import": "#E69F00",
+    "model_load": "#F6CF7A",
+    "read": "#00523B",
+    "write": "#43C29A",
+    "merge": "#CC79A7",
+    "unattributed": "#4D4D4D",
+    "idle": "#D9D9D9",
+}
+"""Of the parts of worker-seconds, in the order in which bars stack them from the axis."""
+
+CURVES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Of curves that share a panel; the order is that of the pipeline. Shapes tell them apart too."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+"""Marks of these curves, in the words of Vega."""
