@@ -36,7 +36,7 @@ def write_report(folder: Path, results: Results) -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return [
-            write_csv(folder, results.configurations),
+            *write_csv(folder, results),
             *write_figures(folder, results.configurations, results.trials),
             write_markdown(folder, results),
         ]

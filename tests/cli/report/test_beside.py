@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from io import StringIO
 
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report import beside
 from pyscale.report.context import ReportContext
-from pyscale.report.csv import write_csv
+from pyscale.report.csv import csv_text
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
 from pyscale.report.terminal import summary
@@ -55,7 +56,7 @@ def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_r
 
 
 def test_the_csv_holds_the_same_for_scripts(tmp_path, new_run):
-    table = pl.read_csv(write_csv(tmp_path, configurations(on_a_cluster(new_run))))
+    table = pl.read_csv(StringIO(csv_text(configurations(on_a_cluster(new_run)))))
     row = table.row(1, named=True)
     assert (row["windows"], row["nodes"], row["gap_s"]) == (4, 2, 1.25)
     assert (row["queue_s"], row["queue_worst_s"], row["start_stagger_s"]) == (2.5, 2.5, 1.0)

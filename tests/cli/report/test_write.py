@@ -14,7 +14,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.context import ReportContext
-from pyscale.report.csv import write_csv
+from pyscale.report.csv import FILES, write_csv
 from pyscale.report.markdown import write_markdown
 from pyscale.report.write import write_report
 from pyscale.results import analysed
@@ -30,9 +30,9 @@ def results_of(builder):
     return analysed(trial_table(builder.tasks, builder.spans), A_RUN)
 
 
-def test_a_report_is_the_eight_files_that_users_know(tmp_path, thin, context):
+def test_a_report_is_the_files_that_users_know(tmp_path, thin, context):
     written = write_report(tmp_path / "report", replace(thin, context=context))
-    names = {"benchmark_results_aggregated.csv", "scaling_analysis.md"} | {
+    names = {*FILES.values(), "scaling_analysis.md"} | {
         f"benchmark_{figure}.{suffix}"
         for figure in ("results", "speedup")
         for suffix in ("png", "svg", "pdf")
@@ -42,13 +42,13 @@ def test_a_report_is_the_eight_files_that_users_know(tmp_path, thin, context):
 
 
 def test_a_second_report_replaces_the_first(tmp_path, thin, full, context):
-    write_csv(tmp_path, full.configurations)
-    write_csv(tmp_path, thin.configurations)
+    write_csv(tmp_path, full)
+    write_csv(tmp_path, thin)
     assert pl.read_csv(tmp_path / "benchmark_results_aggregated.csv").height == 8
 
 
 def test_the_csv_holds_the_configurations_at_full_precision(tmp_path, full):
-    path = write_csv(tmp_path, full.configurations)
+    path = write_csv(tmp_path, full)[0]
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == full.configurations.height
@@ -59,8 +59,15 @@ def test_the_csv_holds_the_configurations_at_full_precision(tmp_path, full):
     assert rows[0]["speedup_low"] == ""
 
 
+def test_trials_and_lost_worker_seconds_have_tables_of_their_own(tmp_path, full):
+    _, losses, trials = map(pl.read_csv, write_csv(tmp_path, full))
+    assert losses["growth_s"].to_list() == full.losses["growth_s"].to_list()
+    assert trials["trial"].to_list() == full.trials["trial"].to_list()
+    assert trials["wall_s"].to_list() == full.trials["wall_s"].to_list()
+
+
 def test_flags_in_the_csv_are_joined_by_semicolons(tmp_path, thin):
-    table = pl.read_csv(write_csv(tmp_path, thin.configurations))
+    table = pl.read_csv(write_csv(tmp_path, thin)[0])
     assert set(table["flags"]) == {"few-repeats;warm-not-cold;oversubscribed"}
 
 
@@ -164,10 +171,7 @@ def test_a_superlinear_speedup_is_told_as_fewer_worker_seconds(tmp_path, new_run
 def test_a_run_in_which_all_failed_is_reported_without_figures(tmp_path, new_run):
     builder = new_run().trial("track", [{"compute": 100.0}], failed=["w0"])
     written = write_report(tmp_path, results_of(builder))
-    assert {path.name for path in written} == {
-        "benchmark_results_aggregated.csv",
-        "scaling_analysis.md",
-    }
+    assert not any(path.suffix in {".png", ".svg", ".pdf"} for path in written)
     text = (tmp_path / "scaling_analysis.md").read_text()
     assert "No trial was timed" in text
     assert "`failed-trials` (track at N = 1): A trial failed" in text
@@ -193,9 +197,9 @@ def test_no_template_syntax_or_empty_value_reaches_the_reader(tmp_path, full, th
 
 
 def test_a_run_without_any_record_yet_is_an_empty_report(tmp_path, new_run):
-    written = write_report(tmp_path, results_of(new_run()))
-    assert len(written) == 2
-    assert (tmp_path / "benchmark_results_aggregated.csv").read_text().count("\n") == 1
+    write_report(tmp_path, results_of(new_run()))
+    for file in FILES.values():
+        assert (tmp_path / file).read_text().count("\n") == 1
     assert "No trial has a record" in (tmp_path / "scaling_analysis.md").read_text()
 
 
@@ -264,6 +268,6 @@ def test_the_text_says_which_counts_no_law_is_fitted_to(tmp_path, broken):
 
 
 def test_the_csv_marks_what_is_invalid(tmp_path, broken):
-    table = pl.read_csv(write_csv(tmp_path, broken.configurations))
+    table = pl.read_csv(write_csv(tmp_path, broken)[0])
     assert table.filter("invalid")[["stage", "workers"]].rows() == [("track", 4)]
     assert table["agreement_tolerance"].unique().to_list() == [0.999]
