@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -52,6 +52,15 @@ def references() -> Path:
     if not folder.is_dir():
         missing("published figures", "put their tables into ../shared/references")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_references_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what a developer has added as references out of every report."""
+    with pytest.MonkeyPatch.context() as patch:
+        nowhere = tmp_path_factory.mktemp("references") / "none"
+        patch.setenv("PYSCALE_REFERENCES_FOLDER", str(nowhere))
+        yield
 
 
 @pytest.fixture

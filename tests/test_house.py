@@ -73,11 +73,14 @@ def test_a_wheel_works_alone(tmp_path: Path) -> None:
         "from pyscale.settings import load_settings\n"
         "from pyscale.suite import load_suite, suite_names\n"
         "from pyscale.data.registry import load_registry\n"
+        "from pathlib import Path\n"
+        "from pyscale.references.files import all_references\n"
         "from pyscale.shipped import shipped\n"
         "from pyscale_stages.resources import embedded_model\n"
         "assert load_settings().repeats == 6\n"
         "assert [load_suite(name) for name in suite_names()]\n"
         "assert load_registry(shipped('config')).datasets\n"
+        "assert 'pycyto' in all_references(Path('none'))\n"
         "assert embedded_model('pyscale-tiny').is_relative_to(sys.argv[1])\n"
     )
     subprocess.run([sys.executable, "-c", program, str(installed)], cwd=tmp_path, check=True)

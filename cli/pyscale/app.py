@@ -14,6 +14,7 @@ import typer
 
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
+from pyscale.referencing import reference_app
 
 app = typer.Typer(
     name="pyscale",
@@ -26,6 +27,7 @@ app = typer.Typer(
 config_app = typer.Typer(help="Settings and where each comes from.", no_args_is_help=True)
 app.add_typer(data_app, name="data")
 app.add_typer(image_app, name="image")
+app.add_typer(reference_app, name="reference")
 app.add_typer(config_app, name="config")
 
 RunArgument = Annotated[

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pooch
+from platformdirs import user_data_path
 from pydantic import Field, JsonValue, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -87,6 +88,9 @@ class Settings(BaseSettings):
     images_folder: Path = Field(
         Path(pooch.os_cache("pyscale")) / "images", description="Folder that holds images"
     )
+    references_folder: Path = Field(
+        user_data_path("pyscale") / "references", description="Folder of your own references"
+    )
     images: dict[str, str] = Field(
         default_factory=dict, description="Image of an entry or stage, where its own is not meant"
     )
@@ -113,7 +117,7 @@ class Settings(BaseSettings):
             return tuple(int(part) for part in parts)
         return value
 
-    @field_validator("runs_folder", "data_folder", "images_folder")
+    @field_validator("runs_folder", "data_folder", "images_folder", "references_folder")
     @classmethod
     def _expand_home(cls, value: Path) -> Path:
         return value.expanduser()

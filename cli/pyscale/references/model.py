@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pyscale_stages.contract import Record
+from pyscale_stages.registry import STAGE_NAMES
+from pyscale_stages.wording import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
+
+NAME_PATTERN = r"[a-z0-9][a-z0-9_-]*"
+WORKERS = "workers"
+"""The sweep whose table is one of wall times, as `pyscale report --table` reads them."""
 
 
 class Reference(Record):
     """Results of another machine."""
 
-    name: str = Field(description="Short name, as its files are called")
+    name: str = Field(
+        pattern=f"^{NAME_PATTERN}$", description="Short name, as its files are called"
+    )
     title: str = Field(description="What was measured, for people, as a legend names it")
     source: str = Field(description="Who published it where, as one would cite it")
-    url: str | None = Field(None, description="Where it can be read")
+    url: str | None = Field(None, pattern=r"^https?://", description="Where it can be read")
     measured: str | None = Field(None, description="Date or year of the measurement")
-    hardware: dict[str, str] = Field(description="Property and value, in the order to print")
-    caveats: tuple[str, ...] = Field(description="What a reader must know, a sentence each")
+    figures: str = Field(description="What the numbers of its table are, as a sentence begins")
+    hardware: dict[str, str] = Field(
+        min_length=1, description="Property and value, in the order to print"
+    )
+    caveats: tuple[str, ...] = Field(
+        min_length=1, description="What a reader must know, a sentence each"
+    )
     sweep: str = Field(description="The column of its table that varies, such as workers")
     stages: dict[str, str] = Field(
         description="Names of stages in its table, and the stage of pyscale that each one is"
@@ -31,6 +45,60 @@ class Reference(Record):
         None,
         description="Fingerprint of the input and parameters; times of equal ones may be compared",
     )
+
+    @field_validator("stages")
+    @classmethod
+    def _known_stages(cls, value: dict[str, str]) -> dict[str, str]:
+        for stage in value.values():
+            if stage not in STAGE_NAMES:
+                raise ValueError(
+                    f"pyscale has no stage {stage!r}; {did_you_mean(stage, STAGE_NAMES)}"
+                )
+        return value
+
+    @property
+    def has_wall_times(self) -> bool:
+        """Whether its table is one of wall times by N, from which speedups follow."""
+        return self.sweep == WORKERS
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A reference with its table.
+
+    Attributes
+    ----------
+    reference : Reference
+    table : polars.DataFrame
+        As its CSV has it; where the sweep is workers, what
+        `pyscale.analysis.walltimes.trials_from_wall_times` takes.
+    """
+
+    reference: Reference
+    table: pl.DataFrame
+
+    def configurations(self, stages: Collection[str] | None = None) -> pl.DataFrame | None:
+        """What follows from its wall times; None where it has none.
+
+        Parameters
+        ----------
+        stages : collection of str, optional
+            Names in its table to look at; all without it.
+
+        Returns
+        -------
+        polars.DataFrame or None
+            As `pyscale.analysis.scaling.configurations` gives it.
+        """
+        from pyscale.analysis.scaling import configurations
+        from pyscale.analysis.walltimes import trials_from_wall_times
+
+        if not self.reference.has_wall_times:
+            return None
+        wanted = self.table["stage"].unique() if stages is None else list(stages)
+        table = self.table.filter(self.table["stage"].is_in(wanted))
+        trials = trials_from_wall_times(table, suite=self.reference.name)
+        return configurations(trials, interleaved=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,80 @@
+"""A reference into the user's folder: its table first, then the file by which it is found."""
+
+from __future__ import annotations
+
+import errno
+import json
+import re
+from pathlib import Path
+
+from pyscale.errors import UserError
+from pyscale.references.files import reference_files
+from pyscale.references.model import NAME_PATTERN, Loaded
+from pyscale_stages.atomic import write_atomically
+
+
+def refuse_name(name: str, own: Path) -> None:
+    """Raise where no reference can be added under a name.
+
+    Raises
+    ------
+    UserError
+        If it is no name, or is one already.
+    """
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise UserError(
+            f"{name!r} cannot be the name of a reference: use lower-case letters, digits, - and _, "
+            "as in --name our-cluster-2026"
+        )
+    files = reference_files(own)
+    if name in files:
+        is_own = files[name].parent == own
+        way_out = f", or remove {files[name]} and its .csv" if is_own else ""
+        raise UserError(
+            f"there is a reference {name} already: give another name by --name{way_out}"
+        )
+
+
+def write_reference(loaded: Loaded, own: Path) -> Path:
+    """Write both files of a reference, and return the one that describes it.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be written.
+    """
+    path = own / f"{loaded.reference.name}.toml"
+    try:
+        write_atomically(path.with_suffix(".csv"), loaded.table.write_csv())
+        write_atomically(path, _toml(loaded))
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise UserError(
+            f"{own} cannot be written ({error.strerror}): set references_folder to a folder of "
+            "your own"
+        ) from error
+    return path
+
+
+def _toml(loaded: Loaded) -> str:
+    """Lay a reference out as people write one."""
+    told = loaded.reference.model_dump(mode="json", exclude={"name"}, exclude_none=True)
+    tables = {key: told.pop(key) for key in ("hardware", "stages")}
+    told["caveats"] = list(told["caveats"])
+    lines = [f"{key} = {_value(value)}" for key, value in told.items()]
+    for key, table in tables.items():
+        lines += ["", f"[{key}]"]
+        lines += [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: str | list[str]) -> str:
+    """Write text, or a list of texts, as TOML; its strings are escaped as those of JSON."""
+    if isinstance(value, list):
+        return "[\n" + "".join(f"    {_value(one)},\n" for one in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

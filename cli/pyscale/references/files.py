@@ -1,0 +1,191 @@
+"""The files of references: a TOML that tells what was measured, and a CSV with the numbers."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.references.model import Loaded, Reference
+from pyscale.report.table import read_wall_times
+from pyscale.shipped import shipped
+from pyscale_stages.wording import did_you_mean, first_problem
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Problem = Callable[[str], object]
+"""Is told a sentence on a reference that cannot be used."""
+
+
+def shipped_folder() -> Path:
+    """Folder of the references that come with pyscale."""
+    return shipped("config") / "references"
+
+
+def reference_files(own: Path, on_problem: Problem | None = None) -> dict[str, Path]:
+    """TOML files of all references by name: those that come with pyscale, then the user's.
+
+    Parameters
+    ----------
+    own : Path
+        The user's folder, which need not be there.
+    on_problem : callable, optional
+        As in `all_references`.
+
+    Raises
+    ------
+    UserError
+        If a user's reference has the name of one that comes with pyscale, and nobody is to be
+        told.
+    """
+    found = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
+    for path in sorted(own.glob("*.toml")):
+        if path.stem not in found:
+            found[path.stem] = path
+            continue
+        taken = UserError(
+            f"{path} has the name of a reference that comes with pyscale: give it and its .csv "
+            "another"
+        )
+        _tell(taken, on_problem)
+    return found
+
+
+def load_reference(name: str, own: Path) -> Loaded:
+    """Read one reference by its name.
+
+    Raises
+    ------
+    UserError
+        If there is none of that name, or a file of it is missing or wrong.
+    """
+    files = reference_files(own)
+    if name not in files:
+        raise UserError(f"there is no reference {name!r}: {did_you_mean(name, files)}")
+    return read_reference(files[name])
+
+
+def all_references(own: Path, on_problem: Problem | None = None) -> dict[str, Loaded]:
+    """Read all references.
+
+    Parameters
+    ----------
+    own : Path
+        The user's folder, which need not be there.
+    on_problem : callable, optional
+        Told in a sentence of each reference that cannot be used, which is left out: what others
+        measured is no reason to refuse a report. Without it the first one raises.
+
+    Returns
+    -------
+    dict of str to Loaded
+        By name, those that come with pyscale first.
+
+    Raises
+    ------
+    UserError
+        If one cannot be used and nobody is to be told.
+    """
+    found: dict[str, Loaded] = {}
+    for name, path in reference_files(own, on_problem).items():
+        try:
+            found[name] = read_reference(path)
+        except UserError as error:
+            _tell(error, on_problem)
+    return found
+
+
+def _tell(error: UserError, on_problem: Problem | None) -> None:
+    if on_problem is None:
+        raise error
+    on_problem(f"a reference is left out: {error}")
+
+
+def read_reference(path: Path) -> Loaded:
+    """Read a reference from its TOML and from the CSV beside it.
+
+    Raises
+    ------
+    UserError
+        If one of the two is missing or wrong.
+    """
+    reference = _described(path)
+    return Loaded(reference, _table(path.with_suffix(".csv"), reference))
+
+
+def _described(path: Path) -> Reference:
+    try:
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"the reference {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"the reference {path} is no TOML: it is not text in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"the reference {path} is no TOML: {error}") from error
+    if "name" in told:
+        raise UserError(
+            f"the reference {path} is wrong: its name is that of its file, so leave out 'name'"
+        )
+    return validated(told | {"name": path.stem}, path)
+
+
+def validated(told: Mapping[str, object], path: Path) -> Reference:
+    """Check what a TOML tells.
+
+    Raises
+    ------
+    UserError
+        If it does not describe a reference.
+    """
+    try:
+        return Reference.model_validate(told)
+    except ValidationError as error:
+        problem = first_problem(error, Reference)
+        raise UserError(f"the reference {path} is wrong: {problem}") from error
+
+
+def _table(path: Path, reference: Reference) -> pl.DataFrame:
+    if not path.is_file():
+        raise UserError(
+            f"the reference {reference.name} has no numbers: put its table, {path.name}, into "
+            f"{path.parent}"
+        )
+    table = read_wall_times(path) if reference.has_wall_times else _read_as_it_is(path)
+    if reference.sweep not in table.columns:
+        raise UserError(
+            f"{path} has no column {reference.sweep!r}, which {reference.name}.toml names as its "
+            f"sweep: {did_you_mean(reference.sweep, table.columns)}"
+        )
+    names = set(table["stage"]) if "stage" in table.columns else set()
+    for stage in reference.stages:
+        if stage not in names:
+            known = f": {did_you_mean(stage, names)}" if names else " in a column 'stage'"
+            raise UserError(
+                f"{path} has no stage {stage!r}, of which {reference.name}.toml tells{known}"
+            )
+    return table
+
+
+def _read_as_it_is(path: Path) -> pl.DataFrame:
+    """Read a table of anything: pyscale shows it and computes nothing from it."""
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        table = pl.read_csv(path.read_bytes(), infer_schema_length=None)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from error
+    except PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(
+            f"{path} is not a CSV table ({reason}): save it as plain UTF-8 text with commas "
+            "between the columns"
+        ) from error
+    if table.is_empty():
+        raise UserError(f"{path} has a header and no rows: add one row per number")
+    return table

@@ -1,0 +1,153 @@
+"""A reference from a run of pyscale, told by an allow-list: no people, hosts or paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.references.model import WORKERS, Loaded, Reference
+from pyscale.references.workid import work_id_of
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest
+from pyscale.store.provenance import PROVENANCE_FILE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HARDWARE = (
+    *("processor", "cores", "hardware threads", "frequency governors", "turbo", "memory"),
+    *("memory limit", "processor quota", "GPUs", "GPU driver", "GPU power limit (W)"),
+)
+"""What `pyscale.runfacts` tells of nodes and is of their kind, and not of one of them."""
+
+
+def reference_from(run: RunFolder, name: str) -> Loaded:
+    """Make a reference of the timed trials of a run.
+
+    Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
+    suite is named where it comes with pyscale. Names of the suite's entries are kept.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Nothing is written into it.
+    name : str
+        What to call the reference.
+
+    Raises
+    ------
+    UserError
+        If no trial was timed, or the run does not tell what it was measured with.
+    """
+    from pyscale.analysis.scaling import configurations
+    from pyscale.analysis.trials import trial_table
+    from pyscale.store.tables import build_tables
+
+    plan = run.plan
+    tasks, spans = build_tables(run)
+    trials = trial_table(tasks, spans)
+    timed = trials.filter("valid")
+    if timed.is_empty():
+        raise UserError(
+            f"the run {plan.run_id} has no timed trial to make a reference of: `pyscale status "
+            f"{plan.run_id} --log` says what happened"
+        )
+    try:
+        manifest, work_id = build_manifest(run), work_id_of(run)
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"{run.path} does not tell what it was measured with ({PROVENANCE_FILE} is missing or "
+            "unreadable there): measure it again with this pyscale"
+        ) from error
+    entries = timed["stage"].unique(maintain_order=True)
+    reference = Reference(
+        name=name,
+        title=f"{name} ({' and '.join(manifest['hardware'])})",
+        source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
+        measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
+        figures=f"wall times of the timed trials of {_what_ran(run)}",
+        hardware=_hardware(run, manifest, tasks),
+        caveats=tuple(_caveats(run, configurations(trials), n_timed=timed.height)),
+        sweep=WORKERS,
+        stages={entry: plan.suite.stage_name(entry) for entry in entries},
+        work_id=work_id,
+    )
+    return Loaded(reference, _wall_times(timed))
+
+
+def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
+    """One row a trial; the mean over its tasks gives the load balance, merge included."""
+    import polars as pl
+
+    return timed.select(
+        "stage",
+        "workers",
+        "wall_s",
+        pl.col("block").alias("repeat"),
+        pl.col("windows").alias("tasks"),
+        (pl.col("busy_s") / pl.col("windows")).alias("mean_task_s"),
+        "work",
+    )
+
+
+def _what_ran(run: RunFolder) -> str:
+    """Name suite and movie, where the names are not a user's own."""
+    from pyscale.data.registry import load_registry
+    from pyscale.shipped import shipped
+    from pyscale.suite import suite_names
+
+    plan = run.plan
+    suite, movie = plan.suite.name, plan.settings["data"]
+    named = f"the suite {suite}" if suite in suite_names() else "a suite of one's own"
+    known = movie in load_registry(shipped("config")).datasets
+    return f"{named} on {movie if known else 'a movie of its own'}, {plan.movie_frames} frames"
+
+
+def _hardware(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
+    from pyscale.runfacts import facts
+
+    settings = run.plan.settings
+    nodes = set(tasks["node"].drop_nulls())
+    told = facts(run.plan, manifest, nodes, ())["hardware"]
+    types = {
+        disk["fs_type"]
+        for found in manifest["hardware"].values()
+        for disk in found["stamp"].get("filesystems", ())
+    }
+    return {name: told[name] for name in HARDWARE if told.get(name)} | {
+        "filesystems": ", ".join(sorted(types)),
+        "nodes": str(len(nodes)),
+        "cores of a worker": str(settings["cpus_per_worker"]),
+        "device": settings["device"],
+        "executor": settings["executor"],
+        "runtime": settings["runtime"],
+    }
+
+
+def _caveats(run: RunFolder, table: pl.DataFrame, n_timed: int) -> Iterator[str]:
+    """Say how it was measured, and every doubt about it."""
+    from pyscale.analysis.flags import SENTENCES
+    from pyscale.sweep import Sweep
+
+    n_planned = len(run.plan.trials)
+    yield (
+        f"{n_timed} of {n_planned} planned trials were timed, in randomised blocks; scaling is "
+        f"{Sweep.of(run.plan)}."
+    )
+    states = sorted(set(table["cache_state"].drop_nulls()))
+    yield (
+        f"The page cache of the inputs was to be {run.plan.settings['cache']} before each trial, "
+        f"and was {' or '.join(states) or 'not looked at'}."
+    )
+    for code, sentence in SENTENCES.items():
+        flagged = [row for row in table.to_dicts() if code in row["flags"]]
+        counts: dict[str, list[str]] = {}
+        for row in flagged:
+            counts.setdefault(row["stage"], []).append(str(row["workers"]))
+        places = "; ".join(f"{stage} at N = {', '.join(own)}" for stage, own in counts.items())
+        if places:
+            yield f"{places}: {sentence}"

@@ -1,0 +1,123 @@
+"""References shown to a person or a script: which there are, and one with all that is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale.console import answer
+from pyscale.references.files import shipped_folder
+from pyscale.references.model import Loaded
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+ABSENT = "-"
+
+
+def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_json: bool) -> None:
+    """Print all references, one a row."""
+    shipped = shipped_folder()
+    if as_json:
+        rows = [
+            {
+                "name": name,
+                "title": loaded.reference.title,
+                "stages": sorted(set(loaded.reference.stages.values())),
+                "sweep": loaded.reference.sweep,
+                "measured": loaded.reference.measured,
+                "shipped": files[name].parent == shipped,
+                "file": str(files[name]),
+            }
+            for name, loaded in references.items()
+        ]
+        print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
+        return
+    from rich.text import Text
+
+    table = _table("reference", "stages", "swept over", "measured", "from", "what")
+    for name, loaded in references.items():
+        told = loaded.reference
+        stages = ", ".join(sorted(set(told.stages.values()))) or ABSENT
+        origin = "pyscale" if files[name].parent == shipped else "you"
+        cells = (name, stages, told.sweep, told.measured or "not told", origin, told.title)
+        table.add_row(*map(Text, cells))
+    answer(table)
+
+
+def show_one(loaded: Loaded, *, as_json: bool) -> None:
+    """Print a reference: where it is from, on what it was measured, its caveats and numbers."""
+    if as_json:
+        found = loaded.configurations()
+        told = {
+            "reference": loaded.reference.model_dump(mode="json"),
+            "table": loaded.table.to_dicts(),
+            "configurations": None if found is None else found.to_dicts(),
+        }
+        print(json.dumps(told, indent=1, default=str))  # noqa: T201 - the command's answer
+        return
+    from rich.console import Group
+    from rich.text import Text
+
+    reference = loaded.reference
+    stages = ", ".join(f"{own} is {known}" for own, known in reference.stages.items())
+    facts = {
+        "source": reference.source,
+        "address": reference.url or "not told",
+        "measured": reference.measured or "not told",
+        "numbers": reference.figures,
+        "stages": stages or "none of pyscale's, so it appears in no report",
+    }
+    answer(
+        Group(
+            Text(f"{reference.name}: {reference.title}", style="bold"),
+            _pairs(facts),
+            Text("\nHardware", style="bold"),
+            _pairs(reference.hardware),
+            Text("\nWhat to know before comparing", style="bold"),
+            *(Text(f"- {caveat}") for caveat in reference.caveats),
+            Text(),
+            _numbers(loaded),
+        )
+    )
+
+
+def _numbers(loaded: Loaded) -> RenderableType:
+    """Its configurations as reports show them, or its table as it is."""
+    from rich.text import Text
+
+    from pyscale.report.terminal import summary
+
+    found = loaded.configurations()
+    if found is not None:
+        return summary(found)
+    table = _table(*loaded.table.columns)
+    for row in loaded.table.iter_rows():
+        table.add_row(*(Text(ABSENT if cell is None else str(cell)) for cell in row))
+    return table
+
+
+def _pairs(facts: Mapping[str, str]) -> Table:
+    """Lay out one property a line, the names in one column."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    for name, value in facts.items():
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def _table(*columns: str) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None)
+    for place, column in enumerate(columns):
+        # The first is a name to type, which must not be cut.
+        table.add_column(Text(column), no_wrap=place == 0, overflow="fold")
+    return table

@@ -1,0 +1,71 @@
+"""References of one's own in a folder of a test, and the command line on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pyscale.errors import UserError
+from pyscale.referencing import reference_app
+
+TOML = """
+title = "Our cluster"
+source = "Ourselves"
+figures = "wall times"
+caveats = ["One run."]
+sweep = "workers"
+
+[hardware]
+processor = "not told"
+
+[stages]
+cells = "segment"
+"""
+CSV = "stage,workers,wall_s\ncells,1,80\ncells,2,50\nother,1,9\n"
+
+
+@pytest.fixture
+def toml() -> str:
+    """What describes a reference of one's own."""
+    return TOML
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The user's folder of references, in a working folder without settings."""
+    folder = tmp_path / "references"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(folder))
+    return folder
+
+
+@pytest.fixture
+def write(own: Path) -> Callable[..., Path]:
+    """Write a reference of one's own; None leaves a file out."""
+
+    def write_files(name: str = "ours", toml: str | None = TOML, csv: str | None = CSV) -> Path:
+        own.mkdir(exist_ok=True)
+        for suffix, text in ((".toml", toml), (".csv", csv)):
+            if text is not None:
+                (own / name).with_suffix(suffix).write_text(text)
+        return own / f"{name}.toml"
+
+    return write_files
+
+
+@pytest.fixture
+def reference(own: Path) -> Callable[..., Any]:
+    """Run `pyscale reference …`."""
+
+    def run_line(*words: object) -> Any:
+        result = CliRunner().invoke(reference_app, [str(word) for word in words])
+        if isinstance(result.exception, UserError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result
+
+    return run_line

@@ -1,0 +1,150 @@
+"""`pyscale reference list|show|add`, as people and scripts use them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.errors import UserError
+from pyscale.executors.mock import MockExecutor
+from pyscale.store.folder import RunFolder
+
+Write = Callable[..., Path]
+Line = Callable[..., Any]
+
+
+def test_list_shows_all_and_whose_each_is(reference: Line, write: Write) -> None:
+    write("ours")
+    lines = reference("list").stdout.splitlines()
+    (ours,) = (line for line in lines if line.split()[:1] == ["ours"])
+    assert ours.split()[:5] == ["ours", "segment", "workers", "not", "told"]
+    assert " you " in ours
+    (theirs,) = (line for line in lines if line.split()[:1] == ["pycyto"])
+    assert " pyscale " in theirs
+
+
+def test_list_as_json(reference: Line, write: Write) -> None:
+    path = write("ours")
+    rows = {row["name"]: row for row in json.loads(reference("list", "--json").stdout)}
+    assert rows["ours"] == {
+        "name": "ours",
+        "title": "Our cluster",
+        "stages": ["segment"],
+        "sweep": "workers",
+        "measured": None,
+        "shipped": False,
+        "file": str(path),
+    }
+    assert rows["pycyto"]["shipped"]
+
+
+def test_names_are_whole_in_a_narrow_terminal(
+    reference: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "deepinverse-speedups" in reference("list").stdout
+
+
+def test_show_tells_source_hardware_date_caveats_and_numbers(reference: Line) -> None:
+    told = " ".join(reference("show", "pycyto").stdout.split())
+    for part in (
+        "pyCyto documentation",
+        "bpi-oxford.github.io",
+        "2026-03-17",
+        "NVIDIA A100 40 GB",
+        "N counts jobs, not cores",
+        "register_denoise 1 9703 1.00",
+        "8 1508 6.43",
+    ):
+        assert part in told
+
+
+def test_a_table_of_anything_is_shown_as_it_is(reference: Line) -> None:
+    told = reference("show", "deepinverse-speedups").stdout
+    (row,) = (line.split() for line in told.splitlines() if "tomography_3d" in line)
+    assert row == ["tomography_3d", "512", "2", "16", "total", "7.44", "93"]
+    assert "so it appears in no report" in told
+
+
+def test_show_as_json(reference: Line) -> None:
+    told = json.loads(reference("show", "pycyto", "--json").stdout)
+    assert told["reference"]["stages"]["trackmate_ch0"] == "track"
+    assert len(told["table"]) == len(told["configurations"]) == 20
+    assert told["configurations"][3]["speedup"] == pytest.approx(9703 / 1508)
+    other = json.loads(reference("show", "wsistream-sample", "--json").stdout)
+    assert other["configurations"] is None
+    assert other["table"][0]["effective_patches_per_s"] == 312
+
+
+def test_markup_in_a_reference_is_text(reference: Line, write: Write, toml: str) -> None:
+    write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
+    assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
+
+
+def test_an_unknown_reference_is_one_sentence(reference: Line) -> None:
+    with pytest.raises(UserError, match="did you mean 'wsistream-sample'"):
+        reference("show", "wsistream")
+
+
+@pytest.fixture
+def done(own: Path, run: RunFolder) -> RunFolder:
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def test_add_makes_a_reference_that_list_and_show_find(
+    reference: Line, done: RunFolder, own: Path
+) -> None:
+    said = reference("add", done.path, "--name", "mine")
+    assert said.stdout == f"{own / 'mine.toml'}\n"
+    assert "pyscale reference show mine" in " ".join(said.stderr.split())
+    assert "mine" in reference("list").stdout
+    assert "16 of 16 planned trials" in reference("show", "mine").stdout
+
+
+def test_without_a_name_it_has_the_runs(reference: Line, done: RunFolder, own: Path) -> None:
+    reference("add", done.plan.run_id)
+    assert (own / f"{done.plan.run_id.lower()}.csv").is_file()
+
+
+@pytest.mark.parametrize("name", ["Our cluster", "../ours", "", "-x", "ours.toml"])
+def test_a_bad_name_is_one_sentence(reference: Line, run: RunFolder, name: str) -> None:
+    with pytest.raises(UserError, match="cannot be the name of a reference"):
+        reference("add", run.path, f"--name={name}")
+
+
+@pytest.mark.parametrize("name", ["pycyto", "ours"])
+def test_a_name_that_is_taken_is_one_sentence_and_nothing_is_replaced(
+    reference: Line, run: RunFolder, write: Write, name: str
+) -> None:
+    path = write("ours")
+    before = path.read_text()
+    with pytest.raises(UserError, match=f"there is a reference {name} already"):
+        reference("add", run.path, "--name", name)
+    assert path.read_text() == before
+
+
+def test_an_unknown_run_is_one_sentence(reference: Line) -> None:
+    with pytest.raises(UserError, match="there is no run 2026 in runs"):
+        reference("add", "2026")
+
+
+def test_a_run_without_a_timed_trial_is_one_sentence(
+    reference: Line, run: RunFolder, own: Path
+) -> None:
+    with pytest.raises(UserError, match="no timed trial"):
+        reference("add", run.path)
+    assert not own.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    reference: Line, done: RunFolder, own: Path
+) -> None:
+    own.write_text("a file")
+    with pytest.raises(UserError, match="cannot be written.*set references_folder"):
+        reference("add", done.path)

@@ -1,0 +1,139 @@
+"""A reference is read from its two files, or one sentence says what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.references.files import all_references, load_reference
+
+Write = Callable[..., Path]
+
+
+def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own: Path, write: Write) -> None:
+    write("ours")
+    names = list(all_references(own))
+    assert {"pycyto", "cellpose-devices"} <= set(names)
+    assert names[-1] == "ours"
+    assert load_reference("ours", own).table["wall_s"].to_list() == [80, 50, 9]
+
+
+def test_an_unknown_name_is_told_with_the_nearest(own: Path) -> None:
+    with pytest.raises(UserError, match="no reference 'pycito': did you mean 'pycyto'"):
+        load_reference("pycito", own)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("title =", "titel =", "unknown key 'titel'; did you mean 'title'"),
+        ('title = "Our cluster"', "", "key 'title' is missing"),
+        ("sweep =", "sweep ", "is no TOML"),
+        ('["One run."]', "[]", "'caveats'"),
+        ('"segment"', '"segmnet"', "no stage 'segmnet'; did you mean 'segment'"),
+        ("title =", 'name = "x"\ntitle =', "its name is that of its file, so leave out 'name'"),
+        ("cells =", "cell =", "no stage 'cell'.*ours.toml.*did you mean 'cells'"),
+        ('"workers"', '"wrkers"', "no column 'wrkers'.*ours.toml.*did you mean 'workers'"),
+        ('processor = "not told"', "", "'hardware'"),
+    ],
+)
+def test_a_wrong_toml_is_one_sentence(
+    own: Path, write: Write, toml: str, old: str, new: str, sentence: str
+) -> None:
+    path = write(toml=toml.replace(old, new, 1))
+    with pytest.raises(UserError, match=sentence) as refusal:
+        load_reference("ours", own)
+    assert str(path.parent) in str(refusal.value)
+    assert "\n" not in str(refusal.value).partition("no TOML")[0]
+
+
+def test_a_toml_that_is_no_text_is_one_sentence(own: Path, write: Write) -> None:
+    write().write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match="not text in UTF-8"):
+        load_reference("ours", own)
+
+
+@pytest.mark.parametrize(
+    ("csv", "sentence"),
+    [
+        (None, "the reference ours has no numbers: put its table, ours.csv, into"),
+        ("", "ours.csv is empty"),
+        ("stage,workers,wall_s\n", "a header and no rows"),
+        ("stage,workers,wall\ncells,1,2\n", "no column 'wall_s': rename 'wall'"),
+        ("stage,workers,wall_s\ncells,1,fast\n", "line 2: wall_s 'fast' is not a number"),
+        (
+            "stage,workers,wall_s\nother,1,2\n",
+            "no stage 'cells', of which ours.toml tells: known are other",
+        ),
+    ],
+)
+def test_a_missing_or_wrong_csv_is_one_sentence(
+    own: Path, write: Write, csv: str | None, sentence: str
+) -> None:
+    write(csv=csv)
+    with pytest.raises(UserError, match=sentence):
+        load_reference("ours", own)
+
+
+@pytest.mark.parametrize(
+    ("csv", "sentence"),
+    [
+        ("", "ours.csv is not a CSV table"),
+        ("stage,length_px\n", "a header and no rows"),
+        ("length_px\n5\n", "no stage 'cells'.*in a column 'stage'"),
+        ("stage,side_px\ncells,5\n", "no column 'length_px'"),
+    ],
+)
+def test_a_table_of_anything_else_needs_rows_the_sweep_and_the_stages(
+    own: Path, write: Write, toml: str, csv: str, sentence: str
+) -> None:
+    write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
+    with pytest.raises(UserError, match=sentence):
+        load_reference("ours", own)
+
+
+def test_the_name_of_a_shipped_reference_is_taken(own: Path, write: Write) -> None:
+    write("pycyto")
+    with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
+        all_references(own)
+
+
+def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
+    own: Path, write: Write
+) -> None:
+    write("ours", csv=None)
+    write("theirs")
+    told: list[str] = []
+    found = all_references(own, told.append)
+    assert "theirs" in found
+    assert "ours" not in found
+    (sentence,) = told
+    assert sentence.startswith("a reference is left out: the reference ours has no numbers")
+
+
+def test_a_taken_name_leaves_a_report_with_the_shipped_reference_and_is_told(
+    own: Path, write: Write
+) -> None:
+    write("pycyto")
+    told: list[str] = []
+    assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
+    assert told[0].startswith(f"a reference is left out: {own / 'pycyto.toml'} has the name")
+
+
+def test_other_tables_keep_their_columns_and_have_no_configurations(
+    own: Path, write: Write, toml: str
+) -> None:
+    csv = "stage,length_px,wall_s\ncells,224,0.98\n"
+    write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
+    loaded = load_reference("ours", own)
+    assert loaded.table.rows() == [("cells", 224, 0.98)]
+    assert loaded.configurations() is None
+
+
+def test_nothing_is_needed_of_the_users_folder(tmp_path: Path) -> None:
+    found: dict[str, Any] = all_references(tmp_path / "nowhere")
+    assert "pycyto" in found

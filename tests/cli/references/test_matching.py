@@ -1,0 +1,102 @@
+"""References stand beside the same stage in the same sweep, and beside nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.references.files import all_references
+from pyscale.references.matching import matching
+from pyscale.references.model import Loaded, Referred
+
+Write = Callable[..., Path]
+Row = tuple[str, int, float]
+
+
+def measured(*rows: Row, work: list[float] | None = None) -> pl.DataFrame:
+    """Configurations of a table of wall times."""
+    table = pl.DataFrame(rows, schema=["stage", "workers", "wall_s"], orient="row")
+    if work is not None:
+        table = table.with_columns(work=pl.Series(work))
+    return configurations(trials_from_wall_times(table), interleaved=False)
+
+
+@pytest.fixture
+def known(own: Path) -> list[Loaded]:
+    return list(all_references(own).values())
+
+
+def by_name(found: list[Referred]) -> dict[str, pl.DataFrame]:
+    return {one.reference.name: one.configurations for one in found}
+
+
+def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]) -> None:
+    found = by_name(matching(known, measured(("segment", 1, 9.0), ("segment", 2, 5.0))))
+    assert list(found) == ["pycyto"]
+    curves = found["pycyto"]
+    assert set(curves["stage"]) == {"segment"}
+    assert curves["label"].unique(maintain_order=True).to_list() == ["cellpose_ch0", "cellpose_ch1"]
+    last = curves.filter(label="cellpose_ch0", workers=8).row(0, named=True)
+    assert last["speedup"] == pytest.approx(512 / 165)
+    assert last["wall_s"] == 165
+
+
+def test_stages_stand_in_the_order_of_the_report(known: list[Loaded]) -> None:
+    found = by_name(matching(known, measured(("track", 1, 9.0), ("contact", 1, 5.0))))
+    order = found["pycyto"]["stage"].unique(maintain_order=True)
+    assert order.to_list() == ["track", "contact"]
+
+
+def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known: list[Loaded]) -> None:
+    reported = measured(("segment_ch1", 1, 9.0))
+    assert matching(known, reported) == []
+    found = by_name(matching(known, reported, {"segment_ch1": "segment"}))
+    assert set(found["pycyto"]["stage"]) == {"segment_ch1"}
+
+
+def test_a_sweep_over_sizes_stands_beside_no_sweep_over_workers(known: list[Loaded]) -> None:
+    found = by_name(matching(known, measured(("segment", 1, 9.0))))
+    assert "cellpose-devices" not in found
+
+
+def test_a_stage_that_nobody_measured_has_no_reference(known: list[Loaded]) -> None:
+    assert matching(known, measured(("deconvolve", 1, 9.0))) == []
+
+
+def test_strong_scaling_is_not_shown_beside_weak(known: list[Loaded]) -> None:
+    weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
+    assert set(weak["scaling"]) == {"weak"}
+    assert matching(known, weak) == []
+
+
+def test_where_the_kind_of_scaling_is_not_known_nothing_is_held_against_a_reference(
+    known: list[Loaded],
+) -> None:
+    unknown = measured(("segment", 1, 9.0), ("segment", 2, 5.0))
+    assert unknown["scaling"].null_count() == 2
+    found = by_name(matching(known, unknown))
+    assert set(found["pycyto"]["scaling"]) == {"strong"}
+
+
+def test_a_reference_of_weak_scaling_is(own: Path, write: Write) -> None:
+    csv = "stage,workers,wall_s,work\ncells,1,80,10\ncells,2,81,20\n"
+    write(csv=csv)
+    weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
+    known = all_references(own).values()
+    assert list(by_name(matching(known, weak))) == ["ours"]
+    strong = measured(("segment", 1, 9.0), ("segment", 2, 5.0), work=[40.0, 40.0])
+    assert list(by_name(matching(known, strong))) == ["pycyto"]
+
+
+def test_the_very_measurement_is_not_its_own_reference(own: Path, write: Write) -> None:
+    write()
+    again = measured(("segment", 1, 80.0), ("segment", 2, 50.0))
+    other = measured(("segment", 1, 80.0), ("segment", 2, 50.1))
+    known = list(all_references(own).values())
+    assert "ours" not in by_name(matching(known, again))
+    assert "ours" in by_name(matching(known, other))

@@ -1,0 +1,97 @@
+"""The references that come with pyscale hold what was published, to the last digit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.references.files import all_references, read_reference, shipped_folder
+from pyscale.references.model import Loaded
+
+NOWHERE = Path("/nowhere/at/all")
+
+
+def shipped(name: str) -> Loaded:
+    return read_reference(shipped_folder() / f"{name}.toml")
+
+
+def test_each_says_what_it_is_and_what_is_wrong_with_it() -> None:
+    for loaded in all_references(NOWHERE).values():
+        reference = loaded.reference
+        assert all(sentence.endswith(".") for sentence in reference.caveats)
+        assert len(reference.caveats) >= 3
+        assert not reference.figures.endswith(".")
+
+
+def test_no_table_of_wall_times_has_speedups_of_its_own() -> None:
+    for loaded in all_references(NOWHERE).values():
+        if loaded.reference.has_wall_times:
+            assert not {"speedup", "efficiency_pct"} & set(loaded.table.columns)
+
+
+def test_every_file_belongs_to_a_reference() -> None:
+    files = list(shipped_folder().iterdir())
+    assert {path.suffix for path in files} == {".toml", ".csv"}
+    assert {path.stem for path in files} == set(all_references(NOWHERE))
+
+
+def test_pycytos_wall_times_and_means_of_jobs(references: Path) -> None:
+    table = shipped("pycyto").table
+    published = pl.read_csv(references / "pycyto_horizontal_scaling.csv")
+    one = ["stage", "workers", "wall_s"]
+    assert table.select(one).rows() == published.rows()
+    jobs = pl.read_csv(references / "pycyto_trackmate_tasks.csv")
+    assert table.drop_nulls("tasks").select(jobs.columns).rows() == jobs.rows()
+
+
+def test_the_decomposition_of_pycytos_tracking_follows_from_them() -> None:
+    found = shipped("pycyto").configurations()
+    assert found is not None
+    track = found.filter(stage="trackmate_ch0")
+    assert track["load_balance"].round(3).to_list() == [1, 1, 0.858, 0.786]
+    assert track["computation_scaling"].round(3).to_list() == [1, 0.836, 0.467, 0.282]
+    assert track["efficiency"].round(3).to_list() == [1, 0.836, 0.401, 0.222]
+
+
+def test_cellposes_sweep_over_sizes(references: Path) -> None:
+    loaded = shipped("cellpose-devices")
+    published = pl.read_csv(references / "cellpose_device_sweep.csv")
+    assert loaded.table.select("device", "length_px", "wall_s").rows() == published.rows()
+    assert set(loaded.table["device"]) < set(loaded.reference.hardware)
+
+
+@pytest.mark.parametrize(
+    ("part", "column"),
+    [
+        ("total", "total_s"),
+        ("denoiser", "denoise_s"),
+        ("physics", "physics_s"),
+        ("overhead", "overhead_s"),
+    ],
+)
+def test_the_times_of_deepinverse(references: Path, part: str, column: str) -> None:
+    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
+    own = shipped("deepinverse-v100").table.filter(pl.col("stage").str.starts_with(f"{part}_"))
+    expected = published.select(
+        pl.format(f"{part}_{{}}_px", "image_size").alias("stage"), "gpus", column
+    )
+    assert own.select("stage", "workers", "wall_s").rows() == expected.rows()
+
+
+def test_the_published_speedups_of_deepinverse_follow_from_its_times(references: Path) -> None:
+    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
+    found = shipped("deepinverse-v100").configurations()
+    assert found is not None
+    total = found.filter(pl.col("stage").str.starts_with("total_"))
+    assert total["speedup"].to_list() == pytest.approx(published["speedup"].to_list(), rel=1e-5)
+    percent = (100 * total["efficiency"]).to_list()
+    assert percent == pytest.approx(published["efficiency_pct"].to_list(), rel=1e-5)
+
+
+def test_speedups_without_times_stay_what_they_are(references: Path) -> None:
+    loaded = shipped("deepinverse-speedups")
+    published = pl.read_csv(references / "deepinverse_seed_speedups.csv")
+    assert loaded.table.rows() == published.rows()
+    assert loaded.configurations() is None
