@@ -216,18 +216,39 @@ def report(
         bool,
         typer.Option("--count-retried", help="Time trials too that succeeded only on a retry."),
     ] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Draw every figure for print, not two alone.")
+    ] = False,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="Put each run into one zip too, without its outputs.")
+    ] = False,
+    mask: Annotated[
+        bool,
+        typer.Option("--mask", help="Replace paths, and names of hosts and people, in that zip."),
+    ] = False,
 ) -> None:
-    """Write the report of runs, or of any table of wall times."""
+    """Write the report of runs, or of any table of wall times; several runs are compared."""
     from pyscale import reporting
 
     if table is not None and runs:
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
-    if table is not None and count_retried:
-        raise typer.BadParameter("a --table knows of no retries: leave out --count-retried")
+    if table is not None and (count_retried or archive or mask):
+        raise typer.BadParameter(
+            "a --table has no records: leave out --count-retried, --archive and --mask"
+        )
+    if mask and not archive:
+        raise typer.BadParameter("--mask is for the zip of --archive: give both")
     if table is not None:
-        reporting.report_table(table, out)
+        reporting.report_table(table, out, every_figure=figures)
     else:
-        reporting.report_runs(runs or [None], out, count_retried=count_retried)
+        reporting.report_runs(
+            runs or [None],
+            out,
+            count_retried=count_retried,
+            every_figure=figures,
+            archived=archive,
+            masked=mask,
+        )
 
 
 @app.command()

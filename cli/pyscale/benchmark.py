@@ -14,8 +14,7 @@ from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.planning import make_plan, powers_of_two
 from pyscale.report.results import Results
-from pyscale.report.write import write_report
-from pyscale.results import results_of
+from pyscale.runreport import report_run
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
 from pyscale.sites import load_site
@@ -85,8 +84,7 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
     # Who follows the run hears of its end when the report is there.
     with run_lock(run.path):
         outcome = _execute(run, executor, listener)
-        results = results_of(run)
-        write_report(run.report, results)
+        results = report_run(run)
     return outcome, results
 
 

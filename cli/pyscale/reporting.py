@@ -3,39 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.archive.archive import archive
 from pyscale.console import answer, talk
+from pyscale.errors import UserError
+from pyscale.references.files import all_references
 from pyscale.report.context import ReportContext
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary
 from pyscale.report.write import write_report
-from pyscale.results import analysed, results_of
+from pyscale.results import analysed
+from pyscale.runreport import report_run
 from pyscale.settings import load_settings
-from pyscale.store.folder import find_run
+from pyscale.severalruns import report_several
+from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.lock import is_locked
 
 
 def report_runs(
-    names: Sequence[str | None], out: Path | None, *, count_retried: bool = False
+    names: Sequence[str | None],
+    out: Path | None,
+    *,
+    count_retried: bool = False,
+    every_figure: bool = False,
+    archived: bool = False,
+    masked: bool = False,
 ) -> None:
-    """Write the report of each run, and print its table.
+    """Write the report of each run, and print its table; several are compared with the first.
 
     Parameters
     ----------
     names : sequence of str or None
         Run ids or folders; None is the latest run.
     out : Path or None
-        Folder for the report, with one folder a run if there are several; None puts each
-        into its run.
+        Folder for the report or, if there are several, for their comparison, with one folder a
+        run. None puts each into its run, and a comparison into `comparison-report`.
     count_retried : bool
         Whether trials that succeeded only when tried again are timed too.
+    every_figure : bool
+        Whether to draw all figures for print.
+    archived, masked : bool
+        Whether to put each run into one zip too, beside its report or into `out`; and whether
+        names and paths are replaced in it.
+
+    Raises
+    ------
+    UserError
+        If a run cannot be found or read, or one is named twice.
     """
     runs_folder = load_settings().runs_folder
-    for run in [find_run(runs_folder, name) for name in names]:
+    runs = [find_run(runs_folder, name) for name in names]
+    _refuse_twice(runs)
+    write = partial(report_run, count_retried=count_retried, every_figure=every_figure)
+    folders, found = [], []
+    for run in runs:
         if is_locked(run.path):
             talk(
                 f"the run {run.path.name} is not at its end: this is what it has so far, and a "
@@ -43,12 +69,21 @@ def report_runs(
             )
         folder = run.report
         if out is not None:
-            folder = out / run.path.name if len(names) > 1 else out
-        _report(folder, results_of(run, count_retried=count_retried))
+            folder = out / run.path.name if len(runs) > 1 else out
+        results = write(run, folder)
+        _show(folder, results)
+        if archived:
+            talk(f"archive: {archive(run, out or run.path, write, masked=masked)}")
+        folders.append(folder)
+        found.append(results)
+    if len(runs) > 1:
+        page = report_several(runs, found, folders, out or Path("comparison-report"))
+        talk(f"comparison: {page}")
 
 
-def report_table(table: Path, out: Path | None) -> None:
+def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -> None:
     """Write the report of a table of wall times, and print it."""
+    settings = load_settings()
     wall_times = read_wall_times(table)
     trials = trials_from_wall_times(wall_times, suite=table.stem)
     context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
@@ -58,13 +93,22 @@ def report_table(table: Path, out: Path | None) -> None:
         interleaved=False,
         # A trial in one row is one job, which holds everything until it ends.
         held="task" if "task" in wall_times.columns else "machine",
-        prices=load_settings().prices,
+        prices=settings.prices,
+        references=all_references(settings.references_folder, talk).values(),
     )
-    _report(out or Path(f"{table.stem}-report"), results)
+    folder = out or Path(f"{table.stem}-report")
+    write_report(folder, results, every_figure=every_figure)
+    _show(folder, results)
 
 
-def _report(folder: Path, results: Results) -> None:
-    write_report(folder, results)
+def _refuse_twice(runs: Sequence[RunFolder]) -> None:
+    """Refuse a run beside itself."""
+    for place, run in enumerate(runs):
+        if run.path in {other.path for other in runs[:place]}:
+            raise UserError(f"{run.path} was given twice: name each run once")
+
+
+def _show(folder: Path, results: Results) -> None:
     answer(summary(results.configurations))
     for sentence in not_to_be_trusted(results.configurations):
         talk(sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.advice import choices
@@ -13,12 +14,20 @@ from pyscale.analysis.losses import loss_table
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
+from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workertable import worker_table
+from pyscale.console import talk
 from pyscale.cost import prices_of
+from pyscale.origin import commands, facts, node_names, nodes
 from pyscale.plan import Plan
+from pyscale.references.files import all_references
+from pyscale.references.matching import matching
+from pyscale.references.model import Loaded
+from pyscale.references.workid import work_id_of
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
+from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import write_manifest
 from pyscale.store.tables import build_tables, write_tables
@@ -48,6 +57,9 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         held=how_held(run.plan),
         prices=prices_of(run.plan),
         own_cpus=None if run.plan.site else run.plan.settings["cpus_per_worker"],
+        timeline=timeline_of(tasks, spans, trials),
+        references=all_references(load_settings().references_folder, talk).values(),
+        stages={trial.entry: trial.stage for trial in run.plan.trials},
     )
 
 
@@ -60,13 +72,18 @@ def analysed(
     held: Held | None = None,
     prices: Prices | None = None,
     own_cpus: int | None = None,
+    timeline: pl.DataFrame | None = None,
+    references: Iterable[Loaded] = (),
+    stages: Mapping[str, str] | None = None,
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
     `workers` is the table of what each worker did, None where no phases are known; `interleaved`
     says that it is a run of pyscale, whose order of trials is known and random;
     `held` how long its workers held what they asked for, None where that is not known; `prices`
-    what that costs; `own_cpus` the cores of a worker where nobody was asked for any.
+    what that costs; `own_cpus` the cores of a worker where nobody was asked for any; `timeline` is
+    what every task did when; `references` are what others measured, of which those are kept that
+    match; `stages` the stage behind each name in `trials`, where the two may differ.
     """
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
@@ -84,6 +101,8 @@ def analysed(
         choices=chosen,
         requests=[request for request in asked if request is not None],
         context=context,
+        timeline=timeline,
+        references=matching(references, table, stages),
     )
 
 
@@ -117,10 +136,16 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             "pyscale": manifest["pyscale"]["version"],
         },
         hardware=tuple(
-            _properties(found["stamp"], _nodes(tasks, label))
+            _properties(found["stamp"], ", ".join(node_names(tasks, label)))
             for label, found in manifest["hardware"].items()
         ),
         measured_for=plan.movie.name,
+        run_id=plan.run_id,
+        work_id=work_id_of(run),
+        started=tasks["submit_utc"].min(),
+        nodes=nodes(manifest, tasks),
+        facts=facts(plan, manifest),
+        commands=commands(plan),
         not_measured=_not_measured(run, measured=set(tasks["trial"])),
     )
 
@@ -131,12 +156,6 @@ def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
     if not absent:
         return ()
     return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
-
-
-def _nodes(tasks: pl.DataFrame, label: str) -> str:
-    """Names of all nodes of one kind that tasks ran on."""
-    nodes = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
-    return ", ".join(sorted(set(nodes)))
 
 
 def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
+
+from pydantic import Field
 
 from pyscale.plan import Plan
 from pyscale.sweep import Sweep
@@ -36,6 +38,14 @@ class Difference(Record):
     new: str
 
 
+class Differing(Record):
+    """One thing that several runs do not have in common."""
+
+    kind: Kind
+    what: str
+    values: tuple[str, ...] = Field(description="Of each run, in their order")
+
+
 def facts(
     plan: Plan, manifest: Mapping[str, Any], nodes: Iterable[str], entries: Collection[str]
 ) -> Facts:
@@ -53,7 +63,7 @@ def facts(
     """
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
     return {
-        "hardware": _joined(map(_hardware, stamps)),
+        "hardware": hardware(stamps),
         "nodes": {"nodes": ", ".join(sorted(set(nodes)))},
         "code": _code(manifest)
         | _joined(map(_system, stamps))
@@ -62,17 +72,30 @@ def facts(
     }
 
 
+def hardware(stamps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Properties of nodes that could change a time, from their stamps."""
+    return _joined(map(_hardware, stamps))
+
+
 def differences(base: Facts, new: Facts) -> list[Difference]:
     """List what differs, hardware first; equal changes of one package in several stages are one.
 
     What a run does not have, like the GPU's driver where there is none, is a dash.
     """
+    return [
+        Difference(kind=found.kind, what=found.what, base=found.values[0], new=found.values[1])
+        for found in differing([base, new])
+    ]
+
+
+def differing(sides: Sequence[Facts]) -> list[Differing]:
+    """List what not all of several runs have in common, as `differences` does for two."""
     found = []
-    for kind in base:
-        for what in dict.fromkeys([*base[kind], *new[kind]]):
-            values = [side[kind].get(what) or NOT_RECORDED for side in (base, new)]
-            if values[0] != values[1]:
-                found.append(Difference(kind=kind, what=what, base=values[0], new=values[1]))
+    for kind in sides[0]:
+        for what in dict.fromkeys(name for side in sides for name in side[kind]):
+            values = tuple(side[kind].get(what) or NOT_RECORDED for side in sides)
+            if len(set(values)) > 1:
+                found.append(Differing(kind=kind, what=what, values=values))
     return _packages_together(found)
 
 
@@ -148,13 +171,13 @@ def _packages(plan: Plan, manifest: Mapping[str, Any], entries: Collection[str])
     }
 
 
-def _packages_together(found: Iterable[Difference]) -> list[Difference]:
+def _packages_together(found: Iterable[Differing]) -> list[Differing]:
     """Name the stages of one change of a package in one line."""
-    together: dict[tuple[str, ...], Difference] = {}
+    together: dict[tuple[str, ...], Differing] = {}
     for difference in found:
         package, of_stage, stage = difference.what.partition(_OF_STAGE)
         whole = (difference.what,) if difference.kind != "code" or not of_stage else (package,)
-        key = (difference.kind, *whole, difference.base, difference.new)
+        key = (difference.kind, *whole, *difference.values)
         if key in together:
             what = f"{together[key].what}, {stage}"
             together[key] = together[key].model_copy(update={"what": what})

@@ -1,10 +1,11 @@
-"""The command line that measures more of what a run measured, in the same way."""
+"""Command lines that measure again, or more of, what a run measured, in the same way."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.analysis.experiments import Experiment
@@ -29,9 +30,31 @@ def run_line(plan: Plan, entry: str, experiment: Experiment) -> str:
         if any(trial.layout == "gang" for trial in plan.trials if trial.entry == entry):
             # The ranks of a gang have one window each.
             settings["layout"] = "array"
-    counts = ",".join(map(str, experiment.workers))
+    return _line(plan, settings, [entry], experiment.workers, experiment.repeats)
+
+
+def repeat_line(plan: Plan) -> str:
+    """Write the line that carries out a whole run again.
+
+    What a stage that is measured alone reads comes from one trial of each stage before it.
+    """
+    trials = Counter(trial.entry for trial in plan.trials)
+    measured = [entry for entry, count in trials.items() if count > 1] or [*trials]
+    only = [] if {*measured} == {*plan.suite.stages} else measured
+    counts = sorted({trial.workers for trial in plan.trials})
+    return _line(plan, plan.settings, only, counts, plan.settings["repeats"])
+
+
+def _line(
+    plan: Plan,
+    settings: Mapping[str, Any],
+    only: Sequence[str],
+    counts: Sequence[int],
+    repeats: int,
+) -> str:
     words = ["pyscale", "run", suite_argument(plan), "--data", str(settings["data"])]
-    words += ["--only", entry, "--workers", counts, "--repeats", str(experiment.repeats)]
+    words += [word for entry in only for word in ("--only", entry)]
+    words += ["--workers", ",".join(map(str, counts)), "--repeats", str(repeats)]
     words += _flags(settings)
     variables = [
         f"{ENVIRONMENT_PREFIX}{name.upper()}={shlex.quote(json.dumps(settings[name]))}"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyscale.plan import Plan
-from pyscale.runfacts import Facts, differences, facts
+from pyscale.runfacts import Differing, Facts, differences, differing, facts
 
 STAMP: dict[str, Any] = {
     "cpu": {"model": "Xeon", "cores": 8, "threads": 16, "governors": ["performance"] * 16},
@@ -136,3 +136,13 @@ def test_counts_of_workers_and_repeats_are_no_difference(told: Callable[..., Fac
 
 def test_another_seed_is_one_difference(told: Callable[..., Facts]) -> None:
     assert found(told(manifest()), told(manifest(), seed=3)) == [("settings", "seed", "0", "3")]
+
+
+def test_of_several_runs_every_value_is_told_where_not_all_are_the_same(
+    told: Callable[..., Facts],
+) -> None:
+    runs = [told(manifest()), told(manifest(), cache="warm"), told(manifest())]
+    assert differing(runs) == [
+        Differing(kind="settings", what="cache", values=("cold", "warm", "cold"))
+    ]
+    assert differing([told(manifest())] * 3) == []

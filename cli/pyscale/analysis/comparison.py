@@ -46,6 +46,9 @@ REASONS = {
 }
 """Why there is not enough data."""
 
+OTHER_WORK = "other-work"
+"""Reason where N workers had not as much to do in both, so that nothing is judged."""
+
 Arms = tuple[Sequence[float], Sequence[float]]
 """Wall times of the base and of the new trials of one configuration."""
 
@@ -144,13 +147,37 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
         base_quality, new_quality : str
             JSON object: median of each measure against the truth.
     """
+    tables = (
+        configurations(trials, interleaved=interleaved, drifts=drifts(trials))
+        for trials in (base, new)
+    )
+    return compared(base, new, *tables)
+
+
+def compared(
+    base: pl.DataFrame, new: pl.DataFrame, base_table: pl.DataFrame, new_table: pl.DataFrame
+) -> pl.DataFrame:
+    """Compare two tables of trials whose configurations are summarised already.
+
+    Parameters
+    ----------
+    base, new : polars.DataFrame
+        Trials, as `comparison` takes them.
+    base_table, new_table : polars.DataFrame
+        What `configurations` makes of them.
+
+    Returns
+    -------
+    polars.DataFrame
+        As `comparison` gives it. Where N workers had other work in the two, the verdict is null
+        and the reason `other-work`.
+    """
     import polars as pl
 
-    sides = {
-        name: _by_key(configurations(trials, interleaved=interleaved, drifts=drifts(trials)))
-        for name, trials in (("base", base), ("new", new))
-    }
-    shared = [key for key in sides["base"] if key in sides["new"]]
+    sides = {"base": _by_key(base_table), "new": _by_key(new_table)}
+    unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
+    both = [key for key in sides["base"] if key in sides["new"]]
+    shared = [(stage, device, n) for stage, device, n in both if (stage, n) not in unlike]
     walls = {name: _wall_times(trials) for name, trials in (("base", base), ("new", new))}
     judged = judge([(walls["base"].get(key, []), walls["new"].get(key, [])) for key in shared])
     judgements = dict(zip(shared, judged, strict=True))
@@ -160,8 +187,30 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
         for name, side in sides.items():
             own = side.get(key, {})
             row |= {f"{name}_{column}": own.get(column) for column in _OF_A_SIDE}
-        rows.append(row | (_cells(judgements[key]) if key in judgements else {}))
+        if key in judgements:
+            row |= _cells(judgements[key])
+        elif key in both:
+            row["reason"] = OTHER_WORK
+        rows.append(row)
     return pl.DataFrame(rows, schema=_schema())
+
+
+def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Find the N whose workers had more to do in one of two tables of trials than in the other.
+
+    Returns
+    -------
+    polars.DataFrame
+        `stage, workers, work, work_right`: median work of the timed trials of base and of new.
+        Work that is not known is not told to be another.
+    """
+    import polars as pl
+
+    one = ["stage", "workers"]
+    done, done_new = (
+        side.filter("valid").group_by(one).agg(pl.col("work").median()) for side in (base, new)
+    )
+    return done.join(done_new, on=one).filter(pl.col("work") != pl.col("work_right")).sort(one)
 
 
 _OF_A_SIDE = ("repeats", "wall_s", "flags", "invalid", "quality")

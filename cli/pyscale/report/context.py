@@ -38,6 +38,9 @@ class ReportContext(Record):
         "what was measured", description="What was processed, as sentences on requests name it"
     )
     run_id: str | None = Field(None, description="The run, where it is one of pyscale")
+    work_id: str | None = Field(
+        None, description="Fingerprint of its input and parameters (`pyscale.references.workid`)"
+    )
     started: datetime | None = Field(None, description="When its first task was submitted, UTC")
     nodes: tuple[Node, ...] = Field((), description="Every kind of node that tasks ran on")
     facts: dict[str, dict[str, str]] = Field(

@@ -20,13 +20,18 @@ def columns(found: Sequence[Curve]) -> tuple[str, ...]:
 
 def rows(found: Sequence[Curve]) -> list[list[str]]:
     """Cells of every timed configuration of which a cost is known."""
-    known = [_column(cost, per_work) for cost, per_work in _known(found)]
+    columns_known = known(found)
     return [
-        [curve.name, str(row["workers"]), *(number(row[column]) for column in known)]
+        [curve.name, str(row["workers"]), *(number(row[column]) for column in columns_known)]
         for curve in found
         for row in curve.timed
-        if any(row[column] is not None for column in known)
+        if any(row[column] is not None for column in columns_known)
     ]
+
+
+def known(found: Sequence[Curve]) -> list[str]:
+    """Columns of the table of configurations that `columns` heads, after stage and N."""
+    return [_column(cost, per_work) for cost, per_work in _known(found)]
 
 
 def _known(found: Sequence[Curve]) -> list[tuple[str, bool]]:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.report.csv import write_csv
-from pyscale.report.figures import write_figures
+from pyscale.report.figures.writing import write_all_figures, write_figures
 from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
 from pyscale.report.results import Results
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
-def write_report(folder: Path, results: Results) -> list[Path]:
-    """Write tables, figures and text; each file appears whole or not at all.
+def write_report(folder: Path, results: Results, *, every_figure: bool = False) -> list[Path]:
+    """Write tables, figures, text and page; each file appears whole or not at all.
 
     Parameters
     ----------
     folder : Path
         Made if absent; files of an earlier report are replaced.
     results : Results
+    every_figure : bool
+        Whether to draw all figures for print, into the folder `figures`, and not two alone.
 
     Returns
     -------
@@ -33,13 +38,28 @@ def write_report(folder: Path, results: Results) -> list[Path]:
     UserError
         If the folder cannot be made or written into; of a full disk the OSError tells.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing_into(folder):
         return [
             *write_csv(folder, results),
-            *write_figures(folder, results.configurations, results.trials),
+            *write_figures(folder, results),
+            *(write_all_figures(folder, results) if every_figure else ()),
             write_markdown(folder, results),
+            write_page(folder, results),
         ]
+
+
+@contextmanager
+def writing_into(folder: Path) -> Iterator[None]:
+    """Make a folder for files of a report, and say in a sentence where that is not possible.
+
+    Raises
+    ------
+    UserError
+        If the folder cannot be made or written into; of a full disk the OSError tells.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
         if error.errno in FULL:
             raise

@@ -197,6 +197,21 @@ class TestTables:
         new = of_stages(new_run, {("segment", 1): 1.0}, device="cuda")
         assert comparison(base, new)["verdict"].null_count() == 4
 
+    def test_where_n_workers_had_other_work_nothing_is_judged(self, new_run):
+        walls_s = {("segment", 1): 10.0, ("segment", 2): 6.0}
+        base = of_stages(new_run, walls_s)
+        new = base.with_columns(
+            work=pl.when(pl.col("workers") == 2).then(2 * pl.col("work")).otherwise("work")
+        )
+        rows = comparison(base, new).rows(named=True)
+        assert [(row["verdict"], row["reason"]) for row in rows] == [
+            ("same", None),
+            (None, "other-work"),
+        ]
+        # What is not judged does not make the others harder to tell.
+        alone = comparison(*(one.filter(pl.col("workers") == 1) for one in (base, new)))
+        assert rows[0] == alone.row(0, named=True)
+
     def test_trials_that_are_not_timed_do_not_enter_and_are_flagged(self, base, new_run):
         run = new_run()
         for block in range(6):

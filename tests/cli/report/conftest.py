@@ -100,6 +100,12 @@ def new_run() -> Callable[[], Any]:
 
 
 @pytest.fixture(scope="session")
+def results_from() -> Callable[[Any], Results]:
+    """What the analysis finds in the run of a builder."""
+    return results_of
+
+
+@pytest.fixture(scope="session")
 def full() -> Results:
     """Four stages at N = 1, 2, 4 and 8, six repeats each."""
     return pipeline((1, 2, 4, 8), 6)

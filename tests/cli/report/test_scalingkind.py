@@ -13,7 +13,6 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
-from pyscale.report.figures import speedup_plot
 from pyscale.report.markdown import write_markdown
 from pyscale.report.scalingkind import not_compared, speedup_title, work
 from pyscale.report.terminal import summary
@@ -112,16 +111,6 @@ def test_of_strong_scaling_and_of_unknown_work_nothing_is_said():
 def test_the_axis_of_a_figure_names_a_scaled_speedup(works, title):
     found = curves(table_of(pl.Series(works, dtype=pl.Float64)))
     assert speedup_title(found) == f"{title} over the base case"
-    plot = speedup_plot(found)
-    assert plot.labels.y == speedup_title(found)
-    assert ("speedup is in work per second" in plot.labels.caption) == (title != "Speedup")
-
-
-def test_the_ideal_of_weak_scaling_takes_as_long_at_every_n(weak):
-    (curve,) = curves(configurations(weak))
-    ideal, *_ = (layer.geom.data for layer in speedup_plot([curve]).layers)
-    assert ideal["ideal_s"].to_list() == [110, 110, 110]
-    assert ideal["ideal_speedup"].to_list() == [1, 2, 4]
 
 
 def test_the_terminal_says_of_what_a_speedup_is(weak):

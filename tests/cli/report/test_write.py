@@ -32,7 +32,7 @@ def results_of(builder):
 
 def test_a_report_is_the_files_that_users_know(tmp_path, thin, context):
     written = write_report(tmp_path / "report", replace(thin, context=context))
-    names = {*FILES.values(), "scaling_analysis.md"} | {
+    names = {*FILES.values(), "scaling_analysis.md", "report.html"} | {
         f"benchmark_{figure}.{suffix}"
         for figure in ("results", "speedup")
         for suffix in ("png", "svg", "pdf")

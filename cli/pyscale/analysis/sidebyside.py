@@ -1,0 +1,278 @@
+"""Wall times of several sets of results beside each other, with what they consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.comparison import OTHER_WORK, compared
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WHY_NOT = {
+    "unknown-work": "No speedup: nothing tells that both did the same work.",
+    "other-input": (
+        "No speedup: input or parameters are not the same in both, so that the work is not either."
+    ),
+    OTHER_WORK: "No speedup: N workers had more to do in one of the two than in the other.",
+    "not-in-base": "No speedup: the base has no time here.",
+    "other-stages": "No speedup: the sums are not over the same stages.",
+    "invalid": "No speedup: in one of the two the output is not that of its own baseline.",
+    "no-time": "No speedup: it took no time.",
+}
+"""Why a time is not compared with the base's."""
+
+CELL = ("stage", "device", "workers", "part")
+"""What names a time within a side: no stage is the sum over stages, no part the whole."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the sets of results that stand side by side.
+
+    Attributes
+    ----------
+    configurations : polars.DataFrame
+        As `pyscale.analysis.scaling.configurations` gives it.
+    alike : frozenset
+        Names of what it processed, in any form: times of two sides are compared only where they
+        share one. Empty where nothing is known.
+    losses : polars.DataFrame or None
+        As `pyscale.analysis.losses.loss_table` gives it; None where no parts are known.
+    trials : polars.DataFrame or None
+        What `configurations` summarises; None where it is not known.
+    """
+
+    configurations: pl.DataFrame
+    alike: frozenset[Hashable]
+    losses: pl.DataFrame | None = None
+    trials: pl.DataFrame | None = None
+
+
+def times_side_by_side(sides: Sequence[Side]) -> pl.DataFrame:
+    """Line up the times of all sides.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per side, worker count, stage and part, by rising N, stages in the order in which
+        the sides name them, and each stage before its parts:
+
+        side : int
+            Place in `sides`.
+        stage, device : str
+            Null for the sum over all timed stages of the side at this N. A side that names no
+            device stands beside the only one that the others have for the stage.
+        workers : int
+        part : str
+            Null for the whole, else one of the parts of the worker-seconds.
+        wall_s, wall_s_low, wall_s_high : float
+            Median wall time T(N) with its interval; of a part its worker-seconds over N, so that
+            the parts sum to T(N).
+        percent : float
+            Of the side's sum over stages at this N.
+        repeats : int
+        work : float
+        invalid : bool
+        suite, own_device : str
+            What the side itself calls them.
+    """
+    import polars as pl
+
+    whole = _on_devices(pl.concat([_whole(place, side) for place, side in enumerate(sides)]))
+    sums = (
+        whole.drop_nulls("wall_s")
+        .group_by("side", "workers", maintain_order=True)
+        .agg(pl.col("wall_s").sum())
+    )
+    order = whole.select("stage", "device").unique(maintain_order=True).with_row_index("_stage")
+    lines = pl.concat([sums, whole, _parts(sides, whole)], how="diagonal")
+    order_of_parts = lines.select("part").unique(maintain_order=True).with_row_index("_part")
+    return (
+        lines.join(order, on=["stage", "device"], how="left", nulls_equal=True)
+        .join(order_of_parts, on="part", how="left", nulls_equal=True)
+        .join(sums.rename({"wall_s": "_sum_s"}), on=["side", "workers"], how="left")
+        .sort("workers", "_stage", "_part", "side", nulls_last=False)
+        .select(
+            *("side", *CELL, "wall_s", "wall_s_low", "wall_s_high"),
+            *((100 * pl.col("wall_s") / pl.col("_sum_s")).alias("percent"),),
+            *("repeats", "work", "invalid", "suite", "own_device"),
+        )
+    )
+
+
+def comparisons(sides: Sequence[Side]) -> dict[tuple[int, int], pl.DataFrame]:
+    """Compare all sides that did the same work in pairs, the earlier one as the base.
+
+    Returns
+    -------
+    dict of (int, int) to polars.DataFrame
+        Places of base and new, and what `pyscale.analysis.comparison.compared` finds. Sides
+        without trials are in none.
+    """
+    found = {}
+    for (base, before), (new, after) in combinations(enumerate(sides), 2):
+        if (
+            before.trials is not None
+            and after.trials is not None
+            and _why_not(before, after) is None
+        ):
+            tables = (before.configurations, after.configurations)
+            found[base, new] = compared(before.trials, after.trials, *tables)
+    return found
+
+
+def speedups_side_by_side(
+    sides: Sequence[Side], times: pl.DataFrame, pairs: Mapping[tuple[int, int], pl.DataFrame]
+) -> pl.DataFrame:
+    """Compare every time with that of every side.
+
+    Parameters
+    ----------
+    sides : sequence of Side
+    times : polars.DataFrame
+        What `times_side_by_side` made of them.
+    pairs : mapping
+        What `comparisons` made of them.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row per base and row of `times` of another side: `base, side, stage, device, workers,
+        part`, and
+
+        speedup, speedup_low, speedup_high : float
+            Time of the base over the own: above 1 faster. The interval is that of the ratio of
+            medians, for whole stages of which both have enough trials.
+        why_not : str
+            Key of `WHY_NOT` where there is no speedup.
+    """
+    import polars as pl
+
+    rows = times.to_dicts()
+    cells = {(row["side"], *(row[name] for name in CELL)): row for row in rows}
+    stages: dict[tuple[int, int], set[tuple[Any, ...]]] = {}
+    for row in rows:
+        if row["stage"] is not None and row["part"] is None and row["wall_s"] is not None:
+            stages.setdefault((row["side"], row["workers"]), set()).add(
+                (row["stage"], row["device"])
+            )
+    intervals = _intervals(pairs, rows)
+
+    def why_not(base: int, row: Mapping[str, Any]) -> str | None:
+        """Reason against the comparison of one row of `times`."""
+        if reason := _why_not(sides[base], sides[row["side"]]):
+            return reason
+        there = cells.get((base, *(row[name] for name in CELL)))
+        if there is None or there["wall_s"] is None or row["wall_s"] is None:
+            return "not-in-base"
+        if row["stage"] is None:
+            own = stages[row["side"], row["workers"]]
+            if own != stages[base, row["workers"]]:
+                return "other-stages"
+            summed = (cells[row["side"], *stage, row["workers"], None] for stage in sorted(own))
+            return next(filter(None, (why_not(base, stage) for stage in summed)), None)
+        if row["part"] is not None:
+            whole = cells[row["side"], row["stage"], row["device"], row["workers"], None]
+            return why_not(base, whole) or (None if row["wall_s"] else "no-time")
+        if row["invalid"] or there["invalid"]:
+            return "invalid"
+        unlike = None not in {row["work"], there["work"]} and row["work"] != there["work"]
+        return OTHER_WORK if unlike else None
+
+    found = []
+    for row in rows:
+        key = tuple(row[name] for name in CELL)
+        for base in (place for place in range(len(sides)) if place != row["side"]):
+            reason = why_not(base, row)
+            line = {"base": base, "side": row["side"], **dict(zip(CELL, key, strict=True))}
+            if reason is None:
+                low, high = intervals.get((base, row["side"], *key), (None, None))
+                line |= {
+                    "speedup": cells[base, *key]["wall_s"] / row["wall_s"],
+                    "speedup_low": low,
+                    "speedup_high": high,
+                }
+            found.append(line | {"why_not": reason})
+    number = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), pl.Float64)
+    kinds = {name: times.schema[name] for name in ("side", *CELL)}
+    schema: dict[str, Any] = {"base": times.schema["side"], **kinds, **number, "why_not": pl.String}
+    return pl.DataFrame(found, schema=schema)
+
+
+def _whole(place: int, side: Side) -> pl.DataFrame:
+    import polars as pl
+
+    return side.configurations.select(
+        pl.lit(place, pl.Int64).alias("side"),
+        *("suite", "stage", "device", "workers"),
+        pl.lit(None, pl.String).alias("part"),
+        *("wall_s", "wall_s_low", "wall_s_high", "repeats", "work", "invalid"),
+    )
+
+
+def _on_devices(whole: pl.DataFrame) -> pl.DataFrame:
+    """Put times of a device that nobody named beside those of the only one that was."""
+    import polars as pl
+
+    named = whole.drop_nulls("device").group_by("stage").agg(pl.col("device").unique())
+    only = named.filter(pl.col("device").list.len() == 1).select(
+        "stage", _only=pl.col("device").list.first()
+    )
+    return (
+        whole.join(only, on="stage", how="left", maintain_order="left")
+        .with_columns(own_device="device", device=pl.coalesce("device", "_only"))
+        .drop("_only")
+    )
+
+
+def _parts(sides: Sequence[Side], whole: pl.DataFrame) -> pl.DataFrame:
+    """What each time of `whole` consists of, as far as it is known."""
+    import polars as pl
+
+    one = ["side", "suite", "stage", "own_device", "workers"]
+    losses = [
+        side.losses.select(
+            pl.lit(place, pl.Int64).alias("side"),
+            *("suite", "stage", "workers", "part"),
+            own_device="device",
+            wall_s=pl.col("worker_seconds") / pl.col("workers"),
+        )
+        for place, side in enumerate(sides)
+        if side.losses is not None
+    ]
+    lines = whole.select(*one, "device")
+    if not losses:
+        return lines.clear()
+    return pl.concat(losses).join(lines, on=one, nulls_equal=True, maintain_order="left")
+
+
+def _intervals(
+    pairs: Mapping[tuple[int, int], pl.DataFrame], rows: Sequence[Mapping[str, Any]]
+) -> dict[tuple[Any, ...], tuple[float, float]]:
+    """Intervals of the speedups of whole stages, by base, side and what names the time."""
+    placed = {
+        (row["side"], row["stage"], row["own_device"], row["workers"]): row["device"]
+        for row in rows
+        if row["part"] is None
+    }
+    found = {}
+    for (base, new), table in pairs.items():
+        for row in table.drop_nulls("ratio_low").iter_rows(named=True):
+            own = (row["stage"], row["device"], row["workers"])
+            key = (row["stage"], placed[base, *own], row["workers"], None)
+            low, high = row["ratio_low"], row["ratio_high"]
+            # The ratio is new over base, a speedup base over new.
+            found[base, new, *key] = (1 / high, 1 / low)
+            found[new, base, *key] = (low, high)
+    return found
+
+
+def _why_not(base: Side, other: Side) -> str | None:
+    """Reason why no time of two sides may be compared."""
+    if base.alike & other.alike:
+        return None
+    return "other-input" if base.alike and other.alike else "unknown-work"

@@ -1,0 +1,121 @@
+"""Finds the names that a run's records hold: of hosts, people and accounts, and of files."""
+
+from __future__ import annotations
+
+import getpass
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pyscale.archive.fields import (
+    KINDS_BY_FIELD,
+    SAFE_FIELDS,
+    nodes_of,
+    own_words,
+    public_dataset,
+    public_files,
+)
+from pyscale.archive.mask import Mask
+from pyscale.archive.records import read_bytes
+from pyscale.store.folder import RunFolder
+from pyscale.store.lock import lock_holder
+from pyscale.store.provenance import read_provenance
+from pyscale.tomlfile import shipped_names
+from pyscale_stages.measure.nodename import host_name
+
+_HOMES = frozenset(["home", "homes", "Users", "users", "user"])
+_STARTED_ON = re.compile(r"process \d+ on (\S+)")
+
+
+def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
+    """Read all records of a run for the names in them, and make the mask that replaces them.
+
+    Parameters
+    ----------
+    run : RunFolder
+    files : sequence of str
+        Its records, below its folder.
+
+    Raises
+    ------
+    UserError
+        If a record cannot be read.
+    """
+    names: defaultdict[str, set[str]] = defaultdict(set)
+    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user"}:
+        names[kind] = set()
+    paths: set[str] = {str(run.path)}
+    for file in files:
+        content = read_bytes(run.path / file) or b""
+        for line in content.splitlines() if file.endswith(".jsonl") else [content]:
+            with suppress(ValueError):
+                for field, text in _texts(json.loads(line), ""):
+                    _note(field, text, names, paths)
+        node = re.fullmatch(r"node\.(.+)\.json", PurePosixPath(file).name)
+        if node:
+            names["node"].add(node.group(1))
+    names["node"] |= _hosts(run)
+    names["user"] |= _people(run, paths)
+    plan = run.plan
+    if plan.site is not None and plan.site.name not in shipped_names("site"):
+        names["cluster"].add(plan.site.name)
+    own_input = not public_dataset(plan.settings["data"])
+    inputs = [file.name for file in read_provenance(run.path).input_files]
+    entries = "|".join(re.escape(entry) for entry in plan.suite.stages)
+    return Mask(
+        names=names,
+        files=[*inputs, plan.movie.name] if own_input else (),
+        paths=paths,
+        kept=public_files(),
+        own_words=own_words() | set(plan.suite.stages) | {plan.suite.name},
+        trials=rf"(?:{entries})-n\d+-b\d+(?:\.[a-z]+-\d+)?(?:/[a-z]+\d*)?",
+        run_id=plan.run_id,
+    )
+
+
+def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in SAFE_FIELDS:
+                yield from _texts(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, field)
+    elif isinstance(value, str):
+        yield field, value
+
+
+def _note(field: str, text: str, names: dict[str, set[str]], paths: set[str]) -> None:
+    if field in KINDS_BY_FIELD:
+        names[KINDS_BY_FIELD[field]].add(text)
+    elif field == "SLURM_JOB_NODELIST":
+        names["node"].update(nodes_of(text))
+    elif field == "detail":
+        names["node"].update(_STARTED_ON.findall(text))
+    path = text.partition("=")[2] if "=/" in text else text
+    if path.startswith("/") and "\n" not in path and ":" not in path:
+        paths.add(path)
+
+
+def _hosts(run: RunFolder) -> set[str]:
+    """Machines that pyscale ran on, this one too: a task that failed may say their names."""
+    holder = lock_holder(run.path)
+    return {host_name(), *([holder.node] if holder else [])}
+
+
+def _people(run: RunFolder, paths: set[str]) -> set[str]:
+    """Whose the run is, who asks for the archive, and whose homes its paths lead through."""
+    found = set()
+    with suppress(OSError, KeyError):
+        found.add(run.path.owner())
+    with suppress(OSError, KeyError):
+        found.add(getpass.getuser())
+    for path in {*paths, str(Path.home()), str(Path.cwd())}:
+        parts = PurePosixPath(path).parts
+        found |= {after for before, after in pairwise(parts) if before in _HOMES}
+    return found - _HOMES

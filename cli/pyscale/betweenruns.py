@@ -1,0 +1,147 @@
+"""What two runs have in common beside their wall times, and what not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pyscale.analysis.trials import trial_table
+from pyscale.errors import UserError
+from pyscale.report.comparison import ComparisonContext, OutputComparison
+from pyscale.runfacts import Facts, differences, facts
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
+from pyscale_stages.task import WINDOW_FILE
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run as a comparison needs it; nothing is written into its folder.
+
+    Attributes
+    ----------
+    run : RunFolder
+    manifest : mapping
+        From `pyscale.store.manifest.build_manifest`.
+    nodes : tuple of str
+        Names of the nodes that its tasks ran on.
+    trials : polars.DataFrame
+    """
+
+    run: RunFolder
+    manifest: Mapping[str, Any]
+    nodes: tuple[str, ...]
+    trials: pl.DataFrame
+
+    @classmethod
+    def of(cls, run: RunFolder) -> MeasuredRun:
+        """Read the records of a run.
+
+        Raises
+        ------
+        UserError
+            If it does not tell what it was measured with.
+        """
+        tasks, spans = build_tables(run)
+        nodes = tasks["node"].drop_nulls().unique().sort().to_list()
+        return cls(run, manifest_of(run), tuple(nodes), trial_table(tasks, spans))
+
+    def facts(self, entries: set[str]) -> Facts:
+        """What it was measured on and with, as far as these entries of the suite go."""
+        return facts(self.run.plan, self.manifest, self.nodes, entries)
+
+    @property
+    def entries(self) -> list[str]:
+        """Entries of which a trial left a record, in the order of the pipeline."""
+        return self.trials["stage"].unique(maintain_order=True).to_list()
+
+    @property
+    def missing(self) -> str | None:
+        """How many of its planned trials left no record; None where all did."""
+        planned = len(self.run.plan.trials)
+        lacking = planned - self.trials.height
+        return f"{lacking} of {planned}" if lacking else None
+
+    @property
+    def inputs(self) -> tuple[tuple[int, str], ...]:
+        """Sizes and sha256 of the files that it read, whatever they are called."""
+        files = self.manifest["input"]["files"]
+        return tuple((file["size_bytes"], file["sha256"]) for file in files)
+
+
+def manifest_of(run: RunFolder) -> dict[str, Any]:
+    """Collect the provenance of a run.
+
+    Raises
+    ------
+    UserError
+        If it does not tell what it was measured with.
+    """
+    try:
+        return build_manifest(run)
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"{run.path} does not tell what it was measured with (provenance.json is missing "
+            "or unreadable there): measure it again with this pyscale"
+        ) from error
+
+
+def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
+    """Find out what differs between two runs, and whether their outputs are the same."""
+    shared = {entry for entry in base.entries if entry in new.entries}
+    commits = [
+        (side.manifest["pyscale"]["git_commit"], side.manifest["pyscale"]["git_dirty"])
+        for side in (base, new)
+    ]
+    return ComparisonContext(
+        base=base.run.plan.title,
+        new=new.run.plan.title,
+        measured_here=True,
+        differences=tuple(differences(base.facts(shared), new.facts(shared))),
+        uncommitted=commits[0] == commits[1] and bool(commits[0][1]),
+        missing={
+            name: side.missing for name, side in (("base", base), ("new", new)) if side.missing
+        },
+        outputs=tuple(
+            _outputs(entry, base, new, shared) for entry in base.entries if entry in shared
+        ),
+    )
+
+
+def _outputs(entry: str, base: MeasuredRun, new: MeasuredRun, shared: set[str]) -> OutputComparison:
+    before, after = (_reference_output(side.run, entry) for side in (base, new))
+    if not before or not after:
+        return OutputComparison(stage=entry, found="unknown")
+    files = sorted(
+        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    )
+    stages = new.run.plan.suite.stages
+    return OutputComparison(
+        stage=entry,
+        found="different" if files else "same",
+        files=tuple(files),
+        read_by=tuple(
+            name for name in stages if name in shared and entry in stages[name].inputs.values()
+        ),
+    )
+
+
+def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
+    """Files of a stage's reference output with their sha256; none where it left no record.
+
+    The window's own record is left out: it holds parameters, which are compared by themselves.
+    """
+    for trial in run.plan.trials:
+        if trial.entry == entry and trial.is_reference:
+            result = read_task(run.task(trial, trial.output_task)).result
+            files = result.outputs if result is not None else ()
+            return {file.name: file.sha256 for file in files if file.name != WINDOW_FILE}
+    return {}

@@ -1,0 +1,86 @@
+"""What a run was made from, and the lines that would measure it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pyscale.data.registry import load_registry
+from pyscale.plan import Plan
+from pyscale.report.context import Command, Node
+from pyscale.runfacts import facts as facts_of
+from pyscale.runline import repeat_line
+from pyscale.shipped import shipped
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_FILES = 30
+"""Files of the input that are named; a movie may be a folder of thousands."""
+
+
+def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
+    """Every kind of node that tasks ran on, with its whole stamp."""
+    return tuple(
+        Node(names=node_names(tasks, label), stamp=found["stamp"])
+        for label, found in manifest["hardware"].items()
+    )
+
+
+def node_names(tasks: pl.DataFrame, label: str) -> tuple[str, ...]:
+    """Names of all nodes of one kind that tasks ran on, sorted."""
+    own = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
+    return tuple(sorted(set(own)))
+
+
+def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Input, code, images, versions and settings, each by name and value."""
+    entries = {trial.entry for trial in plan.trials}
+    found = {
+        "Input": dict(_input(plan, manifest["input"]["files"])),
+        "Code": dict(_code(manifest)),
+        "Images": dict(_images(manifest["containers"] or {})),
+        **{
+            f"Versions in {stage}": dict(manifest["versions"].get(stage, {}))
+            for stage in dict.fromkeys(map(plan.suite.stage_name, plan.suite.stages))
+        },
+        "Settings": facts_of(plan, manifest, (), entries)["settings"],
+    }
+    return {heading: named for heading, named in found.items() if named}
+
+
+def commands(plan: Plan) -> tuple[Command, ...]:
+    """Lines that fetch the input where that can be, measure it again, and report this run."""
+    data = str(plan.settings["data"])
+    fetch = Command(what="Fetch the input", line=f"pyscale data fetch {data}")
+    return (
+        *([fetch] if data in load_registry(shipped("config")).datasets else []),
+        Command(what="Measure it again", line=repeat_line(plan)),
+        Command(what="Write this report again", line=f"pyscale report {plan.run_id}"),
+    )
+
+
+def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    yield "frames", str(plan.movie_frames)
+    if len(files) > MOST_FILES:
+        yield "files", f"{len(files)}; provenance_manifest.json names those left out here"
+    for file in files[:MOST_FILES]:
+        yield file["name"], f"{file['size_bytes']} bytes, sha256 {file['sha256']}"
+
+
+def _code(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    own = manifest["pyscale"]
+    yield "pyscale", own["version"]
+    if own["git_commit"]:
+        changes = ", with changes that were not committed" if own["git_dirty"] else ""
+        yield "commit", f"{own['git_commit']}{changes}"
+    yield "Python", manifest["python"]
+
+
+def _images(containers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if containers:
+        yield "container program", containers["engine"]
+    for image in containers.get("images", ()):
+        commit = f", code of commit {image['git_commit']}" if image["git_commit"] else ""
+        lock = "" if image["locked"] else ", not the one that images.lock names"
+        yield image["name"], f"sha256 {image['sha256']}{commit}{lock}"

@@ -1,0 +1,126 @@
+"""Axes of printed figures, and the colours of parts of the time: ticks that do not touch."""
+
+# Most of plotnine's constructors have no annotations.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyscale.report import palette
+from pyscale.report.figures.house import LETTER_MM, Sheet
+from pyscale.report.wording import phase
+
+if TYPE_CHECKING:
+    from plotnine import scale_fill_manual, scale_x_continuous, scale_y_log10
+
+MOST_TICKS = 9
+
+
+def workers_axis(counts: Sequence[int], sheet: Sheet) -> scale_x_continuous:
+    """Return the axis of N, logarithmic, with a tick at every count that was measured."""
+    from plotnine import scale_x_continuous
+
+    return scale_x_continuous(
+        name="Workers N",
+        trans="log2",
+        breaks=list(counts),
+        # plotnine cannot place minor ticks beside a single major one.
+        minor_breaks=[],
+        labels=thinned([str(n) for n in counts], [math.log2(n) for n in counts], sheet),
+        expand=(0.08, 0),
+    )
+
+
+def parts_scale(parts: Collection[str], sheet: Sheet) -> scale_fill_manual:
+    """Return the colours of parts of the time, in the order in which bars stack them."""
+    from plotnine import guide_legend, scale_fill_manual
+
+    ordered = part_order(parts)
+    labels = [phase(part) for part in ordered]
+    # Its annotation knows only the words for a guide.
+    guide: Any = guide_legend(ncol=sheet.legend_columns(labels), byrow=True)
+    return scale_fill_manual(
+        values=[palette.PARTS[part] for part in ordered],
+        limits=ordered,
+        labels=labels,
+        guide=guide,
+    )
+
+
+def part_order(parts: Collection[str]) -> list[str]:
+    """Sort parts of the time as bars stack them from the axis."""
+    return [part for part in palette.PARTS if part in parts]
+
+
+def seconds_axis(name: str) -> scale_y_log10:
+    """Return a logarithmic axis of times."""
+    from plotnine import scale_y_log10
+
+    return scale_y_log10(name=name, breaks=log_breaks, minor_breaks=[], labels=tick_labels)
+
+
+def thinned(labels: Sequence[str], places: Sequence[float], sheet: Sheet) -> list[str]:
+    """Empty those labels of an axis that would touch the next one; the last is always kept.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    places : sequence of float
+        Where they stand, in any unit, rising.
+    sheet : Sheet
+        On whose panels they stand.
+    """
+    length = places[-1] - places[0] if len(places) > 1 else 1.0
+    # What is left of a panel where the axis reaches beyond its outermost ticks.
+    mm_each = 0.85 * sheet.panel_width_mm / length
+    kept, free_mm = [], math.inf
+    for label, place in reversed(list(zip(labels, places, strict=True))):
+        half_mm = LETTER_MM * (len(label) + 1) / 2
+        at_mm = place * mm_each
+        fits = at_mm + half_mm <= free_mm
+        kept.append(label if fits else "")
+        free_mm = at_mm - half_mm if fits else free_mm
+    return kept[::-1]
+
+
+def log_breaks(limits: tuple[float, float]) -> list[float]:
+    """Ticks of a logarithmic axis: round, inside the limits, at least two and never too many.
+
+    They are at powers of ten, times 1, 2 and 5 or times every digit as fits; even ones where the
+    limits are less than twice each other, which a logarithmic axis hardly distorts.
+    """
+    low, high = limits
+    if high < 2 * low:
+        return _even_breaks(low, high)
+    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
+    inside: list[float] = []
+    for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        finer = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) >= 3 and len(finer) > MOST_TICKS:
+            break
+        inside = finer
+        if len(inside) >= 3 and len(steps) > 1:
+            break
+    return inside
+
+
+def power_breaks(limits: tuple[float, float]) -> list[float]:
+    """Ticks at powers of two inside the limits; finer ones if few fit."""
+    low, high = (math.log2(limit) for limit in limits)
+    powers = range(math.ceil(low), math.floor(high) + 1)
+    return [2.0**power for power in powers] if len(powers) >= 3 else log_breaks(limits)
+
+
+def tick_labels(ticks: Sequence[float] | Sequence[str]) -> list[str]:
+    """Write numbers in full, without the digits that arithmetic left."""
+    return [f"{float(tick):.10g}" for tick in ticks]
+
+
+def _even_breaks(low: float, high: float) -> list[float]:
+    from mizani.breaks import breaks_extended
+
+    return [float(tick) for tick in breaks_extended(n=5)((low, high)) if low <= tick <= high]

@@ -1,0 +1,207 @@
+"""The house style of printed figures: sizes, letters and captions.
+
+Type of 7 and 8 points at the widths of one and of two columns of a journal, captions that say what
+the marks are, and marks that are told apart by shape or lightness wherever colours tell them apart.
+"""
+
+# Most of plotnine's constructors have no annotations.
+# mypy: disable-error-code="no-untyped-call"
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyscale.errors import UserError
+from pyscale.report import palette
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from plotnine import ggplot, theme
+
+Width = Literal[88, 180]
+"""Millimetres: one column of a journal, or two."""
+SMALL_POINTS, POINTS, DPI, MM_PER_INCH = 7, 8, 300, 25.4
+INVALID: dict[str, Any] = {
+    # A cross where all else is a dot: told apart without any colour.
+    "color": palette.INVALID,
+    "shape": "x",
+    "size": 2.4,
+    "stroke": 0.9,
+}
+IDEAL_LINE: dict[str, Any] = {"linetype": "dashed", "color": palette.IDEAL, "size": 0.5}
+CROSS = (
+    "Cross: invalid, with no bar: its output is not the base case's, and a ratio would compare two "
+    "different results."
+)
+
+# Of the usual letters at the small size, with room for wide ones.
+LETTER_MM = 1.42
+LINE_MM = {SMALL_POINTS: 3.5, POINTS: 4.2}
+# Without the title.
+PANEL_MM: dict[Width, int] = {88: 38, 180: 50}
+# The title of the x axis with its labels.
+BELOW_MM = 10
+# Around all; titles of several lines reach into it.
+MARGIN_MM = 2.5
+# What an entry of a legend takes beside its text, and the height of one.
+KEY_MM, ENTRY_MM = 7, 4.5
+
+
+class NothingToDrawError(UserError):
+    """The results hold nothing of what a figure shows."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """How the panels of a figure lie on it.
+
+    Attributes
+    ----------
+    panels : int
+    width_mm : {88, 180}
+    panel_height_mm : float or None
+        None is the height that suits the width.
+    beside_mm : float
+        What the labels of the y axis and its title take beside each panel.
+    """
+
+    panels: int
+    width_mm: Width = 180
+    panel_height_mm: float | None = None
+    beside_mm: float = 14
+
+    @property
+    def columns(self) -> int:
+        """Panels beside each other."""
+        if self.width_mm == 88 or self.panels in {2, 4}:
+            return min(self.panels, 2)
+        return min(self.panels, 3)
+
+    @property
+    def panel_width_mm(self) -> float:
+        """Width of what lies inside the axes of one panel."""
+        return self.width_mm / self.columns - self.beside_mm
+
+    def legend_columns(self, labels: Sequence[str]) -> int:
+        """Return how many entries of a legend below the panels fit beside each other."""
+        each_mm = KEY_MM + LETTER_MM * max(map(len, labels))
+        return max(1, int((self.width_mm - 2 * MARGIN_MM) / each_mm))
+
+    def legend_rows(self, labels: Sequence[str]) -> int:
+        """Return how many rows such a legend has."""
+        return math.ceil(len(labels) / self.legend_columns(labels))
+
+    def size_in(self, title_lines: int, lines: int, legend_rows: int) -> tuple[float, float]:
+        """Width and height in inches, with so many lines of titles and of the caption."""
+        rows = math.ceil(self.panels / self.columns)
+        panel_mm = self.panel_height_mm or PANEL_MM[self.width_mm]
+        height_mm = (
+            rows * (panel_mm + LINE_MM[POINTS] * title_lines)
+            + BELOW_MM
+            + 2 * MARGIN_MM
+            + LINE_MM[SMALL_POINTS] * lines
+            + ENTRY_MM * legend_rows
+        )
+        return self.width_mm / MM_PER_INCH, height_mm / MM_PER_INCH
+
+    def title(self, name: str, *details: str) -> str:
+        """Name a panel; what would reach beyond it is broken, after an underscore if there is one.
+
+        The width is that of the panel itself, and the letters are those of `POINTS`.
+        """
+        widest = int(self.panel_width_mm / (LETTER_MM * POINTS / SMALL_POINTS))
+        return "\n".join(line for part in (name, *details) for line in _broken(part, widest))
+
+    def caption(self, *sentences: str) -> str:
+        """Lay sentences out, each from a new line."""
+        widest = int((self.width_mm - 2 * MARGIN_MM) / LETTER_MM)
+        return "\n".join(line for said in sentences for line in textwrap.wrap(said, widest))
+
+
+def figure(
+    sheet: Sheet,
+    titles: Sequence[str],
+    *sentences: str,
+    scales: Literal["fixed", "free_y", "free"] = "fixed",
+    legend: Sequence[str] = (),
+) -> ggplot:
+    """Begin a figure: panels by the column `panel`, the style, and a caption of these sentences.
+
+    There must be room for `titles` above the panels, and for labels of a legend below them.
+    """
+    from plotnine import facet_wrap, ggplot, labs
+
+    caption = sheet.caption(*sentences)
+    rows = sheet.legend_rows(legend) if legend else 0
+    plot: ggplot = (
+        ggplot()
+        + facet_wrap("panel", ncol=sheet.columns, scales=scales)
+        + labs(caption=caption)
+        + style()
+        + _size(sheet, sheet.size_in(max(map(_lines, titles)), _lines(caption), rows))
+    )
+    return plot
+
+
+def style() -> theme:
+    """Letters, lines and spaces of every figure."""
+    from plotnine import element_blank, element_line, element_text, theme, theme_minimal
+
+    small = element_text(size=SMALL_POINTS)
+    changes = theme(
+        axis_text=small,
+        axis_title=element_text(size=POINTS),
+        legend_box_spacing=0.01,
+        legend_key_size=8,
+        legend_position="bottom",
+        legend_text=small,
+        legend_title=element_blank(),
+        panel_grid_major=element_line(color="#E3E3E3", size=0.4),
+        panel_grid_minor=element_blank(),
+        panel_spacing=0.03,
+        plot_caption=element_text(size=SMALL_POINTS, ha="left", linespacing=1.4),
+        plot_caption_position="plot",
+        strip_text=element_text(size=POINTS, ha="left", ma="left", va="bottom", linespacing=1.3),
+    )
+    return theme_minimal(base_size=POINTS) + changes
+
+
+def in_panels(
+    columns: Sequence[str], rows: Sequence[dict[str, Any]], panels: Sequence[str]
+) -> pd.DataFrame:
+    """Shape rows for plotnine, with panels in this order; a panel may have none, and all may."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=["panel", *columns])
+    ordered = pd.CategoricalDtype(list(panels))
+    return table.assign(panel=table["panel"].astype(ordered))
+
+
+def drawn(*layers: Any) -> Any:
+    """Leave out layers without rows: they draw nothing, and yet take time."""
+    return [layer for layer in layers if not layer.data.empty]
+
+
+def _size(sheet: Sheet, figure_size: tuple[float, float]) -> theme:
+    from plotnine import theme
+
+    return theme(figure_size=figure_size, dpi=DPI, plot_margin=MARGIN_MM / sheet.width_mm)
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
+
+
+def _broken(text: str, widest: int) -> list[str]:
+    """Break a line that is too long between words, or after what stands between parts of a name."""
+    lines = [""]
+    for piece in re.findall(r"[^\s_/-]*[\s_/-]*", text):
+        if len(lines[-1]) + len(piece.rstrip()) > widest and lines[-1]:
+            lines.append("")
+        lines[-1] += piece
+    return [cut for line in lines for cut in textwrap.wrap(line.rstrip(), widest)] or [""]

@@ -1,0 +1,168 @@
+"""What stands in each section of the page: sentences and tables, written from the numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyscale.analysis.intervals import resamples
+from pyscale.analysis.laws import POOR_FIT
+from pyscale.report import advice, beside, gate, laws, scalingkind, sentences
+from pyscale.report.context import ReportContext
+from pyscale.report.csv import FILES
+from pyscale.report.curves import Curve, curves
+from pyscale.report.page import tables
+from pyscale.report.page.values import CONFIGURATION, key
+from pyscale.report.results import Results
+from pyscale.report.templating import templates
+from pyscale.report.verdicts import Verdict, verdicts
+from pyscale.report.wording import ABSENT, listing
+
+_BULLET = re.compile(r"^- ", re.MULTILINE)
+
+
+def sections(results: Results) -> dict[str, Any]:
+    """Collect what `page/report.html.j2` names, but charts."""
+    found = curves(results.configurations)
+    context = results.context
+    return {
+        "context": context,
+        "ran": ran(found),
+        "hardware": hardware(context),
+        "title": subject(results),
+        "stages": [curve.name for curve in found],
+        "verdicts": [(own, _speedup_key(own)) for own in verdicts(results)],
+        "results": tables.results(found),
+        "choices": tables.choices(found, results),
+        "losses": tables.losses(found, results),
+        "waiting": tables.waiting(found),
+        "memory": tables.memory(found),
+        "cost": tables.cost(found),
+        "agreement": tables.agreement(found),
+        "cache": tables.cache(found),
+        "told": [_told(curve, results) for curve in found],
+        "meaning": [
+            f"{objective}: {meaning}"
+            for objective, meaning in advice.MEANING.items()
+            if any(choice.objective == objective for choice in results.choices)
+        ],
+        "how_sure": advice.HOW_SURE,
+        "too_much": list(beside.too_much(found)),
+        "doubts": list(_doubts(found, results)),
+        "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
+        "not_measured": [*sentences.not_measured(found), *context.not_measured],
+        "method": method(found, results),
+        "references": [referred.reference for referred in results.references],
+        "stamps": [
+            {"names": node.names, "properties": dict(flattened(node.stamp))}
+            for node in context.nodes
+        ],
+        "files": FILES,
+    }
+
+
+def _speedup_key(verdict: Verdict) -> str:
+    """Name the row of the CSV that holds the speedup of a verdict."""
+    return key(verdict.model_dump() | {"workers": verdict.speedup_at}, CONFIGURATION)
+
+
+def subject(results: Results) -> str:
+    """What was measured, without the run's id, which stands elsewhere."""
+    context = results.context
+    title = context.title.removeprefix(f"run {context.run_id}, ")
+    return f"{title[:1].upper()}{title[1:]}"
+
+
+def ran(found: Sequence[Curve]) -> str:
+    """Say which configurations there are, in a line."""
+    names = listing(curve.name for curve in found)
+    counts = sorted({row["workers"] for curve in found for row in curve.rows})
+    repeats = sorted({row["repeats"] for curve in found for row in curve.rows})
+    if not repeats:
+        return "No trial has a record."
+    trials = f"{repeats[0]} to {repeats[-1]}" if len(repeats) > 1 else f"{repeats[0]}"
+    plural = "" if repeats == [1] else "s"
+    return f"{names} at N = {listing(counts)} workers, {trials} timed trial{plural} of each"
+
+
+def hardware(context: ReportContext) -> str:
+    """Name what it ran on, in a line."""
+    if not context.hardware:
+        return "Hardware that is not known: the wall times come without it"
+    return "; ".join(map(_in_brief, context.hardware))
+
+
+def _in_brief(node: Mapping[str, str]) -> str:
+    gpus = node.get("GPUs")
+    told = (
+        node.get("processor"),
+        f"{node['cores']} cores" if "cores" in node else None,
+        node.get("memory"),
+        "no GPU" if gpus == "none" else gpus,
+        node.get("filesystems"),
+        f"node {node['nodes']}" if "nodes" in node else None,
+    )
+    return ", ".join(filter(None, told)) or ", ".join(node.values())
+
+
+def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every recorded property, named by its path through the stamp."""
+    if isinstance(stamp, Mapping):
+        for key_of, inner in stamp.items():
+            yield from flattened(inner, f"{name}.{key_of}" if name else str(key_of))
+    elif isinstance(stamp, list) and any(isinstance(inner, Mapping) for inner in stamp):
+        for place, inner in enumerate(stamp):
+            yield from flattened(inner, f"{name}.{place}")
+    else:
+        values = stamp if isinstance(stamp, list) else [stamp]
+        yield name, ", ".join(map(str, values)) if stamp not in (None, "", []) else ABSENT
+
+
+def method(found: Sequence[Curve], results: Results) -> list[str]:
+    """How it was measured and computed, a paragraph each."""
+    text = (
+        templates()
+        .get_template("method.j2")
+        .render(
+            resamples=resamples(
+                max([1, *(row["repeats"] for curve in found for row in curve.rows)])
+            ),
+            small_part=f"{100 * sentences.SMALL_PART:g} %",
+            poor_fit=f"{100 * POOR_FIT:g} %",
+            has_laws=bool(results.fits),
+            is_scaled=scalingkind.legend(found) is not None,
+        )
+    )
+    return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]
+
+
+def _told(curve: Curve, results: Results) -> dict[str, Any]:
+    return {
+        "name": curve.name,
+        "base_case": sentences.base_case(curve),
+        "work": scalingkind.work(curve),
+        "speedups": list(sentences.speedups(curve)),
+        "lost_time": list(sentences.lost_time(curve, results.losses)),
+        "request": advice.section(
+            curve, results.choices, results.limits, results.requests, results.context.measured_for
+        ),
+        "laws": [
+            *filter(None, [sentences.serial_fractions(curve)]),
+            *(
+                sentence
+                for own in results.fits
+                if curve.owns(own)
+                for sentence in (*sentences.left_out(curve), *laws.sentences(own))
+            ),
+        ],
+    }
+
+
+def _doubts(found: Sequence[Curve], results: Results) -> Iterator[str]:
+    """Every flag once, and what changed over the run."""
+    yield from sentences.doubts(found)
+    for curve in found:
+        for own in results.drifts:
+            if curve.owns(own):
+                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())

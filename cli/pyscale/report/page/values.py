@@ -1,0 +1,72 @@
+"""Numbers of the page that a CSV holds too, each with the place where it stands there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from pyscale.report.wording import ABSENT
+from pyscale_stages.contract import Record
+
+CONFIGURATION = ("suite", "stage", "device", "workers")
+"""Columns whose values name a row of the table of configurations."""
+PART = (*CONFIGURATION, "part")
+"""The same for the table of losses."""
+
+Row = Mapping[str, Any]
+
+
+class Value(Record):
+    """A number as it is read, and as the CSV has it."""
+
+    table: str = Field(description="One of `pyscale.report.csv.FILES`")
+    key: str = Field(description="Values that name its row, with | between; None is empty")
+    column: str
+    raw: str = Field(description="At full precision")
+    text: str = Field(description="As people read it")
+
+
+Cell = tuple[Value | str, ...]
+"""What stands in one cell of a table: numbers, and text around them."""
+
+
+def value(row: Row, column: str, text: str) -> Value | str:
+    """Tie the text for one number of a configuration to the CSV; what is absent is only text."""
+    if row[column] is None:
+        return text
+    return Value(
+        table="configurations",
+        key=key(row, CONFIGURATION),
+        column=column,
+        raw=repr(row[column]),
+        text=text,
+    )
+
+
+def part_value(row: Row, column: str, text: str) -> Value:
+    """Tie the text for one number of a part of the worker-seconds to the CSV."""
+    return Value(
+        table="losses", key=key(row, PART), column=column, raw=repr(row[column]), text=text
+    )
+
+
+def cell(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
+    """One number of a configuration."""
+    return (value(row, column, written(row[column])),)
+
+
+def with_interval(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
+    """One number of a configuration, with its interval where there is one."""
+    low, high = (f"{column}_{end}" for end in ("low", "high"))
+    found = value(row, column, written(row[column]))
+    if ABSENT in {written(row[low]), written(row[high])}:
+        return (found,)
+    first, last = (value(row, end, written(row[end])) for end in (low, high))
+    return (found, " [", first, ", ", last, "]")
+
+
+def key(row: Row, columns: tuple[str, ...]) -> str:
+    """Values that name a row."""
+    return "|".join("" if row[column] is None else str(row[column]) for column in columns)

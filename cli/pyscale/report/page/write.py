@@ -1,0 +1,48 @@
+"""The page of one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyscale.report.charts.all import charts, datasets
+from pyscale.report.csv import csv_texts
+from pyscale.report.page.data import page_data
+from pyscale.report.page.sections import sections
+from pyscale.report.page.shell import rendered
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import viewer
+from pyscale.report.viewer.ofresults import beside_references
+from pyscale_stages.atomic import write_atomically
+
+NAME = "report.html"
+
+
+def write_page(folder: Path, results: Results) -> Path:
+    """Write the page; it appears whole or not at all, and needs no other file and no network.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the report's other files are.
+    results : Results
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    drawn = charts(results)
+    compared = viewer(beside_references(results))
+    data = {
+        **page_data(drawn, datasets(results), compared),
+        "tables": csv_texts(results),
+    }
+    text = rendered(
+        "page/report.html.j2",
+        data,
+        charts={chart.id: chart for chart in drawn},
+        viewer=compared,
+        **sections(results),
+    )
+    write_atomically(folder / NAME, text)
+    return folder / NAME

@@ -1,0 +1,139 @@
+// The viewer: speedups against the chosen base, rows that open, explanations, downloads.
+(() => {
+  const shown = document.querySelector(".viewer");
+  if (!shown) return;
+  const { columns, rows, why_not: whyNot } = window.pyscale.data.viewer;
+  const all = (selector, inside = shown) => [...inside.querySelectorAll(selector)];
+  const element = (name, properties, ...content) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...content);
+    return made;
+  };
+  const key = (row, column) =>
+    [columns[column].id, row.stage, row.device, row.workers, row.part].map((value) => value ?? "").join("|");
+
+  // Speedups
+  const base = () => Number(shown.querySelector("input[name=viewer-base]:checked")?.value ?? 0);
+  const ratio = (row, column, name, value) => {
+    const made = element("data", { value }, value.toFixed(2));
+    Object.assign(made.dataset, { table: "viewer", key: key(row, column), column: name });
+    return made;
+  };
+  const explained = (text, why) => {
+    const made = element("span", { className: "why", tabIndex: 0 }, text);
+    made.setAttribute("role", "button");
+    made.setAttribute("aria-label", "no speedup");
+    made.dataset.why = why;
+    return made;
+  };
+  const speedup = (row, column, found) => {
+    if (!found) return row.part ? [] : [columns.length > 1 ? "base" : "-"];
+    if (found.value === undefined) return [explained("-", whyNot[found.why_not])];
+    const value = ratio(row, column, "speedup", found.value);
+    if (found.low === undefined) return [value];
+    const [low, high] = ["low", "high"].map((end) => ratio(row, column, `speedup_${end}`, found[end]));
+    return [value, element("small", {}, low, " to ", high)];
+  };
+  const against = (chosen) => {
+    for (const line of all("tr[data-row]")) {
+      const row = rows[line.dataset.row];
+      for (const cell of all("td.speedup", line)) {
+        const column = Number(cell.dataset.column);
+        cell.replaceChildren(...speedup(row, column, row.cells[column].speedups[chosen]));
+      }
+    }
+  };
+  for (const radio of all("input[name=viewer-base]")) radio.addEventListener("change", () => against(base()));
+  against(base());
+
+  // Rows that open
+  const everything = shown.querySelector(".expand-all");
+  const openers = all("button.expand");
+  const open = (opener, isOpen) => {
+    opener.setAttribute("aria-expanded", String(isOpen));
+    let line = opener.closest("tr").nextElementSibling;
+    for (; line?.classList.contains("part"); line = line.nextElementSibling) line.classList.toggle("open", isOpen);
+    const areOpen = openers.every((one) => one.getAttribute("aria-expanded") === "true");
+    everything.setAttribute("aria-expanded", String(areOpen));
+    everything.textContent = areOpen ? "Close all stages" : "Open all stages";
+  };
+  everything.hidden = openers.length === 0;
+  for (const opener of openers) {
+    opener.addEventListener("click", () => open(opener, opener.getAttribute("aria-expanded") !== "true"));
+  }
+  everything.addEventListener("click", () => {
+    const isOpen = everything.getAttribute("aria-expanded") !== "true";
+    for (const opener of openers) open(opener, isOpen);
+  });
+
+  // Explanations, on hover and on focus; Escape hides them.
+  const tip = document.getElementById("viewer-tip");
+  let told = null;
+  const hide = () => {
+    told?.removeAttribute("aria-describedby");
+    told = null;
+    tip.hidden = true;
+  };
+  const tell = (what) => {
+    if (told !== what) hide();
+    told = what;
+    tip.textContent = what.dataset.why;
+    tip.hidden = false;
+    what.setAttribute("aria-describedby", tip.id);
+    const place = what.getBoundingClientRect();
+    const left = Math.min(place.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+    const below = place.bottom + tip.offsetHeight + 4 <= window.innerHeight;
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${below ? place.bottom + 4 : Math.max(4, place.top - tip.offsetHeight - 4)}px`;
+  };
+  const explaining = (event) => event.target.closest?.("[data-why]");
+  for (const name of ["mouseover", "focusin", "click"]) {
+    shown.addEventListener(name, (event) => { if (explaining(event)) tell(explaining(event)); });
+  }
+  shown.addEventListener("focusout", hide);
+  shown.addEventListener("mouseout", (event) => {
+    const to = event.relatedTarget;
+    if (told && to !== tip && !told.contains(to) && document.activeElement !== told) hide();
+  });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
+  // What is focused by keyboard is scrolled into sight: its explanation goes with it.
+  const follow = () => { if (told) (told.matches(":hover, :focus") ? tell(told) : hide()); };
+  window.addEventListener("scroll", follow, { passive: true, capture: true });
+
+  // Downloads
+  const line = (row, column, chosen) => {
+    const { id, name, kind } = columns[column];
+    const cell = row.cells[column];
+    const found = cell.speedups[chosen] ?? {};
+    return {
+      side: id, name, kind, stage: row.stage, device: row.device, workers: row.workers, part: row.part,
+      repeats: cell.repeats, wall_s: cell.wall_s, wall_s_low: cell.wall_s_low, wall_s_high: cell.wall_s_high,
+      percent: cell.percent, base: columns[chosen].id, speedup: found.value, speedup_low: found.low,
+      speedup_high: found.high, why_not: found.why_not, likely_limit: cell.tag?.text,
+    };
+  };
+  const lines = () => rows.flatMap((row) =>
+    columns.flatMap((_, column) => (row.cells[column] ? [line(row, column, base())] : [])));
+  const quoted = (value) => {
+    const text = String(value ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const written = {
+    csv: () => {
+      const names = Object.keys(line(rows[0], rows[0].cells.findIndex(Boolean), base()));
+      return [names, ...lines().map((one) => names.map((name) => one[name]))]
+        .map((values) => `${values.map(quoted).join(",")}\n`).join("");
+    },
+    json: () => JSON.stringify({ base: columns[base()].id, columns, times: lines() }, null, 1),
+  };
+  const types = { csv: "text/csv", json: "application/json" };
+  for (const button of all("button[data-viewer]")) {
+    button.addEventListener("click", () => {
+      const format = button.dataset.viewer;
+      const url = URL.createObjectURL(new Blob([written[format]()], { type: types[format] }));
+      element("a", { href: url, download: `comparison.${format}` }).click();
+      URL.revokeObjectURL(url);
+    });
+  }
+  window.addEventListener("beforeprint", () => { for (const notes of all("details.notes")) notes.open = true; });
+})();

@@ -1,0 +1,179 @@
+"""The verdict on each curve, short enough for the first screen of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from pyscale.analysis.advice import Choice
+from pyscale.analysis.causes import Limits
+from pyscale.analysis.requests import Request
+from pyscale.report.curves import Curve, curves
+from pyscale.report.results import Results
+from pyscale.report.scalingkind import is_scaled
+from pyscale.report.trust import Trust, refusal, trust_in
+from pyscale.report.wording import gib, percent, ratio
+from pyscale_stages.contract import Record
+
+Row = dict[str, Any]
+
+CAUSES = {
+    "imbalance": "uneven shares of the work",
+    "start-up": "start-up",
+    "reading": "reading",
+    "writing": "writing",
+    "merging": "merging the windows",
+    "contention": "waiting for cores",
+    "work-inflation": "work inflation",
+    "unattributed": "time that no phase covers",
+    "busy": "tasks that take longer in sum",
+}
+"""Every cause of loss in a few words; `pyscale.report.limits.NAMES` explains them."""
+
+
+class Said(Record):
+    """A sentence that begins with what a glance must catch."""
+
+    head: str = Field(description="What it comes down to")
+    rest: str = Field(description="The rest of the sentence, from the first space or comma on")
+
+    @property
+    def sentence(self) -> str:
+        """The whole."""
+        return f"{self.head}{self.rest}"
+
+
+class Verdict(Record):
+    """What a reader in a hurry must know of one curve."""
+
+    name: str = Field(description="Stage, and what else tells its curve from others")
+    suite: str | None = Field(description="Suite of the curve")
+    stage: str = Field(description="Stage of the curve")
+    device: str | None = Field(description="Device of the curve")
+    workers: int | None = Field(description="N to request; None where none is advised")
+    request: Said = Field(description="What to request")
+    speedup_at: int | None = Field(
+        description="N of the speedup: the one to request or, where that is the base case, the "
+        "next; None where there is none"
+    )
+    speedup: float | None = Field(description="At this N")
+    speedup_low: float | None = Field(description="Lower end of its 95 % interval")
+    speedup_high: float | None = Field(description="Upper end of its 95 % interval")
+    efficiency: float | None = Field(description="At this N")
+    over: str = Field(description="What the speedup is over; or why there is none")
+    limit: Said = Field(description="What limits scaling")
+    trust: Trust = Field(description="Whether the numbers can be trusted")
+    reasons: tuple[str, ...] = Field(description="Why, in a few words each")
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """Say of each curve what to request, what limits it, and whether that can be trusted.
+
+    What to request is the N at the knee: the largest speedup x efficiency.
+    """
+    return [_verdict(curve, results) for curve in curves(results.configurations)]
+
+
+def _verdict(curve: Curve, results: Results) -> Verdict:
+    own = (one for one in results.choices if curve.owns(one) and one.objective == "knee")
+    choice = next(own, None)
+    request = next((one for one in results.requests if curve.owns(one)), None)
+    trust, reasons = trust_in(curve, choice)
+    compared = _compared(curve, choice)
+    return Verdict(
+        name=curve.name,
+        **curve.key,
+        workers=None if choice is None else choice.workers,
+        request=_request(choice, request),
+        speedup_at=compared.get("workers"),
+        speedup=compared.get("speedup"),
+        speedup_low=compared.get("speedup_low"),
+        speedup_high=compared.get("speedup_high"),
+        efficiency=compared.get("efficiency"),
+        over=_over(compared, choice),
+        limit=_limit(curve, choice, results.limits),
+        trust=trust,
+        reasons=reasons,
+    )
+
+
+def _compared(curve: Curve, choice: Choice | None) -> Row:
+    """The configuration whose speedup is told; empty where there is none."""
+    if choice is None or choice.workers is None:
+        return {}
+    valid = [row for row in curve.timed[1:] if not row["invalid"]]
+    return next((row for row in valid if row["workers"] >= choice.workers), {})
+
+
+def _request(choice: Choice | None, request: Request | None) -> Said:
+    if choice is None or choice.workers is None:
+        return Said(head="No N is advised", rest=f": {refusal(choice)}.")
+    each = [] if request is None else list(_each(request))
+    of_each = f"; each task {', '.join(each)}" if each else ""
+    rival = f" or {choice.rival}" if choice.sureness == "undecided" and choice.rival else ""
+    return Said(head=f"N = {choice.workers}{rival}", rest=f"{_how_sure(choice)}{of_each}.")
+
+
+def _how_sure(choice: Choice) -> str:
+    if len(choice.candidates) == 1:
+        return ", the only N with a valid output"
+    share = f"({percent(choice.share_chosen)} for {choice.workers})"
+    how = {"sure": "", "likely": f", likely {share}", "undecided": f", undecided {share}"}
+    edge = ", the largest measured" if choice.at_edge else ""
+    return f"{how.get(choice.sureness, ' so far')}{edge}"
+
+
+def _each(request: Request) -> Iterator[str]:
+    if request.cpus:
+        yield f"{request.cpus} core{'s' * (request.cpus > 1)}"
+    if request.gpus:
+        yield f"{request.gpus} GPU{'s' * (request.gpus > 1)}"
+    if request.memory_bytes is not None:
+        yield f"{gib(request.memory_bytes)} GiB"
+    yield f"{request.time_s // 60} min"
+
+
+def _over(compared: Row, choice: Choice | None) -> str:
+    if not compared:
+        return "None: there are no two N with valid outputs to compare."
+    rate = "in work per second, " if is_scaled(compared) else ""
+    at = (
+        "" if choice and choice.workers == compared["workers"] else f"at N = {compared['workers']} "
+    )
+    return f"{rate}{at}over N = {compared['baseline_workers']}"
+
+
+def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Said:
+    """Say what limits the chosen N or, where that is the base case, the next one."""
+    invalid = {row["workers"] for row in curve.rows if row["invalid"]}
+    chosen = 0 if choice is None else choice.workers or 0
+    near = [
+        one
+        for one in found
+        if curve.owns(one) and one.workers >= chosen and one.workers not in invalid
+    ]
+    if not near:
+        return Said(head="Not known", rest=": there is no other N with a valid output.")
+    limits = min(near, key=lambda one: one.workers)
+    at = "" if limits.workers == chosen else f" at N = {limits.workers}"
+    if not limits.causes:
+        return Said(head="Not known", rest=": only whole trials were timed.")
+    main, measured = limits.main, f"efficiency {ratio(limits.efficiency)}"
+    if main is None:
+        return Said(head="No single cause", rest=f"{at}: {measured}.")
+    if limits.sureness == "undecided":
+        rival = max(limits.causes[1:], key=lambda cause: cause.share_first or 0.0)
+        return Said(
+            head=f"{_begun(CAUSES[main.code])} or {CAUSES[rival.code]}",
+            rest=f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without "
+            f"the other {ratio(rival.efficiency)}.",
+        )
+    sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
+    without = f"{measured}, without it {ratio(main.efficiency)}"
+    return Said(head=_begun(CAUSES[main.code]), rest=f"{at}{sure}: {without}.")
+
+
+def _begun(sentence: str) -> str:
+    return f"{sentence[0].upper()}{sentence[1:]}"

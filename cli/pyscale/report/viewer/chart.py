@@ -1,0 +1,127 @@
+"""Wall times of several runs, bars side by side, a panel for each stage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyscale.report.charts.chart import Chart
+from pyscale.report.charts.look import colour, config, curve_colours
+from pyscale.report.viewer.model import Viewer
+from pyscale.report.wording import number, with_interval
+
+DATASET = "side-by-side"
+HEIGHT_PX = 130
+MOST_LETTERS = 4
+"""Bars at one N that are wide enough for a letter each."""
+NOTE = (
+    "Each bar is the median wall time of one run; lines are 95 % intervals, where there are "
+    "enough trials."
+)
+
+
+def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
+    """Draw the wall times of all columns.
+
+    Returns
+    -------
+    Chart
+    list of dict
+        The rows of its dataset, `DATASET`.
+    """
+    import altair as alt
+
+    rows = _rows(viewer)
+    letters = [column.id for column in viewer.columns]
+    panels = list(dict.fromkeys(row["curve"] for row in rows))
+    x = alt.X("workers:O", title="Workers N", axis=alt.Axis(labelAngle=0))
+    offset = alt.XOffset("run:N", sort=letters, scale=alt.Scale(domain=letters, paddingInner=0.12))
+    tooltip = [
+        alt.Tooltip(f"{field}:N", title=title)
+        for field, title in {
+            "name": "Run",
+            "curve": "Stage",
+            "workers": "Workers N",
+            "wall": "Wall time",
+            "repeats": "Timed trials",
+        }.items()
+    ]
+    own = alt.Chart(alt.NamedData(name=DATASET)).transform_filter("datum.curve == panel")
+    layers = [
+        own.mark_bar(aria=False).encode(
+            x=x,
+            xOffset=offset,
+            y=alt.Y("wall_s:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=4)),
+            color=alt.Color(
+                "run:N",
+                legend=None,
+                scale=alt.Scale(domain=letters, range=curve_colours(len(letters))),
+            ),
+            tooltip=tooltip,
+        ),
+        own.transform_filter("isValid(datum.low)")
+        .mark_rule(aria=False, color=colour("ink"), strokeWidth=1.2)
+        .encode(x=x, xOffset=offset, y="low:Q", y2="high:Q"),
+    ]
+    if len(letters) <= MOST_LETTERS:
+        # They tell the bars apart in grey.
+        layers.append(
+            own.mark_text(aria=False, dy=-7, fontSize=11, color=colour("ink")).encode(
+                x=x, xOffset=offset, y="top:Q", text="run:N"
+            )
+        )
+    chart = (
+        alt.layer(*layers)
+        .properties(width="container", height=HEIGHT_PX, title="Wall time (s)")
+        .add_params(alt.param(name="panel", value=""))
+    )
+    spec: dict[str, Any] = chart.to_dict()
+    spec |= {
+        "config": config(),
+        "usermeta": {
+            "note": NOTE,
+            "panels": panels,
+            "legend": [
+                {"name": name, "colour": hue}
+                for name, hue in zip(letters, curve_colours(len(letters)), strict=True)
+            ],
+        },
+    }
+    return Chart(
+        id="side-by-side",
+        title="Wall time of each run",
+        description=f"{NOTE} {_told(rows)}",
+        spec=spec,
+    ), rows
+
+
+def _rows(viewer: Viewer) -> list[dict[str, Any]]:
+    return [
+        {
+            "run": column.id,
+            "name": f"{column.id}: {column.name}",
+            "curve": row.curve,
+            "workers": row.workers,
+            "wall_s": cell.wall_s,
+            "low": cell.wall_s_low,
+            "high": cell.wall_s_high,
+            "top": cell.wall_s_high or cell.wall_s,
+            "wall": f"{with_interval(cell.time, cell.low, cell.high)} s",
+            "repeats": str(cell.repeats),
+        }
+        for row in viewer.rows
+        if row.curve is not None and row.part is None
+        for column, cell in zip(viewer.columns, row.cells, strict=True)
+        if cell is not None and cell.wall_s is not None
+    ]
+
+
+def _told(rows: list[dict[str, Any]]) -> str:
+    """State what the bars show."""
+    told: dict[tuple[str, int], list[str]] = {}
+    for row in rows:
+        told.setdefault((row["curve"], row["workers"]), []).append(
+            f"{row['run']} {number(row['wall_s'])} s"
+        )
+    return " ".join(
+        f"{curve} at N = {workers}: {', '.join(found)}." for (curve, workers), found in told.items()
+    )

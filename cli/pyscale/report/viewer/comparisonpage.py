@@ -1,0 +1,59 @@
+"""The page and the table of several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyscale.report.charts.look import colour_rows
+from pyscale.report.page.data import page_data
+from pyscale.report.page.shell import rendered
+from pyscale.report.viewer.build import viewer
+from pyscale.report.viewer.chart import DATASET, bars
+from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
+from pyscale.report.viewer.table import NAME as CSV_NAME
+from pyscale.report.viewer.table import comparison_table
+from pyscale_stages.atomic import write_atomically
+
+NAME = "comparison.html"
+FIRST_SCREEN = 8
+"""Differences that the first screen has room for."""
+
+
+def write_comparison(folder: Path, several: Several) -> Path:
+    """Write the page of several runs, and its table; each appears whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        Must exist.
+    several : Several
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    table = comparison_table(several.found).write_csv()
+    shown = viewer(several.found)
+    chart, rows = bars(shown)
+    data = {
+        **page_data([chart], {DATASET: rows, "colours": colour_rows()}, shown),
+        "tables": {"viewer": table},
+    }
+    runs = compared_runs(several)
+    text = rendered(
+        "page/comparison.html.j2",
+        data,
+        charts={chart.id: chart},
+        viewer=shown,
+        runs=runs,
+        lines=verdict_lines(runs),
+        stages=list(dict.fromkeys(row.curve for row in shown.rows if row.curve)),
+        differing=several.differing,
+        first_screen=FIRST_SCREEN,
+        what_differs=what_differs(several),
+        csv_name=CSV_NAME,
+    )
+    write_atomically(folder / CSV_NAME, table)
+    write_atomically(folder / NAME, text)
+    return folder / NAME

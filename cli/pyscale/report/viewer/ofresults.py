@@ -1,0 +1,84 @@
+"""The results of one report side by side with what others measured."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from pyscale.analysis.sidebyside import Side
+from pyscale.references.model import Referred
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide, Source
+from pyscale.runfacts import hardware
+
+
+def beside_references(results: Results) -> SideBySide:
+    """Line up a report with the references that match it, itself first."""
+    elsewhere = (source for found in results.references for source in _of_reference(found))
+    return SideBySide.of([source_of(results), *elsewhere])
+
+
+def source_of(
+    results: Results,
+    *,
+    alike: frozenset[Hashable] = frozenset(),
+    about: str | None = None,
+    href: str | None = None,
+) -> Source:
+    """Make a column of the results of a run, or of a table.
+
+    Parameters
+    ----------
+    results : Results
+    alike : frozenset
+        What else it may be compared by, beside its fingerprint (see `Side`).
+    about, href : str, optional
+        As in `Column`.
+    """
+    context = results.context
+    losses = None if results.losses.is_empty() else results.losses
+    return Source(
+        name=context.run_id or context.title,
+        kind="table" if context.run_id is None else "run",
+        side=Side(
+            results.configurations,
+            alike | _work(context.work_id),
+            losses,
+            results.trials,
+        ),
+        limits=results.limits,
+        hardware=hardware(node.stamp for node in context.nodes),
+        about=about,
+        href=href,
+    )
+
+
+def _of_reference(found: Referred) -> Iterator[Source]:
+    """Make a column of a reference, and further ones where it measured a stage more than once."""
+    import polars as pl
+
+    reference = found.reference
+    year = f", {reference.measured}" if reference.measured else ""
+    one = ["stage", "label"]
+    labels = (
+        found.configurations.select(one)
+        .unique(maintain_order=True)
+        .with_columns(turn=pl.int_range(pl.len()).over("stage"), of=pl.len().over("stage"))
+    )
+    turns = found.configurations.join(labels, on=one, maintain_order="left").partition_by(
+        "turn", maintain_order=True
+    )
+    for own in sorted(turns, key=lambda table: int(table["turn"][0])):
+        several = own.filter(pl.col("of") > 1).select(one).unique(maintain_order=True).rows()
+        named = "".join(f"; {stage}: {label}" for stage, label in several)
+        yield Source(
+            name=reference.title,
+            kind="reference",
+            side=Side(own, _work(reference.work_id)),
+            hardware=reference.hardware,
+            about=f"another machine{year}{named}",
+            href=reference.url,
+        )
+
+
+def _work(work_id: str | None) -> frozenset[Hashable]:
+    return frozenset() if work_id is None else frozenset({("work", work_id)})

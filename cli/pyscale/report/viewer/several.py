@@ -1,0 +1,198 @@
+"""What the page of several runs shows beside the viewer: each run, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from pyscale.analysis.comparison import OTHER_WORK, REASONS
+from pyscale.report.comparison import (
+    ComparisonContext,
+    method,
+    named,
+    output_remarks,
+    ratio3,
+    remarks,
+)
+from pyscale.report.viewer.build import SideBySide, letter
+from pyscale.report.wording import listing
+from pyscale.runfacts import Differing
+from pyscale_stages.contract import Record
+
+VERDICTS = ("worse", "better", "same", "not enough data")
+WORDS = {"worse": "slower", "better": "faster"}
+"""How a verdict is put on the page, where `worse` could be taken for more than the time."""
+
+
+OTHER_INPUT = (
+    "Not compared in time: its input has not the bytes of the base's, so that its work is another."
+)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Runs that are compared with the first of them.
+
+    Attributes
+    ----------
+    found : SideBySide
+        Their results, in order.
+    started : sequence of datetime or None
+    contexts : sequence of ComparisonContext
+        What each of the others has in common with the first, and what not.
+    differing : sequence of Differing
+        What not all have in common.
+    """
+
+    found: SideBySide
+    started: Sequence[datetime | None]
+    contexts: Sequence[ComparisonContext]
+    differing: Sequence[Differing]
+
+
+class Verdict(Record):
+    """What was found of one stage at one N."""
+
+    key: str = Field(description="What names the row of the CSV")
+    word: str | None = Field(description="None where nothing was compared")
+    ratio: float | None = Field(description="New wall time over the base's")
+    ratio_low: float | None = Field(description="Lower end of its 95 % interval")
+    ratio_high: float | None = Field(description="Upper end of its 95 % interval")
+
+    @property
+    def text(self) -> str:
+        """The verdict as people read it: a time is longer or shorter, not worse or better."""
+        return "not compared" if self.word is None else WORDS.get(self.word, self.word)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Ratio and interval as people read them."""
+        ends = ("ratio", "ratio_low", "ratio_high")
+        return {end: ratio3(getattr(self, end)) for end in ends}
+
+
+class Judged(Record):
+    """One run against the first."""
+
+    refused: str | None = Field(description="Why no time of it is compared; None where some are")
+    summary: tuple[str, ...] = Field(description="The verdicts in sentences")
+    reasons: tuple[str, ...] = Field(description="Why there is not enough data, in sentences")
+    verdicts: dict[tuple[str, int], Verdict] = Field(
+        description="By stage and N, as far as both measured it"
+    )
+    remarks: tuple[str, ...] = Field(description="What the ratios compare beside the code")
+    method: str | None = Field(description="What the verdicts mean; None where there are none")
+
+
+class ComparedRun(Record):
+    """One of the runs."""
+
+    id: str = Field(description="The letter of its column")
+    name: str
+    about: str | None
+    started: datetime | None
+    href: str | None = Field(description="Its own report")
+    judged: Judged | None = Field(description="None of the first, which is the base")
+
+
+def compared_runs(several: Several) -> list[ComparedRun]:
+    """Say of each run what it is, and how it compares with the first."""
+    return [
+        ComparedRun(
+            id=letter(place),
+            name=source.name,
+            about=source.about,
+            started=several.started[place],
+            href=source.href,
+            judged=_judged(several, place) if place else None,
+        )
+        for place, source in enumerate(several.found.sources)
+    ]
+
+
+def _judged(several: Several, place: int) -> Judged:
+    context = several.contexts[place - 1]
+    table = several.found.pairs.get((0, place))
+    said = list(remarks(context))
+    if table is None:
+        return Judged(
+            refused=OTHER_INPUT,
+            summary=(),
+            reasons=(),
+            verdicts={},
+            remarks=tuple(said),
+            method=None,
+        )
+    rows = table.to_dicts()
+    both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
+    names = [_name(row, both) for row in both]
+    return Judged(
+        refused=None if both else "Not compared in time: the two have no stage and N in common.",
+        summary=tuple(_summary(rows)),
+        reasons=tuple(
+            f"{named(own)}: {sentence}"
+            for reason, sentence in REASONS.items()
+            if (own := [row for row in both if row["reason"] == reason])
+        ),
+        verdicts={
+            (name, row["workers"]): _verdict(row, letter(place))
+            for name, row in zip(names, both, strict=True)
+        },
+        remarks=(*said, *output_remarks(context, table)),
+        method=method(table) if any(row["p_adjusted"] is not None for row in rows) else None,
+    )
+
+
+def _summary(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Name the configurations of each verdict."""
+    for word in VERDICTS:
+        own = [row for row in rows if row["verdict"] == word]
+        if own:
+            yield f"{WORDS.get(word, word).capitalize()}: {named(own)}."
+    other = [row for row in rows if row["reason"] == OTHER_WORK]
+    if other:
+        yield f"Not compared, as N workers had other work: {named(other)}."
+    for side, absent in (("the base", "new"), ("this run", "base")):
+        alone = [row for row in rows if row[f"{absent}_repeats"] is None]
+        if alone:
+            yield f"Only in {side}: {named(alone)}."
+
+
+def _verdict(row: dict[str, Any], column: str) -> Verdict:
+    key = (column, row["stage"], row["device"], row["workers"], None)
+    return Verdict(
+        key="|".join("" if value is None else str(value) for value in key),
+        word=row["verdict"],
+        ratio=row["ratio"],
+        ratio_low=row["ratio_low"],
+        ratio_high=row["ratio_high"],
+    )
+
+
+def _name(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
+    devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
+    return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
+
+
+def verdict_lines(runs: Sequence[ComparedRun]) -> list[tuple[str, int, list[Verdict | None]]]:
+    """Line up the verdicts on all runs but the first, by stage and then by N."""
+    judged = [run.judged for run in runs if run.judged is not None]
+    found = dict.fromkeys(key for one in judged for key in one.verdicts)
+    stages = list(dict.fromkeys(stage for stage, _ in found))
+    ordered = sorted(found, key=lambda key: (stages.index(key[0]), key[1]))
+    return [
+        (stage, workers, [one.verdicts.get((stage, workers)) for one in judged])
+        for stage, workers in ordered
+    ]
+
+
+def what_differs(several: Several) -> str:
+    """Say in a sentence of what kind the differences are."""
+    kinds = list(dict.fromkeys(found.kind for found in several.differing))
+    if not kinds:
+        return "Nothing that was recorded differs between the runs."
+    return f"The runs differ in {listing(kinds)}."

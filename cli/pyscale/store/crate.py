@@ -1,0 +1,151 @@
+"""The RO-Crate of a run: what is in its folder, and what made it, for machines to read.
+
+It follows RO-Crate 1.1 and the Workflow Run Crate profile 0.5; `docs/decisions/` says why, and
+which recommendations do not hold for a run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale.store.crateactions import add_actions, iso
+from pyscale.store.cratefiles import add_file
+from pyscale.store.crateinput import add_input
+from pyscale.store.folder import PLAN_FILE, RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.manifest import MANIFEST_FILE
+from pyscale.store.provenance import PROVENANCE_FILE
+from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale_stages.atomic import write_atomically
+
+if TYPE_CHECKING:
+    from rocrate.rocrate import ROCrate
+
+CRATE_FILE = "ro-crate-metadata.json"
+_RO_CRATE_VERSION = "1.1"
+_TERMS = "https://w3id.org/ro/terms/workflow-run/context"
+_PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": ("Process Run Crate", "0.5"),
+    "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
+}
+_FILES = {
+    "journal.jsonl": "What happened in the run, event by event",
+    PROVENANCE_FILE: "What was frozen when the run began: checksums of its input, and the code",
+    MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
+    TASKS_FILE: "Table of all tasks, one row a task",
+    SPANS_FILE: "Table of the phases of all tasks, one row a phase",
+}
+
+
+def write_crate(run: RunFolder) -> Path:
+    """Describe the folder of a run as an RO-Crate, in `ro-crate-metadata.json`.
+
+    Every file that it names as a part is there when it is written, so the manifest, the tables
+    and the report come first.
+
+    Parameters
+    ----------
+    run : RunFolder
+        With its tables and its manifest as the last report left them.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
+    from rocrate.rocrate import ROCrate
+
+    manifest = json.loads((run.path / MANIFEST_FILE).read_bytes())
+    events = Journal(run.journal_file).read()
+    times = [event.time_utc for event in events] or [datetime.now(UTC)]
+    crate = ROCrate(version=_RO_CRATE_VERSION)
+    crate.metadata.extra_contexts.append(_TERMS)
+    _describe_root(crate, run, manifest, published=times[-1])
+    for name, what in (_FILES | dict(_report_files(run))).items():
+        if (run.path / name).is_file():
+            add_file(crate, run, name, what)
+    crate.add_dataset(
+        dest_path="tasks/",
+        properties={
+            "name": "Records of the tasks",
+            "description": "A folder for each trial, and in it one for each task: what it was to "
+            "do, how it was started, and what it left; earlier attempts beside them",
+        },
+    )
+    movie = add_input(crate, run.plan, manifest["input"])
+    add_actions(crate, run, manifest, movie, (times[0], times[-1]))
+    file = run.path / CRATE_FILE
+    text = json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False) + "\n"
+    write_atomically(file, text)
+    return file
+
+
+def _describe_root(
+    crate: ROCrate, run: RunFolder, manifest: dict[str, Any], published: datetime
+) -> None:
+    from rocrate.model.computerlanguage import ComputerLanguage
+    from rocrate.model.contextentity import ContextEntity
+
+    plan = run.plan
+    root = crate.root_dataset
+    root["name"] = f"pyscale run {plan.run_id}: {plan.suite.name} on {plan.movie.name}"
+    root["description"] = (
+        f"{plan.suite.summary}. Measured by pyscale {manifest['pyscale']['version']} with "
+        f"{', '.join(sorted({str(trial.workers) for trial in plan.trials}, key=int))} workers: "
+        "records of every task, tables, and the report."
+    )
+    root["datePublished"] = iso(published)
+    root["license"] = crate.add(
+        ContextEntity(
+            crate,
+            "#license-not-stated",
+            {
+                "@type": "CreativeWork",
+                "name": "No licence is stated",
+                "description": "pyscale does not know under which licence the records of this "
+                "run may be used: ask whoever measured it. The licence of its input is another.",
+            },
+        )
+    )
+    for address, (name, version) in _PROFILES.items():
+        profile = ContextEntity(
+            crate, address, {"@type": "CreativeWork", "name": name, "version": version}
+        )
+        root.append_to("conformsTo", crate.add(profile))
+    crate.metadata["conformsTo"] = [
+        {"@id": crate.metadata.profile},
+        {"@id": "https://w3id.org/workflowhub/workflow-ro-crate/1.0"},
+    ]
+    language = ComputerLanguage(
+        crate,
+        "#plan-of-pyscale",
+        {
+            "name": "Plan of pyscale",
+            "description": "JSON: a frozen suite of stages, which feeds which, the settings, and "
+            "every trial in the order in which it runs",
+        },
+    )
+    root["mainEntity"] = add_file(
+        crate,
+        run,
+        PLAN_FILE,
+        plan.suite.summary,
+        **{
+            "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
+            "name": f"Plan of the suite {plan.suite.name}",
+            "version": plan.run_id,
+            "programmingLanguage": crate.add(language),
+        },
+    )
+
+
+def _report_files(run: RunFolder) -> Iterator[tuple[str, str]]:
+    """Files of the report that lies in the run's folder; an archive of the run is none."""
+    for file in sorted(run.report.rglob("*")):
+        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
+            yield file.relative_to(run.path).as_posix(), "Part of the report"

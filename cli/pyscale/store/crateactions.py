@@ -1,0 +1,276 @@
+"""What made the files of a run, in its RO-Crate: the software, its images, and each trial."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pyscale.plan import Trial
+from pyscale.store.cratefiles import add_file
+from pyscale.store.folder import RunFolder
+from pyscale.store.tables import TASKS_FILE
+from pyscale.store.taskfiles import read_task
+from pyscale_stages.registry import load_stage
+
+if TYPE_CHECKING:
+    from rocrate.model.entity import Entity
+    from rocrate.rocrate import ROCrate
+
+Row = dict[str, Any]
+
+_COMPLETED = "http://schema.org/CompletedActionStatus"
+_FAILED = "http://schema.org/FailedActionStatus"
+
+
+def iso(time: datetime) -> str:
+    """ISO 8601 to the millisecond with its offset, as the profiles want it."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def add_actions(
+    crate: ROCrate,
+    run: RunFolder,
+    manifest: dict[str, Any],
+    movie: Entity,
+    lasted: tuple[datetime, datetime],
+) -> None:
+    """Add one action for the run, and one for each trial that came to an end.
+
+    One a task would be thousands that say no more than the table of tasks does.
+
+    Parameters
+    ----------
+    crate : ROCrate
+        With the plan as its main entity.
+    run : RunFolder
+    manifest : dict
+        As written beside the crate.
+    movie : Entity
+        The input.
+    lasted : tuple of datetime
+        First and last event of the journal.
+    """
+    pyscale = _pyscale(crate, manifest)
+    stages = {name: _stage(crate, manifest, name) for name in manifest["versions"]}
+    images = _images(crate, manifest)
+    hardware = [_hardware(crate, label) for label in manifest["hardware"]]
+    rows = _rows_by_trial(run)
+    outputs = {
+        trial.id: _outputs(crate, run, trial)
+        for trial in run.plan.trials
+        if trial.is_reference and trial.id in rows
+    }
+    actions = []
+    for trial in run.plan.trials:
+        own = rows.get(trial.id, [])
+        failed = [row for row in own if row["status"] == "failed"]
+        # A trial under way, or one that left no word of its software, is not described.
+        if trial.stage not in stages or (len(own) < len(trial.tasks) and not failed):
+            continue
+        fed = [movie] if trial.reads_movie else []
+        fed += [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
+        properties = {
+            "name": f"{trial.entry} on {_counted(trial.workers, 'worker')}, repeat {trial.block}",
+            "description": f"{_counted(len(trial.windows), 'window')} of frames by `python -m "
+            f"pyscale_stages {trial.stage} run` on {trial.device}, "
+            f"{' and '.join(sorted({row['hardware'] for row in own if row['hardware']}))}",
+            "instrument": stages[trial.stage],
+            "agent": pyscale,
+            "object": fed,
+            "result": [_records(crate, trial), *outputs.get(trial.id, [])],
+            **_times(own),
+            **_status(failed[0]["error"] or "a task failed" if failed else None),
+        }
+        if trial.image in images:
+            properties["containerImage"] = images[trial.image]
+        actions.append(_action(crate, f"#trial-{trial.id}", properties))
+    incomplete = len(run.plan.trials) - sum(
+        action["actionStatus"] == _COMPLETED for action in actions
+    )
+    whole = _action(
+        crate,
+        f"#run-{run.plan.run_id}",
+        {
+            "name": f"Run {run.plan.run_id}",
+            "description": f"{len(run.plan.trials)} trials of the suite {run.plan.suite.name}",
+            "instrument": crate.root_dataset["mainEntity"],
+            "agent": pyscale,
+            "object": [movie],
+            "result": [
+                part
+                for part in crate.root_dataset["hasPart"]
+                if part.id.startswith(("report/", "tasks.", "spans."))
+            ]
+            + [entity for trial in outputs.values() for entity in trial],
+            "startTime": iso(lasted[0]),
+            "endTime": iso(lasted[1]),
+            **_status(
+                f"{incomplete} of {len(run.plan.trials)} planned trials are not complete"
+                if incomplete
+                else None
+            ),
+        },
+    )
+    crate.root_dataset["mentions"] = [whole, *actions, *hardware]
+
+
+def _action(crate: ROCrate, identity: str, properties: dict[str, Any]) -> Entity:
+    return _described(crate, identity, {"@type": "CreateAction"} | properties)
+
+
+def _status(error: str | None) -> dict[str, str]:
+    return (
+        {"actionStatus": _COMPLETED} if error is None else {"actionStatus": _FAILED, "error": error}
+    )
+
+
+def _times(rows: list[Row]) -> dict[str, str]:
+    """When the first task began and the last ended, as far as they could tell."""
+    starts = [row["start_utc"] or row["begin_utc"] for row in rows]
+    ends = [row["end_utc"] for row in rows]
+    found = {"startTime": [t for t in starts if t], "endTime": [t for t in ends if t]}
+    return {
+        name: iso(min(times) if name == "startTime" else max(times))
+        for name, times in found.items()
+        if times
+    }
+
+
+def _rows_by_trial(run: RunFolder) -> dict[str, list[Row]]:
+    import polars as pl
+
+    columns = ["trial", "status", "error", "begin_utc", "start_utc", "end_utc", "hardware"]
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in pl.read_parquet(run.path / TASKS_FILE, columns=columns).iter_rows(named=True):
+        found[row["trial"]].append(row)
+    return found
+
+
+def _records(crate: ROCrate, trial: Trial) -> Entity:
+    return crate.add_dataset(
+        dest_path=f"tasks/{trial.id}/", properties={"name": f"Records of the trial {trial.id}"}
+    )
+
+
+def _outputs(crate: ROCrate, run: RunFolder, trial: Trial) -> list[Entity]:
+    """Output of a reference trial: as files where they are there, else by their checksums."""
+    result = read_task(run.task(trial, trial.output_task)).result
+    entities = []
+    for file in result.outputs if result else ():
+        path = run.output(trial) / file.name
+        what = f"Output of {trial.entry}"
+        if path.is_file():
+            name = path.relative_to(run.path).as_posix()
+            entities.append(add_file(crate, run, name, what, sha256=file.sha256))
+            continue
+        properties = {
+            "@type": "CreativeWork",
+            "name": file.name,
+            "description": what,
+            "size": f"{file.size_bytes} bytes",
+            "sha256": file.sha256,
+        }
+        identity = f"#output-{trial.id}-{file.name}"
+        entities.append(_described(crate, identity, properties))
+    return entities
+
+
+def _pyscale(crate: ROCrate, manifest: dict[str, Any]) -> Entity:
+    origin = manifest["pyscale"]
+    commit = "" if origin["git_commit"] is None else f", commit {origin['git_commit']}"
+    changed = " with changes that were not committed" if origin["git_dirty"] else ""
+    return _software(
+        crate,
+        "#pyscale",
+        {
+            "name": "pyscale",
+            "softwareVersion": origin["version"],
+            "description": "Plans, starts, records and analyses the trials: no person is "
+            f"recorded{commit}{changed}",
+            "softwareRequirements": _software(
+                crate,
+                "https://www.python.org/",
+                {
+                    "name": "Python",
+                    "softwareVersion": manifest["python"],
+                    "url": "https://www.python.org/",
+                },
+            ),
+        },
+    )
+
+
+def _stage(crate: ROCrate, manifest: dict[str, Any], name: str) -> Entity:
+    stage, versions = load_stage(name), manifest["versions"][name]
+    return _software(
+        crate,
+        f"#stage-{name}",
+        {
+            "name": f"stage {name} of pyscale",
+            "softwareVersion": manifest["pyscale"]["version"],
+            "description": stage.summary,
+            # The record names devices and drivers too, which are no packages.
+            "softwareRequirements": [
+                _package(crate, package, versions[package])
+                for package in stage.packages
+                if package in versions
+            ],
+        },
+    )
+
+
+def _package(crate: ROCrate, name: str, version: str) -> Entity:
+    # A local build like 2.5.1+cpu has no page of its own.
+    address = f"https://pypi.org/project/{name}/{version.partition('+')[0]}/"
+    return _software(crate, address, {"name": name, "softwareVersion": version, "url": address})
+
+
+def _software(crate: ROCrate, identity: str, properties: dict[str, Any]) -> Entity:
+    return _described(crate, identity, {"@type": "SoftwareApplication"} | properties)
+
+
+def _described(crate: ROCrate, identity: str, properties: dict[str, Any]) -> Entity:
+    """Add what is no file; JSON-LD has no lists of one, and none that are empty."""
+    from rocrate.model.contextentity import ContextEntity
+
+    entity = ContextEntity(crate, identity, {"@type": properties["@type"]})
+    for name, value in properties.items():
+        if name != "@type" and value != []:
+            single = isinstance(value, list) and len(value) == 1
+            entity[name] = value[0] if single else value
+    return crate.add(entity)
+
+
+def _images(crate: ROCrate, manifest: dict[str, Any]) -> dict[str | None, Entity]:
+    containers = manifest["containers"] or {"images": []}
+    return {
+        image["name"]: _described(
+            crate,
+            f"#image-{image['name']}",
+            {
+                "@type": "ContainerImage",
+                "additionalType": {"@id": "https://w3id.org/ro/terms/workflow-run#SIFImage"},
+                "name": image["name"],
+                "sha256": image["sha256"],
+            },
+        )
+        for image in containers["images"]
+    }
+
+
+def _hardware(crate: ROCrate, label: str) -> Entity:
+    return _described(
+        crate,
+        f"#hardware-{label.replace(' ', '-')}",
+        {
+            "@type": "IndividualProduct",
+            "name": label,
+            "description": "Nodes of one kind that tasks ran on; all that was recorded of them "
+            "is in provenance_manifest.json",
+        },
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

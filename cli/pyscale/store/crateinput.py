@@ -1,0 +1,47 @@
+"""The input of a run in its RO-Crate: it lies outside the folder, so that it is no part of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyscale.data.registry import load_registry
+from pyscale.plan import Plan
+from pyscale.shipped import shipped
+
+if TYPE_CHECKING:
+    from rocrate.model.entity import Entity
+    from rocrate.rocrate import ROCrate
+
+
+def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
+    """Describe the movie that a run measured on; with its licence where the registry knows it.
+
+    Parameters
+    ----------
+    crate : ROCrate
+    plan : Plan
+    found : dict
+        The `input` of the manifest.
+    """
+    from rocrate.model.contextentity import ContextEntity
+
+    files = found["files"]
+    properties: dict[str, Any] = {
+        # It is no part of the crate, so it is no File: such a file would have to be there.
+        "@type": "CreativeWork",
+        "name": plan.movie.name,
+        "description": f"The input: {found['frames']} frames in {len(files)} file(s); the "
+        "checksum of each is in provenance.json",
+        "size": f"{sum(file['size_bytes'] for file in files)} bytes",
+    }
+    if len(files) == 1:
+        properties["sha256"] = files[0]["sha256"]
+    known = load_registry(shipped("config")).datasets.get(str(plan.settings["data"]))
+    if known is not None:
+        licence = ContextEntity(
+            crate,
+            known.licence_url,
+            {"@type": "CreativeWork", "name": known.licence, "description": known.terms},
+        )
+        properties |= {"license": crate.add(licence), "citation": known.citation}
+    return crate.add(ContextEntity(crate, "#input", properties))

@@ -1,0 +1,88 @@
+"""A headless Chromium of this machine, and pages in it that tell of all that goes wrong."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+PROGRAMS = ("chromium", "google-chrome")
+Visit = Callable[..., Page]
+"""`Visitor.open`, as tests have it."""
+FROM_DISK = ("file:", "data:", "blob:")
+"""How addresses begin that need no network."""
+TIMEOUT_MS = 10_000
+"""What a page must show is there long before."""
+
+
+def find_chromium() -> str | None:
+    """Path of the browser, where there is one."""
+    return next((found for found in map(shutil.which, PROGRAMS) if found), None)
+
+
+@contextmanager
+def running_chromium(program: str) -> Iterator[Browser]:
+    """Start the browser, and end it."""
+    with sync_playwright() as playwright:
+        # Its sandbox refuses to be started by root; it opens nothing here but our own files.
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+class Visitor:
+    """Opens files in the browser and notes all that must not happen in any of them."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.trouble: list[str] = []
+
+    def open(
+        self,
+        file: Path,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        until_drawn: bool = True,
+        **options: Any,
+    ) -> Page:
+        """Open a file from disk as somebody does who has never seen it, and wait for its charts."""
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height}, accept_downloads=True, **options
+        )
+        context.set_default_timeout(TIMEOUT_MS)
+        self._contexts.append(context)
+        context.on("request", self._requested)
+        page = context.new_page()
+        page.on("console", self._said)
+        page.on("dialog", self._asked)
+        page.on("pageerror", lambda error: self.trouble.append(f"page error: {error}"))
+        page.on("requestfailed", lambda request: self.trouble.append(f"failed: {request.url:.200}"))
+        page.goto(file.as_uri())
+        if until_drawn:
+            page.evaluate("() => window.pyscale.ready")
+        return page
+
+    def close(self) -> None:
+        """Close all that was opened."""
+        for context in self._contexts:
+            context.close()
+
+    def _requested(self, request: Any) -> None:
+        if not request.url.startswith(FROM_DISK):
+            self.trouble.append(f"asked the network for {request.url:.200}")
+
+    def _asked(self, dialog: Any) -> None:
+        self.trouble.append(f"dialog: {dialog.message:.200}")
+        dialog.dismiss()
+
+    def _said(self, message: Any) -> None:
+        if message.type in {"error", "warning"}:
+            self.trouble.append(f"console {message.type}: {message.text:.500}")

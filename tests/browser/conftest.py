@@ -1,0 +1,110 @@
+"""A real headless Chromium, and reports on disk to open in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from browser.chromium import Visit, Visitor, find_chromium, running_chromium
+from browser.reports import (
+    Report,
+    broken_run,
+    hostile_run,
+    results_of,
+    single_run,
+    table_results,
+    weak_run,
+    written,
+)
+from pretendedrun import make_run
+from pyscale.reporting import report_runs
+from pyscale.results import results_of as results_of_folder
+
+
+# Not for the whole session: while it runs, no other test in this process could use asyncio.
+@pytest.fixture(scope="package")
+def browser(missing: Callable[[str, str], None]) -> Iterator[Browser]:
+    program = find_chromium()
+    if program is None:
+        missing("Chromium", "run scripts/provide_browser.sh as root")
+        raise AssertionError
+    with running_chromium(program) as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """Open a file; any error, and any request that is not for a file, fails the test at its end."""
+    visitor = Visitor(browser)
+    yield visitor.open
+    visitor.close()
+    assert visitor.trouble == []
+
+
+@pytest.fixture
+def unwatched(browser: Browser) -> Iterator[Page]:
+    """A page that may do what `visit` forbids."""
+    context = browser.new_context()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="package")
+def full(folder: Path) -> Report:
+    """The pipeline at N = 1, 2 and 4, six times, with all records of a run on a cluster."""
+    run = make_run(folder / "full", counts=(1, 2, 4), repeats=6, frames=96)
+    return written(run.report, results_of_folder(run))
+
+
+@pytest.fixture(scope="package")
+def broken(folder: Path) -> Report:
+    """One configuration computes something else than the base case."""
+    return written(folder / "broken", results_of(broken_run(), "a broken run"))
+
+
+@pytest.fixture(scope="package")
+def thin(folder: Path) -> Report:
+    """A first look: N = 1 and 2, twice, so that nothing has an interval."""
+    run = make_run(folder / "thin", counts=(1, 2), repeats=2, frames=8)
+    return written(run.report, results_of_folder(run))
+
+
+@pytest.fixture(scope="package")
+def table(folder: Path) -> Report:
+    """Wall times measured elsewhere."""
+    return written(folder / "table", table_results())
+
+
+@pytest.fixture(scope="package")
+def hostile(folder: Path) -> Report:
+    return written(folder / "hostile", results_of(hostile_run(), "<b>a run</b>"))
+
+
+@pytest.fixture(scope="package")
+def single(folder: Path) -> Report:
+    return written(folder / "single", results_of(single_run(), "one trial"))
+
+
+@pytest.fixture(scope="package")
+def weak(folder: Path) -> Report:
+    return written(folder / "weak", results_of(weak_run(), "weak scaling"))
+
+
+@pytest.fixture(scope="package")
+def several(folder: Path) -> Path:
+    """The comparison of two runs, of which the second computes 1.3 times as long."""
+    runs = [
+        make_run(folder / name, counts=(1, 2), repeats=6, frames=24, slower=slower)
+        for name, slower in (("before", 1.0), ("after", 1.3))
+    ]
+    out = folder / "several"
+    report_runs([str(run.path) for run in runs], out)
+    return out / "comparison.html"

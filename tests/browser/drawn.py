@@ -1,0 +1,46 @@
+"""What charts show, read from the marks that they have drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+DRAWN = """
+chart => {
+  const found = [];
+  const walk = (item, type) => {
+    if (item.marktype) return item.items.forEach(own => walk(own, item.marktype));
+    // A layer's groups have no datum, and legends have one without a curve.
+    if (item.datum?.curve !== undefined && item.opacity !== 0 && type !== "group")
+      found.push({ type, x: item.x, y: item.y, ...item.datum });
+    (item.items ?? []).forEach(own => walk(own, type));
+  };
+  const views = Object.entries(window.pyscale.views)
+    .filter(([key]) => key === chart || key.startsWith(`${chart}:`)).map(([, view]) => view);
+  for (const view of new Set(views))
+    if (view.container()?.checkVisibility()) walk(view.scenegraph().root);
+  return found;
+}
+"""
+CHOSEN = f"""
+([chart, curve, is_there]) => ({DRAWN})(chart).some(mark => mark.curve === curve) === is_there
+"""
+PLACE = "([chart, axis, value]) => window.pyscale.views[chart].scale(axis)(value)"
+
+
+def marks(page: Page, chart: str, **values: Any) -> list[dict[str, Any]]:
+    """Data of the visible marks of a chart, with their `type` and their `x` and `y` in pixels."""
+    found: list[dict[str, Any]] = page.evaluate(DRAWN, chart)
+    return [mark for mark in found if all(mark.get(key) == value for key, value in values.items())]
+
+
+def until_drawn(page: Page, chart: str, curve: str, *, is_there: bool) -> None:
+    """Wait until a chart shows a curve, or does no longer."""
+    page.wait_for_function(CHOSEN, arg=[chart, curve, is_there])
+
+
+def place(page: Page, chart: str, axis: str, value: float) -> float:
+    """Pixels at which an axis has a value."""
+    found: float = page.evaluate(PLACE, [chart, axis, value])
+    return found

@@ -1,0 +1,154 @@
+"""What charts show is what the CSV files hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.chromium import Visit
+from browser.drawn import marks, place
+from browser.reports import Report, Row
+from pyscale.report import wording
+from pyscale.report.curves import curves
+
+REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
+OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low")
+TIMELINE_ERROR_S = 1e-3
+"""Times of pieces are rounded to a tenth of a millisecond, and a part may have several."""
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest) -> Report:
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def page(report: Report, visit: Visit) -> Page:
+    return visit(report.page)
+
+
+def dataset(page: Page, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate("name => window.pyscale.data.datasets[name]", name)
+    return found
+
+
+def by_curve(report: Report, table: str) -> list[tuple[str, Row]]:
+    """Rows of a CSV with the names of their curves."""
+    names = {
+        (curve.key["suite"], curve.key["stage"], curve.key["device"] or ""): curve.name
+        for curve in curves(report.results.configurations)
+    }
+    rows = report.rows(table).values()
+    return [(names[row["suite"], row["stage"], row["device"]], row) for row in rows]
+
+
+def number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def test_the_speedup_chart_shows_every_valid_speedup_at_its_height(
+    page: Page, report: Report
+) -> None:
+    points = marks(page, "speedup", type="symbol", invalid=False)
+    found = {(mark["curve"], mark["workers"]): mark for mark in points}
+    rows = [
+        (name, row)
+        for name, row in by_curve(report, "configurations")
+        if row["wall_s"] and row["invalid"] == "false"
+    ]
+    assert rows
+    for name, row in rows:
+        mark = found.pop((name, int(row["workers"])))
+        assert mark["speedup"] == number(row["speedup"])
+        assert mark["y"] == pytest.approx(place(page, "speedup", "y", mark["speedup"]))
+    assert found == {}
+
+
+def test_intervals_are_as_long_as_they_are(full: Report, visit: Visit) -> None:
+    page = visit(full.page)
+    rules = marks(page, "speedup", type="rule")
+    found = {(rule["curve"], rule["workers"]): rule for rule in rules}
+    rows = [(name, row) for name, row in by_curve(full, "configurations") if row["speedup_low"]]
+    assert len(rows) >= 8
+    for name, row in rows:
+        rule = found[name, int(row["workers"])]
+        assert rule["shown_low"] == number(row["speedup_low"])
+        assert rule["shown_high"] == number(row["speedup_high"])
+
+
+def test_an_invalid_configuration_is_a_cross_and_no_point(broken: Report, visit: Visit) -> None:
+    page = visit(broken.page)
+    crosses = marks(page, "speedup", curve="track", workers=4, type="symbol")
+    assert [mark["invalid"] for mark in crosses] == [True]
+
+
+def test_the_ideal_line_has_n_times_the_base_case_at_n(full: Report, visit: Visit) -> None:
+    page = visit(full.page)
+    ideal = marks(page, "speedup", type="line")
+    assert ideal
+    for mark in ideal:
+        assert mark["shown_ideal"] == mark["workers"]
+
+
+def test_configurations_of_all_charts_are_the_csvs(page: Page, report: Report) -> None:
+    found = {(row["curve"], row["workers"]): row for row in dataset(page, "configurations")}
+    rows = by_curve(report, "configurations")
+    for name, row in rows:
+        own = found.pop((name, int(row["workers"])))
+        for column in OF_CONFIGURATIONS:
+            assert own[column] == number(row[column])
+        memory = number(row["peak_rss_bytes"])
+        assert own["memory_gib"] == (memory / 2**30 if memory else None)
+        for column in ("core_hours", "money"):
+            assert own[column] == number(row.get(column, ""))
+        if row["work"]:
+            assert own["rate"] == pytest.approx(float(row["work"]) / float(row["wall_s"]))
+    assert found == {}
+
+
+def test_parts_of_the_worker_seconds_are_the_csvs(page: Page, report: Report) -> None:
+    found = {(row["curve"], row["workers"], row["part"]): row for row in dataset(page, "losses")}
+    for name, row in by_curve(report, "losses"):
+        own = found.pop((name, int(row["workers"]), wording.phase(row["part"])), None)
+        if float(row["worker_seconds"]) > 0:
+            assert own is not None
+            assert own["worker_s"] == number(row["worker_seconds"])
+    assert found == {}
+
+
+def test_trials_are_the_csvs(page: Page, report: Report) -> None:
+    found = {row["trial"]: row for row in dataset(page, "trials")}
+    for name, row in by_curve(report, "trials"):
+        if row["valid"] == "true":
+            own = found.pop(row["trial"])
+            assert own["curve"] == name
+            assert own["wall_s"] == number(row["wall_s"])
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", ["full", "broken", "single", "weak", "hostile"])
+def test_pieces_of_the_timeline_add_up_to_the_trial(
+    request: pytest.FixtureRequest, visit: Visit, name: str
+) -> None:
+    report: Report = request.getfixturevalue(name)
+    page = visit(report.page)
+    trials = report.rows("trials")
+    names = page.evaluate(
+        "() => window.pyscale.data.charts.timeline.spec.params.find(p => p.name === 'names').value"
+    )
+    laid = dataset(page, "timeline")
+    assert {row["trial"] for row in laid} == set(trials)
+    for row in laid:
+        held: dict[str, float] = {}
+        for part, wall_s in zip(row["part"], row["wall_s"], strict=True):
+            held[names[part]] = held.get(names[part], 0.0) + wall_s
+        trial = trials[row["trial"]]
+        for part, wall_s in held.items():
+            column = f"phase_{part.replace(' ', '_')}_s"
+            if column in trial:
+                error_s = TIMELINE_ERROR_S * max(1, len(row["part"]) // 10)
+                assert math.isclose(wall_s, float(trial[column]), abs_tol=error_s), (row, part)

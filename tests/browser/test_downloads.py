@@ -1,0 +1,70 @@
+"""What the page gives to scripts is what the report's files hold."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.chromium import Visit
+from browser.reports import FILES, Report
+
+REPORTS = ("full", "single", "hostile")
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest) -> Report:
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def page(report: Report, visit: Visit) -> Page:
+    return visit(report.page)
+
+
+def downloaded(page: Page, file: str) -> bytes:
+    """Click the button that gives a file of this name."""
+    with page.expect_download() as waiting:
+        page.locator(f"main button[data-file='{file}']").click()
+    download = waiting.value
+    assert download.suggested_filename == file
+    return Path(download.path()).read_bytes()
+
+
+@pytest.mark.parametrize("table", FILES)
+def test_a_table_comes_as_the_very_file_of_the_report(
+    page: Page, report: Report, table: str
+) -> None:
+    assert downloaded(page, FILES[table]) == report.file(table).read_bytes()
+
+
+@pytest.mark.parametrize("table", FILES)
+def test_a_table_as_json_holds_what_the_file_holds(page: Page, report: Report, table: str) -> None:
+    found = json.loads(downloaded(page, FILES[table].replace(".csv", ".json")))
+    with report.file(table).open(encoding="utf-8", newline="") as file:
+        wanted = list(csv.DictReader(file))
+    assert len(found) == len(wanted) > 0
+    for own, row in zip(found, wanted, strict=True):
+        assert own.keys() == row.keys()
+        for column, text in row.items():
+            value = own[column]
+            if isinstance(value, bool) or value is None:
+                assert text == {True: "true", False: "false", None: ""}[value]
+            elif isinstance(value, str):
+                assert value == text
+            else:
+                assert float(value) == float(text)
+
+
+def test_json_keeps_numbers_as_numbers(full: Report, visit: Visit) -> None:
+    page = visit(full.page)
+    rows = json.loads(downloaded(page, FILES["configurations"].replace(".csv", ".json")))
+    for row in rows:
+        assert isinstance(row["wall_s"], float)
+        assert isinstance(row["workers"], int)
+        assert isinstance(row["invalid"], bool)
+        assert isinstance(row["stage"], str)

@@ -1,0 +1,210 @@
+"""A tester who sees nothing but the first screen can answer five questions."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page
+
+from browser.chromium import Visit
+from browser.reports import Report
+from pyscale.report.curves import Curve, curves
+from pyscale.report.wording import gib, ratio
+
+ANSWERS = {
+    "What should I request for each stage?": "request",
+    "What limits it?": "limit",
+    "Can I trust it?": "trust",
+    "How much faster is it?": "speedup",
+    "What ran?": "ran",
+    "On what hardware?": "hardware",
+}
+"""Where the answer to each question stands: elements with this `data-answer`."""
+FOR_EACH_STAGE = {"request", "limit", "trust", "speedup"}
+REPORTS = ("full", "broken", "thin", "single", "weak", "table")
+
+SEEN = """
+element => {
+  const box = element.getBoundingClientRect();
+  const x = box.left + Math.min(box.width / 2, 40);
+  const at = document.elementFromPoint(x, box.top + box.height / 2);
+  return {
+    top: box.top, bottom: box.bottom, left: box.left, right: box.right,
+    onTop: at !== null && (element.contains(at) || at.contains(element)),
+  };
+}
+"""
+"""Where an element stands on the screen, and whether something hides it."""
+
+
+def answers(page: Page, answer: str, stage: str | None = None) -> Locator:
+    found = page.locator(f"[data-answer={answer}]")
+    if stage is None:
+        return found
+    return found.and_(page.locator(f"[data-stage={quoted(stage)}]"))
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def text_of(page: Page, answer: str, stage: str | None = None) -> str:
+    found = answers(page, answer, stage)
+    assert found.count() == 1, f"{found.count()} elements answer {answer} for {stage}"
+    return " ".join(found.inner_text().split())
+
+
+def assert_seen(found: Locator) -> None:
+    seen = found.evaluate(SEEN)
+    assert 0 <= seen["left"] < seen["right"] <= 1280, seen
+    assert 0 <= seen["top"] < seen["bottom"] <= 800, seen
+    assert seen["onTop"], seen
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest) -> Report:
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def page(report: Report, visit: Visit) -> Page:
+    return visit(report.page)
+
+
+@pytest.fixture
+def own(report: Report) -> list[Curve]:
+    return curves(report.results.configurations)
+
+
+def test_every_answer_is_seen_without_scrolling(page: Page, own: list[Curve]) -> None:
+    for question, answer in ANSWERS.items():
+        for stage in [curve.name for curve in own] if answer in FOR_EACH_STAGE else [None]:
+            assert text_of(page, answer, stage), question
+            assert_seen(answers(page, answer, stage))
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_speedup_chart_is_seen_without_scrolling(page: Page) -> None:
+    assert_seen(page.locator("[data-chart=speedup] svg"))
+
+
+def test_what_to_request_is_what_the_analysis_advises(
+    page: Page, report: Report, own: list[Curve]
+) -> None:
+    for curve in own:
+        text = text_of(page, "request", curve.name)
+        (choice,) = (
+            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
+        )
+        if choice.workers is None:
+            assert not re.search(r"N = \d", text)
+            assert choice.refusal
+            assert choice.refusal in text
+            continue
+        assert re.search(rf"N = {choice.workers}\b", text)
+        for asked in report.results.requests:
+            if curve.owns(asked):
+                assert asked.workers == choice.workers
+                assert f"{asked.time_s // 60} min" in text
+                if asked.memory_bytes is not None:
+                    assert f"{gib(asked.memory_bytes)} GiB" in text
+
+
+def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(
+    page: Page, report: Report, own: list[Curve]
+) -> None:
+    for curve in own:
+        (choice,) = (
+            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
+        )
+        valid = [row for row in curve.timed[1:] if not row["invalid"]]
+        row = next((row for row in valid if row["workers"] >= (choice.workers or 1)), None)
+        if choice.workers is None or row is None:
+            assert "None" in text_of(page, "speedup", curve.name)
+            continue
+        # The base case has a speedup of 1 by definition, so the next one is told, and where it is.
+        if choice.workers == choice.baseline_workers:
+            assert f"at N = {row['workers']}" in text_of(page, "speedup", curve.name)
+        assert ratio(row["speedup"]) in text_of(page, "speedup", curve.name)
+        inside = answers(page, "speedup", curve.name).locator("data").all()
+        shown = {found.get_attribute("data-column"): found for found in inside}
+        for column in ("speedup", "speedup_low", "speedup_high"):
+            if row[column] is not None:
+                assert float(shown[column].get_attribute("value") or "") == row[column]
+
+
+def test_what_limits_is_what_the_analysis_found_there(
+    page: Page, report: Report, own: list[Curve]
+) -> None:
+    for curve in own:
+        text = text_of(page, "limit", curve.name)
+        (choice,) = (
+            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
+        )
+        invalid = {row["workers"] for row in curve.rows if row["invalid"]}
+        near = sorted(
+            (
+                one
+                for one in report.results.limits
+                if curve.owns(one)
+                and one.workers not in invalid
+                and one.workers >= (choice.workers or 0)
+            ),
+            key=lambda one: one.workers,
+        )
+        if not near:
+            assert text.startswith("Not known")
+            continue
+        if near[0].workers != choice.workers:
+            assert f"at N = {near[0].workers}" in text
+        if near[0].main is not None:
+            assert ratio(near[0].main.efficiency) in text
+            assert ratio(near[0].efficiency) in text
+
+
+def test_a_run_without_any_doubt_can_be_trusted_and_no_other(
+    page: Page, report: Report, own: list[Curve]
+) -> None:
+    for curve in own:
+        flags = {flag for row in curve.rows for flag in row["flags"]}
+        compared = all(row["agreement"] is not None for row in curve.timed[1:])
+        if not flags and compared and len(curve.timed) > 1:
+            assert trust(page, curve) == "Yes"
+        if any(row["invalid"] for row in curve.rows) or "few-repeats" in flags:
+            assert trust(page, curve) in {"With care", "No"}
+
+
+def trust(page: Page, curve: Curve) -> str:
+    return text_of(page, "trust", curve.name).partition(":")[0]
+
+
+def test_a_run_says_what_ran_and_on_what(full: Report, visit: Visit) -> None:
+    page = visit(full.page)
+    context = full.results.context
+    assert context.run_id
+    subject = page.locator("#verdict .masthead").inner_text()
+    for words in (context.run_id, "pipeline", "movie.ome.tif", "96 frames"):
+        assert words in subject
+    ran = text_of(page, "ran")
+    for words in ("segment", "N = 1, 2 and 4", "6"):
+        assert words in ran
+    hardware = text_of(page, "hardware")
+    (node,) = context.nodes
+    assert node.stamp["cpu"]["model"] in hardware
+    assert "node1" in hardware
+
+
+def test_the_worst_of_a_broken_run_is_said_with_its_n(broken: Report, visit: Visit) -> None:
+    page = visit(broken.page)
+    assert "N = 4" in text_of(page, "trust", "track")
+    assert "N = 4" not in text_of(page, "request", "track")
+    assert text_of(page, "trust", "segment").startswith("Yes")
+    assert not text_of(page, "trust", "track").startswith("Yes")
+
+
+def test_few_trials_are_named_as_the_reason_for_care(thin: Report, visit: Visit) -> None:
+    page = visit(thin.page)
+    for curve in curves(thin.results.configurations):
+        assert "trials" in text_of(page, "trust", curve.name)

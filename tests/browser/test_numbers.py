@@ -1,0 +1,168 @@
+"""Every number that is read on the page is the CSV's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.chromium import Visit
+from browser.reports import Report
+from pyscale.report import wording
+
+REPORTS = ("full", "broken", "thin", "single", "weak", "table", "hostile")
+WRITERS: tuple[Callable[[Any], str], ...] = (
+    wording.number,
+    wording.coarse,
+    wording.seconds,
+    wording.growth,
+    wording.ratio,
+    wording.score,
+    wording.percent,
+    wording.gib,
+    "{:g}".format,
+    "{:.0f}".format,
+)
+WRITTEN = {
+    "wall_s": wording.number,
+    "speedup": wording.ratio,
+    "efficiency": wording.ratio,
+    "peak_rss_bytes": wording.gib,
+    "worker_seconds": wording.seconds,
+    "overlap": wording.percent,
+    "agreement": wording.score,
+}
+"""How some columns must be written, wherever they stand."""
+
+READ = """
+() => [...document.querySelectorAll("data[data-table]:not([data-table=viewer])")].map(found => ({
+  table: found.dataset.table, key: found.dataset.key, column: found.dataset.column,
+  value: found.getAttribute("value"), text: found.textContent,
+}))
+"""
+LOOSE = r"""
+() => [...document.querySelectorAll("main section:not(#viewer) td")].filter(cell => {
+  const copy = cell.cloneNode(true);
+  copy.querySelectorAll("data").forEach(found => found.remove());
+  return /^[\s\d.,\[\]()+-]*\d[\s\d.,\[\]()+-]*$/.test(copy.textContent);
+}).map(cell => [...cell.closest("table").querySelectorAll("thead th")].at(
+  cell.cellIndex - cell.parentElement.cells.length)?.innerText)
+"""
+"""Column names of cells in which a bare number stands that names no place in a CSV."""
+
+
+NO_COLUMNS = {"Worker-hours", "at N ="}
+"""Where such a number may stand: what is bought by the hour, and the N that raise a flag."""
+
+
+class Number(NamedTuple):
+    """A number on the page, and where it says that it comes from."""
+
+    table: str
+    key: str
+    column: str
+    value: str
+    text: str
+
+
+def read(page: Page) -> list[Number]:
+    return [Number(**found) for found in page.evaluate(READ)]
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest) -> Report:
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def page(report: Report, visit: Visit) -> Page:
+    return visit(report.page)
+
+
+def test_every_number_is_the_one_of_its_place_in_the_csv(page: Page, report: Report) -> None:
+    tables = {name: report.rows(name) for name in ("configurations", "losses", "trials")}
+    found = read(page)
+    assert found
+    wrong = [
+        number
+        for number in found
+        if float(number.value) != float(tables[number.table][number.key][number.column])
+    ]
+    assert wrong == []
+
+
+def test_every_number_is_written_as_the_report_writes_it(page: Page) -> None:
+    for number in read(page):
+        exact = json.loads(number.value)
+        writer = WRITTEN.get(number.column.removesuffix("_low").removesuffix("_high"))
+        writers = WRITERS if writer is None else (writer, wording.number)
+        told = {write(exact) for write in writers} | {str(exact)}
+        assert number.text.strip() in told, number
+
+
+def test_every_timed_configuration_is_there_with_its_time_and_speedup(
+    page: Page, report: Report
+) -> None:
+    found = {(number.key, number.column) for number in read(page)}
+    timed = {key: row for key, row in report.rows("configurations").items() if row["wall_s"]}
+    assert timed
+    for key, row in timed.items():
+        wanted = {"wall_s", "workers"}
+        if row["invalid"] == "false":
+            wanted |= {"speedup", "efficiency"}
+            wanted |= {column for column in ("wall_s_low", "speedup_high") if row[column]}
+        assert {(key, column) for column in wanted} <= found
+
+
+def test_an_invalid_configuration_has_no_speedup_on_the_page(broken: Report, visit: Visit) -> None:
+    page = visit(broken.page)
+    invalid = {k for k, row in broken.rows("configurations").items() if row["invalid"] == "true"}
+    assert invalid
+    compared = {n.key for n in read(page) if n.column in {"speedup", "efficiency"}}
+    assert invalid.isdisjoint(compared)
+
+
+def test_every_part_of_the_worker_seconds_is_there(page: Page, report: Report) -> None:
+    found = {(number.key, number.column) for number in read(page) if number.table == "losses"}
+    for key, row in report.rows("losses").items():
+        if wording.seconds(float(row["worker_seconds"])) != "0":
+            assert (key, "worker_seconds") in found
+
+
+def test_no_table_has_a_number_that_names_no_place_in_a_csv(page: Page) -> None:
+    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+
+
+def test_worker_hours_are_those_of_the_worker_seconds(page: Page, report: Report) -> None:
+    """They are the one number of a table that is no column: an hour is what is bought."""
+    hours = page.evaluate(
+        """() => [...document.querySelectorAll("#request tr[data-stage]")]
+          .filter(row => row.querySelector("data"))
+          .map(row => [row.querySelector("data").dataset.key, [...row.cells].at(-2).innerText])"""
+    )
+    rows = report.rows("configurations")
+    assert hours
+    for key, text in hours:
+        assert text == wording.number(float(rows[key]["worker_seconds"]) / 3600)
+
+
+def test_a_number_stands_in_the_row_of_its_configuration(full: Report, visit: Visit) -> None:
+    """Beside the right stage and N: a table that is sorted otherwise would mix them up."""
+    page = visit(full.page)
+    rows = page.evaluate(
+        """() => [...document.querySelectorAll("main tr[data-stage]")].map(row => ({
+          stage: row.dataset.stage,
+          keys: [...row.querySelectorAll("data")].map(found => found.dataset.key),
+          workers: row.querySelector("data[data-column=workers]")?.textContent,
+        })).filter(row => row.workers !== undefined)"""
+    )
+    assert len(rows) > 40
+    for row in rows:
+        assert row["keys"]
+        for key in row["keys"]:
+            assert key.split("|")[1] == row["stage"]
+            assert key.split("|")[3] == row["workers"]

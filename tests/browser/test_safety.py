@@ -1,0 +1,91 @@
+"""The page asks nothing of any network, and no name in it becomes code."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.chromium import Visit
+from browser.reports import HOSTILE, MARKUP, Report
+
+BLOCKED = """
+async () => {
+  const refused = [];
+  document.addEventListener(
+    "securitypolicyviolation", event => refused.push(event.effectiveDirective));
+  const tries = {
+    fetch: () => fetch("http://127.0.0.1:9/"),
+    image: () => new Promise((done, failed) => {
+      const image = new Image(); image.onload = done; image.onerror = failed;
+      image.src = "http://127.0.0.1:9/a.png";
+    }),
+  };
+  const passed = [];
+  for (const [name, attempt] of Object.entries(tries)) {
+    try { await attempt(); passed.push(name); } catch { continue; }
+  }
+  return { refused, passed };
+}
+"""
+
+
+@pytest.fixture
+def page(hostile: Report, visit: Visit) -> Page:
+    return visit(hostile.page)
+
+
+def test_the_page_is_one_file(full: Report) -> None:
+    """Neither scripts nor styles nor pictures are taken from elsewhere."""
+    text = full.page.read_text(encoding="utf-8")
+    shell = re.sub(r"<script\b[^>]*>.*?</script>", "", text, flags=re.DOTALL)
+    assert re.findall(r"<script[^>]+\bsrc=", text.partition("<script>")[0] + shell) == []
+    assert re.findall(r"<link\b|@import|url\((?!['\"]?data:)", shell) == []
+    assert re.findall(r"<(?:img|iframe|object|embed|source)\b[^>]*\bhttps?:", shell) == []
+
+
+def test_the_page_forbids_itself_any_network(full: Report, unwatched: Page) -> None:
+    """It is asked to reach out, and its own policy refuses before anything is sent."""
+    sent: list[str] = []
+    unwatched.on(
+        "request", lambda request: sent.append(request.url) if "127" in request.url else None
+    )
+    unwatched.goto(full.page.as_uri())
+    found = unwatched.evaluate(BLOCKED)
+    assert found["passed"] == []
+    assert set(found["refused"]) >= {"connect-src", "img-src"}
+
+
+def test_no_name_becomes_code(page: Page) -> None:
+    """An alert would fail the test by itself."""
+    for control in page.locator("main input, header input").all():
+        control.dispatch_event("click")
+    assert page.locator("main script, main img").count() == 0
+
+
+def test_every_name_is_read_as_it_is_written(page: Page) -> None:
+    shown = page.locator("main").text_content() or ""
+    for name in HOSTILE:
+        assert name in shown
+    values = page.evaluate(
+        "() => [...document.querySelectorAll('input[name=stage]')].map(found => found.value)"
+    )
+    assert set(values) == set(HOSTILE)
+
+
+def test_every_name_stands_in_the_charts(page: Page) -> None:
+    texts = page.evaluate(
+        "() => [...document.querySelectorAll('[data-chart=speedup] svg text')]"
+        ".map(found => found.textContent)"
+    )
+    shown = " ".join(texts)
+    assert MARKUP in shown
+    for name in HOSTILE:
+        # A long one may end in an ellipsis.
+        assert name[:12] in shown, name
+
+
+def test_the_title_is_text(page: Page) -> None:
+    assert page.locator("h1").inner_text() == "<b>a run</b>"
+    assert page.title().startswith("<b>a run</b>")

@@ -1,0 +1,205 @@
+"""Results side by side: a base is chosen, rows open, what limits is explained."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.chromium import Visit
+from browser.reports import Report
+
+NUMBERS = """
+() => [...document.querySelectorAll(".viewer data[data-table=viewer]")].map(found => ({
+  key: found.dataset.key, column: found.dataset.column,
+  value: found.getAttribute("value"), text: found.textContent,
+}))
+"""
+KEY = ("side", "stage", "device", "workers", "part")
+
+
+@pytest.fixture
+def compared(several: Path, visit: Visit) -> Page:
+    """Two runs of equal work, of which the second is slower."""
+    return visit(several)
+
+
+@pytest.fixture
+def page(full: Report, visit: Visit) -> Page:
+    """A run beside what others measured."""
+    return visit(full.page)
+
+
+def downloaded(page: Page, form: str) -> str:
+    with page.expect_download() as waiting:
+        page.locator(f"button[data-viewer={form}]").click()
+    return Path(waiting.value.path()).read_text(encoding="utf-8")
+
+
+def rows_of(text: str) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader(io.StringIO(text))
+    return {"|".join(row[column] for column in KEY): row for row in rows}
+
+
+def numbers(page: Page) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate(NUMBERS)
+    assert found
+    return found
+
+
+def choose_base(page: Page, place: int) -> None:
+    page.locator(f"input[name=viewer-base][value='{place}']").check()
+
+
+def speedups(page: Page, side: str) -> dict[str, float]:
+    """Speedups of whole stages of one column, by stage and N."""
+    found = {}
+    for number in numbers(page):
+        own, stage, _, workers, part = number["key"].split("|")
+        if (own, part, number["column"]) == (side, "", "speedup"):
+            found[f"{stage}|{workers}"] = float(number["value"])
+    return found
+
+
+def test_every_number_is_that_of_the_table_that_is_downloaded(page: Page) -> None:
+    rows = rows_of(downloaded(page, "csv"))
+    for number in numbers(page):
+        assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
+
+
+def test_the_file_beside_a_comparison_holds_the_same(compared: Page, several: Path) -> None:
+    rows = rows_of((several.parent / "comparison.csv").read_text(encoding="utf-8"))
+    for number in numbers(compared):
+        assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
+
+
+def test_times_of_the_run_are_those_of_its_report(page: Page, full: Report) -> None:
+    held = {
+        "|".join(key.split("|")[1:]): float(row["wall_s"])
+        for key, row in full.rows("configurations").items()
+    }
+    own = {
+        "|".join(number["key"].split("|")[1:4]): float(number["value"])
+        for number in numbers(page)
+        if number["column"] == "wall_s"
+        and number["key"].startswith("A|")
+        and number["key"].split("|")[1]
+        and not number["key"].split("|")[4]
+    }
+    assert own == held
+
+
+def test_what_a_stage_opens_into_sums_to_its_time(page: Page) -> None:
+    wholes: dict[str, float] = {}
+    parts: dict[str, float] = {}
+    for number in numbers(page):
+        if number["column"] != "wall_s" or not number["key"].startswith("A|"):
+            continue
+        whole, _, part = number["key"].rpartition("|")
+        if part:
+            parts[whole] = parts.get(whole, 0.0) + float(number["value"])
+        elif number["key"].split("|")[1]:
+            wholes[whole] = float(number["value"])
+    assert parts == pytest.approx(wholes, rel=1e-9)
+
+
+def test_a_stage_opens_and_closes(page: Page) -> None:
+    opener = page.locator(".viewer button.expand").first
+    parts = page.locator(".viewer tr.part")
+    expect(parts.first).to_be_hidden()
+    opener.click()
+    expect(parts.first).to_be_visible()
+    assert opener.get_attribute("aria-expanded") == "true"
+    opener.click()
+    expect(parts.first).to_be_hidden()
+
+
+def test_all_stages_open_at_once(page: Page) -> None:
+    parts = page.locator(".viewer tr.part")
+    assert parts.count() > 10
+    page.locator(".viewer button.expand-all").click()
+    for part in parts.all():
+        expect(part).to_be_visible()
+
+
+def test_a_stage_that_is_not_chosen_leaves_the_viewer_whether_open_or_not(page: Page) -> None:
+    page.locator(".viewer button.expand-all").click()
+    page.locator("input[name=stage][value=track]").uncheck()
+    for row in page.locator(".viewer tr[data-stage=track]").all():
+        expect(row).to_be_hidden()
+    page.locator("input[name=stage][value=track]").check()
+    expect(page.locator(".viewer tr[data-stage=track]").first).to_be_visible()
+
+
+def test_the_other_base_turns_the_speedups_round(compared: Page) -> None:
+    over_first = speedups(compared, "B")
+    assert len(over_first) >= 8
+    assert all(value < 1 for value in over_first.values())
+    assert speedups(compared, "A") == {}
+    choose_base(compared, 1)
+    over_second = speedups(compared, "A")
+    assert speedups(compared, "B") == {}
+    assert over_second == pytest.approx({key: 1 / value for key, value in over_first.items()})
+
+
+def test_a_download_is_against_the_chosen_base(compared: Page) -> None:
+    choose_base(compared, 1)
+    rows = rows_of(downloaded(compared, "csv")).values()
+    assert {row["base"] for row in rows} == {"B"}
+    found = json.loads(downloaded(compared, "json"))
+    assert found["base"] == "B"
+    assert len(found["times"]) == len(rows)
+
+
+def test_a_base_is_chosen_by_keyboard(compared: Page) -> None:
+    compared.locator("input[name=viewer-base]:checked").focus()
+    compared.keyboard.press("ArrowRight")
+    assert speedups(compared, "A") != {}
+
+
+def test_other_work_is_not_compared_and_the_reason_is_told(page: Page) -> None:
+    """What others measured had another movie: their times say nothing about these."""
+    assert all(speedups(page, side) == {} for side in "ABC")
+    why = page.locator(".viewer td.speedup [data-why]").first
+    why.focus()
+    tip = page.locator("#viewer-tip")
+    expect(tip).to_be_visible()
+    assert "work" in tip.inner_text()
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+
+
+def test_a_likely_limit_is_explained_when_it_is_pointed_at(page: Page) -> None:
+    tag = page.locator(".viewer .tag:visible").first
+    tag.hover()
+    tip = page.locator("#viewer-tip")
+    expect(tip).to_be_visible()
+    assert tip.inner_text() == tag.get_attribute("data-why")
+
+
+def test_columns_of_other_machines_are_marked(page: Page) -> None:
+    about = page.locator(".viewer .about[data-kind=reference]")
+    assert about.count() >= 1
+    for one in about.all():
+        assert "another machine" in one.inner_text()
+
+
+def test_a_comparison_leads_to_each_report(compared: Page) -> None:
+    for link in compared.locator("ul.runs a").all():
+        file = link.evaluate("link => link.href")
+        assert Path(file.removeprefix("file://")).is_file()
+
+
+def test_the_verdicts_are_on_the_first_screen(compared: Page) -> None:
+    words = compared.locator(".verdict-word")
+    assert words.count() == 8
+    for word in words.all():
+        box = word.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 800
+        assert word.inner_text() == "slower"

@@ -1,0 +1,238 @@
+"""Times of several sets of results beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.losses import loss_table
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.sidebyside import (
+    CELL,
+    Side,
+    comparisons,
+    speedups_side_by_side,
+    times_side_by_side,
+)
+from pyscale.analysis.trials import trial_table
+
+ONE = ("side", *CELL)
+SECONDS = st.floats(0.01, 1000, allow_nan=False)
+
+
+def side(run: Any, *alike: Hashable, parts: bool = True) -> Side:
+    """What a builder holds, as a side."""
+    trials = trial_table(run.tasks, run.spans)
+    losses = loss_table(trials) if parts else None
+    return Side(configurations(trials), frozenset(alike), losses, trials)
+
+
+def filled(
+    new_run: Callable[[], Any],
+    seconds: dict[str, float],
+    counts: Sequence[int] = (1, 2),
+    repeats: int = 1,
+    **every_trial: Any,
+) -> Any:
+    """A run in which each stage takes so long in sum, whatever its number of workers."""
+    run = new_run()
+    for block in range(repeats):
+        for stage, whole_s in seconds.items():
+            for count in counts:
+                compute_s = (whole_s + 0.01 * block) / count
+                workers = [{"import": 0.5, "compute": compute_s}] * count
+                run.trial(stage, workers, block=block, **every_trial)
+    return run
+
+
+def speedups(*sides: Side) -> pl.DataFrame:
+    return speedups_side_by_side(sides, times_side_by_side(sides), comparisons(sides))
+
+
+def of_stages(table: pl.DataFrame, **where: Any) -> list[dict[str, Any]]:
+    """Rows of whole stages."""
+    whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
+    return whole.filter(**where).to_dicts()
+
+
+class TestTimes:
+    @settings(max_examples=25, deadline=None)
+    @given(
+        of_workers=st.lists(
+            st.fixed_dictionaries({"import": SECONDS, "compute": SECONDS, "write": SECONDS}),
+            min_size=1,
+            max_size=4,
+        ),
+        merge_s=SECONDS,
+        repeats=st.integers(1, 3),
+    )
+    def test_parts_sum_to_the_wall_time_and_percents_to_100(
+        self,
+        new_run: Callable[[], Any],
+        of_workers: list[dict[str, float]],
+        merge_s: float,
+        repeats: int,
+    ) -> None:
+        run = new_run()
+        for block in range(repeats):
+            for stage in ("segment", "track"):
+                run.trial(stage, [{"compute": 7.0 + block}], block=block)
+                if len(of_workers) > 1:
+                    run.trial(stage, of_workers, block=block, merge={"merge": merge_s})
+        times = times_side_by_side([side(run), side(run)])
+        one = ["side", "stage", "device", "workers"]
+        whole = times.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
+        summed = times.drop_nulls("part").group_by(one).agg(pl.col("wall_s", "percent").sum())
+        both = whole.join(summed, on=one)
+        assert both.height == whole.height
+        for row in both.to_dicts():
+            assert row["wall_s_right"] == pytest.approx(row["wall_s"])
+            assert row["percent_right"] == pytest.approx(row["percent"])
+        for percent in whole.group_by("side", "workers").agg(pl.col("percent").sum())["percent"]:
+            assert percent == pytest.approx(100)
+
+    def test_the_sum_over_stages_stands_before_them_and_parts_after_theirs(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        run = filled(new_run, {"segment": 10.0, "track": 4.0})
+        times = times_side_by_side([side(run)])
+        at_two = times.filter(pl.col("workers") == 2).to_dicts()
+        assert (at_two[0]["stage"], at_two[0]["part"]) == (None, None)
+        assert at_two[0]["wall_s"] == pytest.approx(5.5 + 2.5)
+        assert (at_two[1]["stage"], at_two[1]["part"]) == ("segment", None)
+        assert {row["stage"] for row in at_two[1:-1] if row["part"]} == {"segment", "track"}
+        stages = [row["stage"] for row in at_two[1:]]
+        assert stages == sorted(stages)
+        assert times["workers"].is_sorted()
+
+    def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        own = side(filled(new_run, {"segment": 10.0}))
+        unnamed = own.configurations.with_columns(device=pl.lit(None, pl.String))
+        times = times_side_by_side([own, Side(unnamed, frozenset())])
+        assert times.drop_nulls("stage")["device"].unique().to_list() == ["cpu"]
+        elsewhere = times.filter(pl.col("side") == 1).drop_nulls("stage")
+        assert elsewhere["own_device"].to_list() == [None, None]
+
+    def test_a_side_without_a_device_stands_alone_where_two_were_named(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        run = filled(new_run, {"segment": 10.0})
+        for count in (1, 2):
+            run.trial("segment", [{"compute": 1.0}] * count, device="cuda")
+        own = side(run)
+        unnamed = side(filled(new_run, {"segment": 10.0})).configurations.with_columns(
+            device=pl.lit(None, pl.String)
+        )
+        times = times_side_by_side([own, Side(unnamed, frozenset())])
+        assert times.filter(pl.col("side") == 1).drop_nulls("stage")["device"].to_list() == [
+            None,
+            None,
+        ]
+
+    def test_sides_may_have_other_stages_and_other_numbers_of_workers(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        few = side(filled(new_run, {"segment": 10.0}, counts=(1,)))
+        more = side(filled(new_run, {"segment": 10.0, "track": 4.0}, counts=(1, 4)))
+        times = times_side_by_side([few, more])
+        found = times.filter(pl.col("part").is_null()).select("side", "stage", "workers").rows()
+        assert found == [
+            *((0, None, 1), (1, None, 1), (0, "segment", 1), (1, "segment", 1), (1, "track", 1)),
+            *((1, None, 4), (1, "segment", 4), (1, "track", 4)),
+        ]
+
+
+class TestSpeedups:
+    def test_twice_as_fast_is_2_and_the_other_way_half(self, new_run: Callable[[], Any]) -> None:
+        slow = side(filled(new_run, {"segment": 19.5}), "movie")
+        fast = side(filled(new_run, {"segment": 9.5}), "movie")
+        table = speedups(slow, fast)
+        for row in of_stages(table, base=0, workers=1):
+            assert row["speedup"] == pytest.approx(2)
+        for row in of_stages(table, base=1, workers=1):
+            assert row["speedup"] == pytest.approx(0.5)
+        part = table.filter(base=0, workers=1, part="compute").to_dicts()[0]
+        assert part["speedup"] == pytest.approx(19.5 / 9.5)
+
+    def test_intervals_enclose_and_turn_round_with_the_base(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        slow = side(filled(new_run, {"segment": 20.0}, repeats=6), "movie")
+        fast = side(filled(new_run, {"segment": 9.0}, repeats=6), "movie")
+        table = speedups(slow, fast)
+        for row in of_stages(table, base=0):
+            assert row["speedup_low"] <= row["speedup"] <= row["speedup_high"]
+            back = of_stages(table, base=1, workers=row["workers"])[0]
+            assert back["speedup_low"] == pytest.approx(1 / row["speedup_high"])
+            assert back["speedup_high"] == pytest.approx(1 / row["speedup_low"])
+
+    def test_without_enough_trials_there_is_no_interval(self, new_run: Callable[[], Any]) -> None:
+        run = filled(new_run, {"segment": 20.0}, repeats=5)
+        table = speedups(side(run, "movie"), side(run, "movie"))
+        assert table["speedup_low"].null_count() == table.height
+        assert {row["speedup"] for row in of_stages(table)} == {1.0}
+
+    @pytest.mark.parametrize(
+        ("names", "reason"),
+        [
+            ((("a",), ("b",)), "other-input"),
+            (((), ("b",)), "unknown-work"),
+            (((), ()), "unknown-work"),
+        ],
+    )
+    def test_sides_that_share_no_work_are_not_compared(
+        self, new_run: Callable[[], Any], names: tuple[tuple[str, ...], ...], reason: str
+    ) -> None:
+        run = filled(new_run, {"segment": 20.0})
+        table = speedups(*(side(run, *own) for own in names))
+        assert table["speedup"].null_count() == table.height
+        assert table["why_not"].unique().to_list() == [reason]
+
+    def test_one_name_in_common_is_enough(self, new_run: Callable[[], Any]) -> None:
+        run = filled(new_run, {"segment": 20.0})
+        table = speedups(side(run, "movie", "work"), side(run, "work"))
+        assert of_stages(table)[0]["why_not"] is None
+
+    def test_other_work_at_one_n_is_not_compared_there(self, new_run: Callable[[], Any]) -> None:
+        strong = filled(new_run, {"segment": 20.0}, movie_frames=80)
+        weak = new_run()
+        for count in (1, 2):
+            weak.trial("segment", [{"compute": 9.0}] * count, movie_frames=80 * count)
+        table = speedups(side(strong, "movie"), side(weak, "movie"))
+        assert of_stages(table, base=0, workers=1)[0]["why_not"] is None
+        assert of_stages(table, base=0, workers=2)[0]["why_not"] == "other-work"
+        # Nor are its parts, nor the sum that it is part of.
+        at_two = table.filter(pl.col("workers") == 2)
+        assert at_two["speedup"].null_count() == at_two.height
+
+    def test_sums_over_other_stages_are_not_compared(self, new_run: Callable[[], Any]) -> None:
+        both = side(filled(new_run, {"segment": 20.0, "track": 3.0}), "movie")
+        one = side(filled(new_run, {"segment": 20.0}), "movie")
+        table = speedups(both, one)
+        summed = table.filter(pl.col("stage").is_null(), pl.col("base") == 0)
+        assert summed["why_not"].to_list() == ["other-stages"] * 2
+        alone = of_stages(table, base=1, stage="track")
+        assert {row["why_not"] for row in alone} == {"not-in-base"}
+
+    def test_an_invalid_configuration_is_not_compared(self, new_run: Callable[[], Any]) -> None:
+        good = filled(new_run, {"segment": 20.0}, agreement=1.0, same=True)
+        bad = new_run()
+        bad.trial("segment", [{"compute": 20.0}], agreement=1.0, same=True)
+        bad.trial("segment", [{"compute": 10.0}] * 2, agreement=0.2, same=False)
+        table = speedups(side(good, "movie"), side(bad, "movie"))
+        assert of_stages(table, base=0, workers=2)[0]["why_not"] == "invalid"
+        assert of_stages(table, base=0, workers=1)[0]["why_not"] is None
+
+    def test_what_took_no_time_has_no_speedup(self, new_run: Callable[[], Any]) -> None:
+        run = filled(new_run, {"segment": 20.0})
+        table = speedups(side(run, "movie"), side(run, "movie"))
+        read = table.filter(pl.col("part") == "read")
+        assert set(read["why_not"]) == {"no-time"}
+        assert read["speedup"].null_count() == read.height

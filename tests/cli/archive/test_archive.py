@@ -1,0 +1,348 @@
+"""A run in one zip: whole, the same bytes again, and without a name where that is asked for."""
+
+from __future__ import annotations
+
+import errno
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from rocrate.rocrate import ROCrate
+
+from pyscale.archive.archive import archive
+from pyscale.benchmark import execute
+from pyscale.errors import UserError
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan
+from pyscale.results import results_of
+from pyscale.runreport import report_run
+from pyscale.settings import Settings
+from pyscale.sites import Request, Site
+from pyscale.store.crate import write_crate
+from pyscale.store.folder import RunFolder, find_run, new_run_id
+from pyscale.store.lock import run_lock
+from pyscale.suite import load_suite
+from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.measure.nodename import node_name
+
+TELL = "zqx"
+"""It is in every name that must not get out, and in nothing else."""
+USER, NODE, OTHER_NODE = "adazqx", "zqxnode1", "zqxnode11"
+GPU = "GPU-0a1b2c3d-1111-2222-3333-0000000000aa"
+
+
+def tables(run: RunFolder) -> None:
+    """What is made anew, without the report that shows it."""
+    results_of(run)
+    write_crate(run)
+
+
+def report(run: RunFolder) -> None:
+    """All that is made anew."""
+    report_run(run)
+
+
+def unpacked(zipped: Path) -> Path:
+    """Folder of what is in a zip."""
+    folder = zipped.with_name(f"unpacked-{zipped.stem}")
+    with zipfile.ZipFile(zipped) as source:
+        source.extractall(folder)
+    return folder
+
+
+@pytest.fixture
+def measured(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run of one stage that came to its end."""
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+@pytest.fixture
+def telltale(tmp_path: Path, movie: Path) -> RunFolder:
+    """A run on two nodes of a cluster, with a name in everything that a record may say."""
+    home = tmp_path / "home" / USER / f"my data {TELL}"
+    home.mkdir(parents=True)
+    own = movie.rename(home / f"Patient {TELL}.ome.tif")
+    settings = Settings(repeats=2, runs_folder=home / "runs", data=str(own))
+    plan = make_plan(
+        load_suite("pipeline"),
+        Dataset(own, frames=8),
+        run_id=new_run_id(),
+        settings=settings.model_dump(mode="json"),
+        workers=(1, 2),
+        only=(),
+        site=site(),
+    )
+    relative = {
+        "mirror": f"our {TELL}/mirror",
+        "images": {"segment": f"{TELL}/segment.sif"},
+        "stages": {"segment": {"model": f"models/{TELL}.pth"}},
+    }
+    plan = plan.model_copy(update={"settings": plan.settings | relative})
+    run = RunFolder.create(home / "runs", plan)
+
+    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        if (trial, task) != ("track-n2-b2", "w1"):
+            return MockEnd(wall_s=2.0 if task == "w0" else 1.0)
+        said = f"cannot read {own} on {OTHER_NODE}.cluster.{TELL}.example as {USER}"
+        error = TaskError(kind="BadInput", message=said, exit_code=2)
+        return MockEnd(returncode=2, error=error)
+
+    execute(run, MockExecutor(behaviour), lambda _event: None)
+    for record in sorted(run.path.rglob("*.json")):
+        content = json.loads(record.read_text())
+        second = record.parent.name in {"w1", "merge"}
+        betray(content, OTHER_NODE if second else NODE, own)
+        record.write_text(json.dumps(content))
+    for log in ("stdout", "stderr"):
+        for order in run.path.rglob("order.json"):
+            order.with_name(log).write_text(
+                f"{USER}@{NODE}.{TELL}.example:~$ ls {own.parent}/other/frame.tif /g/{TELL}/x\n"
+                f"srun: error: {OTHER_NODE}: task 1: Killed, mail ada.{TELL}@uni.example\n"
+            )
+    trial = run.trial(run.plan.trials[0])
+    (trial / "cache.json").rename(trial / f"node.{NODE}.json")
+    (trial / f"node.{NODE}.json").write_text(
+        json.dumps(
+            {
+                "cache": {"asked": "cold", "state": "verified-cold", "evictions": [], "files": []},
+                "surroundings": {
+                    "start": {"node": NODE, "cores": 2, "pyscale_tasks": 0, "runnable": 0.0},
+                    "end": None,
+                },
+            }
+        )
+    )
+    journal = run.journal_file.read_text().replace(node_name(), f"{NODE}.{TELL}.example")
+    run.journal_file.write_text(journal + '{"torn": "/home/' + USER)
+    return RunFolder(run.path)
+
+
+def site() -> Site:
+    """A cluster with names wherever it takes any."""
+    return Site(
+        name=f"{TELL}cluster",
+        summary=f"Nodes of {TELL}",
+        request=Request(account=f"{TELL}account", partition=f"{TELL}part", qos=f"{TELL}qos"),
+        options=(f"--mail-user={USER}@{TELL}.example", f"--reservation={TELL}"),
+        setup=(f"source /home/{USER}/env.sh {TELL}",),
+        modules=(f"{TELL}/1.2",),
+        scratch=f"$TMPDIR/{TELL}",
+        binds=(f"/groups/{TELL}",),
+    )
+
+
+def betray(value: Any, node: str, own: Path) -> None:
+    """Put names into a record, wherever its fields allow any."""
+    if isinstance(value, list):
+        for item in value:
+            betray(item, node, own)
+    if not isinstance(value, dict):
+        return
+    if "node" in value:
+        value["node"] = node
+    if "argv" in value:
+        value["argv"].append(f"--bind=/scratch/{USER}:{own.parent}/a b")
+        value["env"] = {"CACHE": f"/scratch/{TELL} b/c"}
+        value["clock"] = f"10.9.8.7,{TELL}:4000"
+    if "stamp" in value:
+        value["warnings"] = [f"{USER} on {node}: /dev/{TELL} is slow"]
+        value["stamp"] = {
+            "label": "a node",
+            "node": node,
+            "filesystems": [
+                {"path": str(own), "fs_type": "xfs", "device": f"/dev/mapper/{TELL}-home"}
+            ],
+            "gpus": [{"name": "H200", "uuid": GPU}],
+            "slurm": {
+                "SLURMD_NODENAME": node,
+                "SLURM_JOB_NODELIST": f"{TELL}node[1,11-12]",
+                "SLURM_CLUSTER_NAME": f"{TELL}cluster",
+                "SLURM_JOB_PARTITION": f"{TELL}part",
+            },
+            "threads": {"CUDA_VISIBLE_DEVICES": GPU},
+        }
+    if "pyscale_version" in value:
+        image = {
+            "name": "segment",
+            "path": f"/groups/{TELL}/images/segment.sif",
+            "size_bytes": 1,
+            "modified_ns": 1,
+            "sha256": "0" * 64,
+            "locked": True,
+            "git_commit": None,
+            "labels": {"builder": f"{USER}@{NODE}"},
+        }
+        value["containers"] = {"engine": "apptainer 1.3", "images": [image]}
+    for item in value.values():
+        betray(item, node, own)
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Everything in a folder as text, with the rows of its tables."""
+    found = {}
+    for file in (file for file in folder.rglob("*") if file.is_file()):
+        name = file.relative_to(folder).as_posix()
+        content = file.read_bytes().decode("utf-8", "replace")
+        if file.suffix == ".parquet" and file.parent.name != "out":
+            content += pl.read_parquet(file).write_json()
+        found[name] = f"{name}\n{content}"
+    return found
+
+
+def test_a_masked_archive_holds_no_name_and_no_path_of_its_run(
+    telltale: RunFolder, tmp_path: Path
+) -> None:
+    before = texts(telltale.path)
+    assert sum(TELL in text for text in before.values()) > 50
+    folder = unpacked(archive(telltale, tmp_path / "out", report, masked=True))
+    found = texts(folder)
+    assert {name for name, text in found.items() if TELL in text.lower()} == set()
+    for secret in (GPU, "10.9.8.7", str(tmp_path), tmp_path.name, "pyscale-archive-"):
+        assert {name for name, text in found.items() if secret in text} == set(), secret
+    assert texts(telltale.path) == before
+
+
+def test_a_masked_archive_is_a_run_with_the_same_numbers(
+    telltale: RunFolder, tmp_path: Path
+) -> None:
+    folder = unpacked(archive(telltale, tmp_path / "out", tables, masked=True))
+    own, masked = results_of(telltale), results_of(find_run(tmp_path, str(folder)))
+    assert_frame_equal(own.configurations, masked.configurations)
+    assert_frame_equal(own.losses, masked.losses)
+    assert own.limits == masked.limits
+    nodes = pl.read_parquet(folder / "tasks.parquet")["node"].unique().sort().to_list()
+    # zqxnode12 of the list of nodes is the third, and this machine itself another.
+    assert [node.partition("-")[0] for node in nodes] == ["node", "node"]
+    record = json.loads(next(folder.rglob("merge/result.json")).read_text())
+    assert record["stamp"]["node"] in record["warnings"][0]
+
+
+def test_an_archive_that_is_not_masked_holds_every_record_as_it_is(
+    measured: RunFolder, tmp_path: Path
+) -> None:
+    folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
+    records = [f for f in measured.path.rglob("*") if f.name in {"result.json", "order.json"}]
+    assert records
+    for file in [measured.path / "plan.json", measured.journal_file, *records]:
+        assert (folder / file.relative_to(measured.path)).read_bytes() == file.read_bytes()
+    assert not list(folder.rglob("out"))
+    assert not (folder / "lock.json").exists()
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(
+    measured: RunFolder, tmp_path: Path, masked: bool
+) -> None:
+    first = archive(measured, tmp_path / "a", tables, masked=masked)
+    second = archive(measured, tmp_path / "b", tables, masked=masked)
+    assert first.name == f"{measured.path.name}{'-masked' if masked else ''}.zip"
+    assert first.read_bytes() == second.read_bytes()
+    crate = ROCrate(str(first))
+    assert crate.mainEntity.id == "plan.json"
+    with zipfile.ZipFile(first) as zipped:
+        held = set(zipped.namelist())
+    parts = {part.id for part in crate.root_dataset["hasPart"] if not part.id.endswith("/")}
+    assert parts <= held
+
+
+def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: Path) -> None:
+    class Killed(Exception):  # noqa: N818 - it is no error of pyscale
+        pass
+
+    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+        if trial == "contact-n2-b1":
+            raise Killed
+        return MockEnd()
+
+    with pytest.raises(Killed):
+        execute(run, MockExecutor(behaviour), lambda _event: None)
+    with run_lock(run.path):
+        folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
+    status = ROCrate(str(folder)).get(f"#run-{run.plan.run_id}")["error"]
+    assert status.endswith("planned trials are not complete")
+    assert pl.read_parquet(folder / "tasks.parquet").height > 0
+
+
+def test_a_link_in_a_run_leads_nothing_into_the_archive(
+    measured: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = tmp_path / "key.json"
+    secret.write_text('{"private": 1}')
+    task = measured.task(measured.plan.trials[0], "w0")
+    (task / "key.json").symlink_to(secret)
+    (task / "elsewhere").symlink_to(tmp_path, target_is_directory=True)
+    folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
+    assert not any("private" in text for text in texts(folder).values())
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{task / 'key.json'} is a link: it is left out of the archive" in said
+    assert f"{task / 'elsewhere'} is a link" in said
+
+
+def test_what_pyscale_did_not_write_stays_where_it_is(measured: RunFolder, tmp_path: Path) -> None:
+    trial = measured.trial(measured.plan.trials[0])
+    copy = trial.with_name("backup-of-ada")
+    copy.mkdir()
+    (copy / "spec.json").write_text("{}")
+    (trial / "w0" / "notes.json").write_text("{}")
+    measured.set_aside(measured.plan.trials[1], "failed")
+    folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
+    assert not (folder / "tasks" / copy.name).exists()
+    assert not list(folder.rglob("notes.json"))
+    assert (folder / "tasks" / f"{measured.plan.trials[1].id}.failed-1" / "w0").is_dir()
+
+
+def test_a_record_that_cannot_be_read_is_named(
+    measured: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = Path.read_bytes
+
+    def refusing(file: Path) -> bytes:
+        if file.name == "stderr":
+            raise PermissionError(errno.EACCES, "Permission denied", str(file))
+        return read(file)
+
+    file = measured.task(measured.plan.trials[0], "w0") / "stderr"
+    file.write_text("words")
+    monkeypatch.setattr(Path, "read_bytes", refusing)
+    with pytest.raises(UserError, match=rf"{file} cannot be read \(Permission denied\)"):
+        archive(measured, tmp_path / "out", tables, masked=False)
+
+
+def test_a_full_disk_leaves_no_half_of_a_zip(
+    measured: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    with pytest.raises(OSError, match="No space left"):
+        archive(measured, tmp_path / "out", tables, masked=False)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_frames_of_a_folder_are_masked_each_by_its_own_word(
+    make: Callable[..., Plan], tmp_path: Path, movie: Path
+) -> None:
+    frames = tmp_path / "frames"
+    frames.mkdir()
+    for number in range(3):
+        (frames / f"{TELL}_{number}.tif").write_bytes(movie.read_bytes())
+    plan = make(only=("register_denoise",), data=str(frames))
+    plan = plan.model_copy(update={"movie": frames})
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
+    record = json.loads((folder / "provenance.json").read_text())
+    assert [file["name"] for file in record["input_files"]] == [
+        "input-2.tif",
+        "input-3.tif",
+        "input-4.tif",
+    ]

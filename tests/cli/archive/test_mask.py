@@ -1,0 +1,95 @@
+"""One word for each name and path, the same wherever it appears."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.archive.fields import nodes_of
+from pyscale.archive.mask import Mask
+
+RUN_ID = "20260317T114224Z-k3f9"
+
+
+def mask(**given: object) -> Mask:
+    """A mask of a run on the nodes n1 and n11."""
+    usual = {"names": {"node": ["n1", "n11", "login.uni.example"], "user": ["ada"]}}
+    return Mask(**(usual | {"run_id": RUN_ID} | given))  # type: ignore[arg-type]
+
+
+def test_a_name_within_another_is_another_name() -> None:
+    found = mask().text("n1 waited for n11, and n111 is neither")
+    assert found == "node-2 waited for node-3, and n111 is neither"
+
+
+def test_a_host_loses_its_domain_too_whichever_of_its_names_is_known() -> None:
+    found = mask().text("N1.cluster.uni.example asked login and login.uni.example.")
+    assert found == "node-2 asked node-1 and node-1."
+
+
+def test_the_words_of_names_stand_in_the_order_of_the_names() -> None:
+    names = [f"rack{number:02}" for number in range(12)]
+    masked = mask(names={"node": names})
+    words = [masked.name("node", name) for name in names]
+    assert words == sorted(words)
+    assert len(set(words)) == 12
+
+
+def test_a_trial_keeps_its_name_though_a_node_is_called_like_a_part_of_it() -> None:
+    found = mask(trials=r"segment-n\d+-b\d+").text("segment-n1-b1 ran on n1")
+    assert found == "segment-n1-b1 ran on node-2"
+
+
+def test_a_word_of_pyscale_stays_where_somebody_has_it_for_a_name() -> None:
+    found = mask(names={"node": ["cuda"]}, own_words=["cuda"])
+    assert found.text("cuda") == "cuda"
+    assert found.name("node", "cuda") == "node-1"
+
+
+def test_paths_are_numbered_and_what_lies_in_the_run_keeps_its_place() -> None:
+    found = mask()
+    text = (
+        f"read /home/ada/movie.tif, wrote '/scratch/runs/{RUN_ID}/tasks/track-n2-b1/w0/out'. "
+        "Again /home/ada/movie.tif."
+    )
+    assert found.text(text) == (
+        "read /path-1.tif, wrote '/run/tasks/track-n2-b1/w0/out'. Again /path-1.tif."
+    )
+
+
+def test_a_known_path_with_blanks_is_masked_to_its_end() -> None:
+    found = mask(paths=["/home/ada/my data (old)/movie.tif"])
+    text = "cannot open /home/ada/my data (old)/other/frame.tif: no such file"
+    assert found.text(text) == "cannot open /path-1.tif: no such file"
+
+
+def test_paths_of_a_home_and_beside_colons_and_equals_signs_are_masked() -> None:
+    found = mask().text("--bind=/a/ada:/b/ada PATH=~/bin:~ada/bin --nv=no")
+    assert found == "--bind=/path-1:/path-2 PATH=/path-3:/path-4 --nv=no"
+
+
+def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> None:
+    found = mask(files=["Smith_2024.ome.tif"], kept=["crop.tif"])
+    assert found.path("/data/x/Smith_2024.ome.tif") == "/path-1/input-1.ome.tif"
+    assert found.path("/data/x/crop.tif") == "/path-1/crop.tif"
+    assert found.text("smith_2024 has 8 frames") == "input-1 has 8 frames"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("at 10.0.0.1,192.168.1.1:41234", "at address-1,address-2:41234"),
+        ("from fe80::1ff:fe23:4567:890a", "from address-1"),
+        ("mail ada@uni.example", "mail mail-1"),
+        ("see https://git.uni.example/ada?x=1", "see url-1"),
+        ("GPU-0a1b2c3d-1111-2222-3333-444455556666", "device-1"),
+        ("at 2026-11-21T15:17:24.066181Z", "at 2026-11-21T15:17:24.066181Z"),
+        ("frames 0:24, 12 objects/s, N/A, 1/2", "frames 0:24, 12 objects/s, N/A, 1/2"),
+        ("std::vector and numpy 2.0.2", "std::vector and numpy 2.0.2"),
+    ],
+)
+def test_addresses_are_masked_and_what_looks_like_them_is_not(text: str, masked: str) -> None:
+    assert mask().text(text) == masked
+
+
+def test_short_forms_of_node_lists_are_spelt_out() -> None:
+    assert nodes_of("n[01-03,7],login") == ["n01", "n02", "n03", "n7", "login"]

@@ -1,0 +1,143 @@
+import json
+import re
+from dataclasses import replace
+
+import altair as alt
+import polars as pl
+import pytest
+import vl_convert
+
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.references.model import Reference, Referred
+from pyscale.report.charts.all import charts, datasets
+from pyscale.report.context import ReportContext
+from pyscale.results import analysed
+
+
+@pytest.fixture
+def referred(uneven):
+    """Results beside those of another machine, which had four workers too."""
+    table = pl.DataFrame({"stage": ["cells"] * 3, "workers": [1, 2, 4], "wall_s": [9.0, 6.0, 4.0]})
+    beside = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
+    reference = Reference(
+        name="other",
+        title="Another pipeline",
+        source="Somebody 2025, Journal of Examples",
+        figures="wall times",
+        hardware={"processor": "EPYC"},
+        caveats=("It was measured once.",),
+        sweep="workers",
+        stages={"cells": "segment"},
+    )
+    own = beside.configurations.with_columns(label="stage", stage=pl.lit("segment"))
+    return replace(uneven, references=[Referred(reference, own)])
+
+
+def by_id(results):
+    return {chart.id: chart for chart in charts(results)}
+
+
+def named(value):
+    """Every dataset that a spec names."""
+    if isinstance(value, list):
+        return {name for one in value for name in named(one)}
+    if not isinstance(value, dict):
+        return set()
+    own = {value["data"]["name"]} if "data" in value else set()
+    return own | {name for one in value.values() for name in named(one)}
+
+
+def test_a_run_has_every_chart_but_those_of_which_nothing_is_known(uneven):
+    assert [chart.id for chart in charts(uneven)] == [
+        "speedup",
+        "walltime",
+        "losses",
+        "timeline",
+        "throughput",
+        "memory",
+        "cache",
+    ]
+
+
+def test_a_table_of_wall_times_shows_what_it_holds():
+    table = pl.DataFrame({"stage": ["segment"] * 2, "workers": [1, 2], "wall_s": [10.0, 6.0]})
+    results = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
+    assert list(by_id(results)) == ["speedup", "walltime"]
+
+
+def test_where_nothing_was_timed_there_is_no_chart(new_run, results_of):
+    run = new_run().trial("segment", [{"compute": 1.0}], failed=["w0"])
+    results = results_of(run)
+    assert charts(results) == []
+    assert not any(rows for name, rows in datasets(results).items() if name != "colours")
+
+
+@pytest.mark.parametrize("results", ["referred", "thin"])
+def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
+    results = request.getfixturevalue(results)
+    rows = datasets(results)
+    for chart in charts(results):
+        alt.Chart.from_dict(chart.spec)
+        vl_convert.vegalite_to_vega(chart.spec | {"datasets": rows}, show_warnings=True)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_every_dataset_that_a_chart_names_is_there(referred):
+    rows = datasets(referred)
+    assert {name for chart in charts(referred) for name in named(chart.spec)} == rows.keys() - {
+        "colours"
+    }
+
+
+def test_every_colour_changes_with_the_theme(referred):
+    known = {row["name"] for row in datasets(referred)["colours"]}
+    specs = json.dumps([chart.spec for chart in charts(referred)])
+    used = set(re.findall(r"var\(--chart-([\w-]+), #", specs))
+    assert used <= known
+    assert specs.count("#") == specs.count("var(--chart-")
+
+
+def test_every_chart_says_what_it_shows(referred):
+    for chart in charts(referred):
+        assert chart.spec["usermeta"]["note"] in chart.description
+        assert "segment" in chart.description or chart.id == "cache"
+
+
+def test_what_is_drawn_can_be_written_as_json(referred):
+    json.dumps(datasets(referred), allow_nan=False)
+
+
+def test_what_was_measured_elsewhere_is_hollow_and_names_its_source(referred):
+    speedup = by_id(referred)["speedup"]
+    (layer,) = (
+        layer
+        for layer in speedup.spec["layer"]
+        if named(layer) == {"references"} and layer["mark"]["type"] == "point"
+    )
+    assert layer["mark"]["filled"] is False
+    assert {"field": "source", "title": "Source", "type": "nominal"} in layer["encoding"]["tooltip"]
+    assert "measured elsewhere" in speedup.description
+
+
+def test_what_was_measured_elsewhere_is_shown_as_far_as_n_was_measured_here(referred):
+    assert {row["workers"] for row in datasets(referred)["references"]} == {1, 2}
+
+
+def test_without_references_none_are_drawn(uneven):
+    assert "references" not in named(by_id(uneven)["speedup"].spec)
+
+
+def test_an_invalid_configuration_is_a_cross_and_the_note_says_so(uneven, full):
+    assert "Cross: invalid" in by_id(uneven)["speedup"].spec["usermeta"]["note"]
+    assert "Cross" not in by_id(full)["speedup"].spec["usermeta"]["note"]
+
+
+def test_costs_are_shown_where_they_are_known(uneven):
+    priced = uneven.configurations.with_columns(
+        core_hours=pl.lit(0.5),
+        money=pl.lit(2.0),
+        money_per_work=pl.lit(0.1),
+        currency=pl.lit("EUR"),
+    )
+    cost = by_id(replace(uneven, configurations=priced))["cost"]
+    assert "2.00 EUR at N = 1" in cost.description

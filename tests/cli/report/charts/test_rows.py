@@ -1,0 +1,63 @@
+import pytest
+
+from pyscale.report.charts.rows import configuration_rows, ideal_rows, loss_rows, trial_rows
+from pyscale.report.curves import curves
+
+
+@pytest.fixture
+def found(uneven):
+    return curves(uneven.configurations)
+
+
+def row(rows, curve, workers):
+    (one,) = (one for one in rows if (one["curve"], one["workers"]) == (curve, workers))
+    return one
+
+
+def test_speedup_and_efficiency_are_those_of_the_table(uneven, found):
+    rows = configuration_rows(found)
+    for own in uneven.configurations.iter_rows(named=True):
+        drawn = row(rows, own["stage"], own["workers"])
+        assert drawn["speedup"] == own["speedup"]
+        assert drawn["efficiency"] == pytest.approx(own["efficiency"])
+        assert drawn["invalid"] == own["invalid"]
+
+
+def test_intervals_are_there_for_both_or_for_none(found):
+    for drawn in configuration_rows(found):
+        assert (drawn["speedup_low"] is None) == (drawn["efficiency_low"] is None)
+
+
+def test_throughput_is_work_per_second_and_its_interval_encloses_it(found):
+    drawn = row(configuration_rows(found), "segment", 2)
+    assert drawn["rate"] == pytest.approx(80 / drawn["wall_s"])
+    assert drawn["rate_low"] == pytest.approx(80 / drawn["wall_s_high"])
+    assert drawn["rate_low"] < drawn["rate"] < drawn["rate_high"]
+    assert drawn["each"] == pytest.approx(drawn["rate"] / 2)
+
+
+def test_the_ideal_time_is_a_hyperbola_from_the_base_case(found):
+    ideal = [one for one in ideal_rows(found) if one["curve"] == "segment"]
+    assert (ideal[0]["workers"], ideal[-1]["workers"]) == (1, pytest.approx(2))
+    assert all(one["wall_s_ideal"] * one["workers"] == pytest.approx(11) for one in ideal)
+    assert all(one["speedup_ideal"] == pytest.approx(one["workers"]) for one in ideal)
+
+
+def test_an_ideal_needs_more_than_the_base_case(new_run, results_of):
+    alone = results_of(new_run().trial("track", [{"compute": 1.0}]))
+    assert ideal_rows(curves(alone.configurations)) == []
+
+
+def test_the_parts_of_a_bar_are_all_of_its_worker_seconds(uneven, found):
+    rows = loss_rows(found, uneven.losses)
+    wall_s = row(configuration_rows(found), "segment", 2)["wall_s"]
+    own = [one for one in rows if (one["curve"], one["workers"]) == ("segment", 2)]
+    assert sum(one["worker_s"] for one in own) == pytest.approx(2 * wall_s)
+    assert sum(one["share"] for one in own) == pytest.approx(1)
+    assert [one["needed_s"] for one in own] == pytest.approx([11] * len(own))
+
+
+def test_trials_stand_in_the_order_of_the_run(uneven, found):
+    rows = trial_rows(found, uneven.trials)
+    assert sorted(one["place"] for one in rows) == list(range(1, 25))
+    assert {one["state"] for one in rows} == {"verified-cold"}

@@ -1,0 +1,63 @@
+import polars as pl
+import pytest
+
+from pyscale.report.charts.timeline import MIDDLE_ONLY, NAMES, timeline, timeline_rows
+from pyscale.report.curves import curves
+
+
+@pytest.fixture
+def found(uneven):
+    return curves(uneven.configurations)
+
+
+@pytest.fixture
+def rows(uneven, found):
+    return timeline_rows(found, uneven.timeline, uneven.trials)
+
+
+def shown(chart):
+    (value,) = (param["value"] for param in chart.spec["params"] if param["name"] == "trial")
+    return value
+
+
+def test_it_opens_with_the_middle_trial_of_what_loses_most_to_idle_time(uneven, found, rows):
+    first = shown(timeline(found, uneven.timeline, uneven.trials))
+    (row,) = (row for row in rows if row["trial"] == first)
+    assert (row["curve"], row["workers"], row["middle"]) == ("segment", 2, True)
+
+
+def test_it_says_who_waited_for_whom(rows):
+    row = next(row for row in rows if (row["curve"], row["workers"]) == ("segment", 2))
+    assert row["summary"] == (
+        "Worker 1 ended last; the others waited 3.00 worker-seconds for it, and then 0.25 s for "
+        "the merge."
+    )
+
+
+def test_one_worker_waits_for_nobody(rows):
+    assert rows[0]["summary"] == "One worker: there is nobody to wait for."
+
+
+def test_lanes_of_several_nodes_are_grouped_by_node(rows):
+    row = next(row for row in rows if (row["curve"], row["workers"]) == ("segment", 2))
+    assert row["lanes"] == ["node1 · 1", "node2 · 0"]
+    assert row["nodes"] == ["node1", "node2"]
+
+
+def test_the_pieces_of_a_trial_fill_n_times_its_wall_time(uneven, rows):
+    wall_s = dict(uneven.trials.select("trial", "wall_s").iter_rows())
+    for row in rows:
+        assert sum(row["wall_s"]) == pytest.approx(row["workers"] * wall_s[row["trial"]], abs=1e-3)
+        assert {NAMES[part] for part in row["part"]} <= {"read", "compute", "merge", "idle"}
+
+
+def test_it_tells_where_only_middle_trials_are_shown(uneven, found, rows):
+    middle = [row["trial"] for row in rows if row["middle"]]
+    fewer = uneven.timeline.filter(pl.col("trial").is_in(middle))
+    assert MIDDLE_ONLY in timeline(found, fewer, uneven.trials).description
+    assert MIDDLE_ONLY not in timeline(found, uneven.timeline, uneven.trials).description
+    assert len(timeline_rows(found, fewer, uneven.trials)) == 4
+
+
+def test_without_tasks_in_time_there_is_nothing_to_show(uneven, found):
+    assert timeline(found, uneven.timeline.clear(), uneven.trials) is None

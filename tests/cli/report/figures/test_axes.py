@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from pyscale.report.figures.axes import log_breaks, part_order, power_breaks, thinned, tick_labels
+from pyscale.report.figures.house import Sheet
+
+
+@pytest.mark.parametrize(
+    ("limits", "ticks"),
+    [
+        ((10, 1000), [10, 20, 50, 100, 200, 500, 1000]),
+        ((9, 22), [9, 10, 15, 20]),
+        ((0.9, 2.1), [0.9, 1, 1.5, 2]),
+        ((0.02, 0.3), [0.02, 0.05, 0.1, 0.2]),
+        ((0.5, 2e6), [1, 10, 100, 1000, 1e4, 1e5, 1e6]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_are_round_and_enough(limits, ticks):
+    assert log_breaks(limits) == pytest.approx(ticks)
+
+
+def test_times_that_hardly_differ_have_ticks_too():
+    """As in weak scaling that is nearly ideal: no round number may lie between them."""
+    for low, high in ((103, 109), (0.952, 1.05), (51.2, 51.9)):
+        ticks = log_breaks((low, high))
+        assert 3 <= len(ticks) <= 9
+        assert all(low <= tick <= high for tick in ticks)
+
+
+def test_speedups_have_ticks_at_powers_of_two():
+    assert power_breaks((0.9, 9)) == [1, 2, 4, 8]
+    assert power_breaks((0.9, 2.1)) == [0.9, 1, 1.5, 2]
+
+
+def test_labels_are_numbers_in_full():
+    assert tick_labels([0.1 + 0.2, 1000000.0, 5.0]) == ["0.3", "1000000", "5"]
+
+
+def test_labels_that_would_touch_are_left_out_and_the_last_is_kept():
+    sheet = Sheet(6, 180)
+    assert thinned(["1", "2", "4"], [0, 1, 2], sheet) == ["1", "2", "4"]
+    labels = [str(2**power) for power in range(13)]
+    kept = thinned(labels, list(range(13)), sheet)
+    assert kept[-1] == "4096"
+    assert "" in kept
+    assert [label for label in kept if label] == [
+        label for label, own in zip(labels, kept, strict=True) if own
+    ]
+
+
+def test_parts_are_sorted_as_bars_stack_them():
+    assert part_order({"idle", "read", "compute"}) == ["compute", "read", "idle"]

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from drawn import caption, layers
+from pyscale.report.figures import NothingToDrawError, cache
+
+
+def reading(new_run, of_run, state, seconds, **changes):
+    run = new_run()
+    for n in (1, 2):
+        own = [{"read": seconds / n, "compute": 10.0 / n}] * n
+        run.trial("segment", own, cache_state=state, **changes)
+    return of_run(run)
+
+
+@pytest.fixture
+def cold(new_run, of_run):
+    return reading(new_run, of_run, "verified-cold", 4.0)
+
+
+@pytest.fixture
+def warm(new_run, of_run):
+    return reading(new_run, of_run, "warm", 1.0)
+
+
+def test_every_timed_trial_is_a_mark_at_what_its_workers_read(cold):
+    (marks,) = layers(cache(cold), "geom_point")
+    assert marks.data["read_s"].tolist() == pytest.approx([4.0, 4.0])
+    assert marks.data["workers"].tolist() == [1, 2]
+
+
+def test_a_warm_run_stands_beside_a_cold_one_in_other_shapes(cold, warm):
+    plot = cache(cold, warm)
+    (marks,) = layers(plot, "geom_point")
+    one, other = (marks.data[marks.data["state"] == state] for state in ("verified-cold", "warm"))
+    assert other["read_s"].tolist() == pytest.approx([1.0, 1.0])
+    assert set(one["workers"]).isdisjoint(other["workers"])
+    (shape,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
+    assert shape.labels == ["cold, proved", "warm"]
+    assert len(set(shape.palette(len(shape.limits)))) == 2
+    assert "beside each other" in caption(plot)
+    assert "beside each other" not in caption(cache(cold))
+
+
+def test_a_table_of_wall_times_has_nothing_to_draw(of_table):
+    with pytest.raises(NothingToDrawError, match="page cache"):
+        cache(of_table(["a"]))

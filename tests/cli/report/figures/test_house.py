@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from plotnine import aes, geom_point
+
+from pyscale.report.figures.house import Sheet, drawn, figure, in_panels
+
+
+@pytest.mark.parametrize(
+    ("panels", "width_mm", "columns"),
+    [(1, 180, 1), (2, 180, 2), (4, 180, 2), (5, 180, 3), (6, 180, 3), (1, 88, 1), (6, 88, 2)],
+)
+def test_panels_lie_beside_each_other_as_far_as_they_can_be_read(panels, width_mm, columns):
+    assert Sheet(panels, width_mm).columns == columns
+
+
+def test_a_long_name_is_broken_after_an_underscore_and_loses_nothing():
+    name = "registration_and_denoising_of_long_movies"
+    title = Sheet(6, 180).title(name, "base case N = 1: 300 s")
+    *lines, base = title.split("\n")
+    assert base == "base case N = 1: 300 s"
+    assert len(lines) > 1
+    assert "".join(lines) == name
+    assert all(line.endswith("_") for line in lines[:-1])
+
+
+def test_a_name_without_a_place_to_break_is_cut():
+    title = Sheet(6, 88).title("x" * 60)
+    assert title.replace("\n", "") == "x" * 60
+    assert max(map(len, title.split("\n"))) < 30
+
+
+def test_each_sentence_of_a_caption_begins_a_line():
+    said = Sheet(1, 88).caption("First " + "word " * 30, "Second.")
+    assert said.count("\n") > 1
+    assert said.endswith("\nSecond.")
+
+
+def test_a_figure_is_as_wide_as_a_journal_asks_and_higher_with_more_to_say():
+    size = {}
+    for width_mm in (88, 180):
+        for sentences in (("One.",), ("One.", "Two.", "Three.")):
+            plot = figure(Sheet(2, width_mm), ["a", "b"], *sentences)
+            size[width_mm, len(sentences)] = plot.theme.getp("figure_size")
+        assert size[width_mm, 1][0] * 25.4 == pytest.approx(width_mm)
+        assert size[width_mm, 3][1] > size[width_mm, 1][1]
+
+
+def test_a_layer_without_rows_is_left_out():
+    empty = geom_point(aes("x", "y"), in_panels(["x", "y"], [], ["a"]))
+    full = geom_point(aes("x", "y"), in_panels(["x", "y"], [{"panel": "a", "x": 1}], ["a"]))
+    assert drawn(empty, full) == [full]

@@ -1,0 +1,84 @@
+"""No label of any figure touches another, however many panels, workers and letters there are."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from drawn import assert_labels_stand_apart
+from pyscale.analysis.comparison import comparison as compared
+from pyscale.report.figures import (
+    cache,
+    comparison,
+    losses,
+    size_sweep,
+    speedup,
+    timeline,
+    wall_time,
+)
+
+LONG = "registration_and_denoising_of_long_movies_channel_{}"
+POWERS = tuple(2**power for power in range(10))
+WIDTHS = [88, 180]
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+@pytest.mark.parametrize("panels", [1, 2, 4, 6])
+def test_with_long_names_and_up_to_512_workers(of_table, panels, width_mm):
+    results = of_table([LONG.format(place) for place in range(panels)], POWERS, tasks=1)
+    for draw in (wall_time, speedup):
+        assert_labels_stand_apart(draw(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+def test_with_counts_that_lie_close_together(of_table, width_mm):
+    results = of_table(["a"], (1, 5, 6, 7, 8, 9, 10, 11, 12, 100, 104, 108))
+    for draw in (wall_time, speedup):
+        assert_labels_stand_apart(draw(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+@pytest.mark.parametrize("which", ["full", "thin", "broken"])
+def test_of_a_pipeline(request, which, width_mm):
+    results = request.getfixturevalue(which)
+    for draw in (wall_time, speedup, losses):
+        assert_labels_stand_apart(draw(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+@pytest.mark.parametrize("panels", [1, 2, 4, 6])
+def test_of_losses_with_long_names(on_nodes, panels, width_mm):
+    results = on_nodes([LONG.format(place) for place in range(panels)], 4)
+    assert_labels_stand_apart(losses(results, width_mm=width_mm))
+    assert_labels_stand_apart(cache(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+def test_of_losses_at_many_counts(of_table, width_mm):
+    """Times of whole tasks are known where the mean of each trial's is."""
+    results = of_table(["a", "b", "c"], POWERS, mean_task_s=pl.col("wall_s") * 0.9)
+    assert_labels_stand_apart(losses(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+@pytest.mark.parametrize(
+    ("stages", "workers", "nodes"), [(1, 8, 2), (2, 8, 8), (4, 4, 1), (6, 2, 2), (1, 64, 64)]
+)
+def test_of_a_timeline(on_nodes, stages, workers, nodes, width_mm):
+    names = [f"node{place:03d}" for place in range(nodes)]
+    results = on_nodes([LONG.format(place) for place in range(stages)], workers, names)
+    assert_labels_stand_apart(timeline(results, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+def test_of_a_comparison(full, thin, width_mm):
+    for new in (full, thin):
+        table = compared(full.trials, new.trials)
+        assert_labels_stand_apart(comparison(table, width_mm=width_mm))
+
+
+@pytest.mark.parametrize("width_mm", WIDTHS)
+def test_of_a_sweep_of_sizes(references, width_mm):
+    table = pl.read_csv(references / "cellpose_device_sweep.csv")
+    plot = size_sweep(table, wall_s="time_s", title=LONG, width_mm=width_mm)
+    assert_labels_stand_apart(plot)

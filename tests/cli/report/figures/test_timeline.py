@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from drawn import caption, layers
+from pyscale.report.figures import NothingToDrawError, timeline
+
+
+def rectangles(plot):
+    (found,) = layers(plot, "geom_rect")
+    return found.data
+
+
+def rows(table):
+    return (table["bottom"] + table["top"]) / 2
+
+
+def test_each_worker_has_a_row_and_the_largest_n_is_shown(on_nodes):
+    table = rectangles(timeline(on_nodes(["segment", "track"], 4)))
+    assert rows(table).groupby(table["panel"], observed=True).nunique().tolist() == [4, 4]
+    assert table["panel"].cat.categories[0] == "segment\nN = 4, repeat 0"
+
+
+def test_pieces_are_those_of_the_table(on_nodes):
+    results = on_nodes(["segment"], 3)
+    own = results.timeline.filter(results.timeline["workers"] == 3)
+    table = rectangles(timeline(results))
+    assert len(table) == own.height
+    assert sorted(table["right"] - table["left"]) == pytest.approx(sorted(own["wall_s"]))
+    assert set(table["part"]) == set(own["part"]) == {"import", "read", "compute", "merge", "idle"}
+
+
+def test_workers_of_one_node_stand_together_between_lines(on_nodes):
+    """Windows are dealt to the nodes in turn, so neighbours in N are not on one node."""
+    plot = timeline(on_nodes(["segment"], 4, ["left", "right"]))
+    (line,) = layers(plot, "geom_hline")
+    assert line.data["at"].tolist() == [-1.5]
+    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
+    assert dict(zip(axis.labels, axis.breaks, strict=True)) == {"left": -0.5, "right": -2.5}
+
+
+def test_a_long_name_of_a_node_is_shortened_to_where_nodes_differ(on_nodes):
+    nodes = ["partition-gpu-node-01.example.org", "partition-gpu-node-02.example.org"]
+    plot = timeline(on_nodes(["segment"], 2, nodes))
+    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
+    assert list(axis.labels) == ["…u-node-01", "…u-node-02"]
+
+
+def test_names_of_many_nodes_are_thinned_and_nothing_is_drawn_between_them(on_nodes):
+    names = [f"node{place:03d}" for place in range(64)]
+    plot = timeline(on_nodes(["segment"], 64, names))
+    (axis,) = [scale for scale in plot.scales if "y" in scale.aesthetics]
+    assert 2 < len(axis.labels) < 20
+    assert layers(plot, "geom_hline") == []
+
+
+def test_the_trial_of_median_wall_time_is_shown_unless_others_are_asked_for(new_run, of_run):
+    run = new_run()
+    for block, compute in enumerate((9.0, 5.0, 7.0)):
+        for n in (1, 2):
+            run.trial("segment", [{"compute": compute / n}] * n, block=block)
+    results = of_run(run)
+    table = rectangles(timeline(results))
+    assert table["panel"].cat.categories.tolist() == ["segment\nN = 2, repeat 2"]
+    slowest = next(name for name in results.trials["trial"] if name.startswith("segment-n1-b0"))
+    plot = timeline(results, [slowest])
+    assert rectangles(plot)["panel"].cat.categories.tolist() == ["segment\nN = 1, repeat 0"]
+    assert "median" in caption(timeline(results))
+    assert "median" not in caption(plot)
+
+
+def test_thousands_of_pieces_are_a_picture_in_the_vector_formats(on_nodes):
+    few, many = on_nodes(["segment"], 4), on_nodes(["segment"], 2000)
+    for results, is_picture in ((few, False), (many, True)):
+        assert timeline(results).layers[0].raster is is_picture
+
+
+def test_what_is_not_known_is_said(on_nodes, full):
+    with pytest.raises(NothingToDrawError, match="no timeline of a run"):
+        timeline(full if full.timeline is None else replace(full, timeline=None))
+    with pytest.raises(NothingToDrawError, match="no timeline of nowhere"):
+        timeline(on_nodes(["segment"], 2), ["nowhere"])

@@ -1,0 +1,53 @@
+"""The libraries of the charts as one script."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyscale.report.page import bundle
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A small script in place of the libraries, and how often it was made."""
+    calls = []
+
+    def make():
+        calls.append(1)
+        return "window.vega = 1;"
+
+    monkeypatch.setattr("pooch.os_cache", lambda _name: tmp_path / "cache")
+    monkeypatch.setattr(bundle, "_made", make)
+    return calls
+
+
+def test_it_is_made_once(made):
+    assert bundle.vega_bundle() == bundle.vega_bundle() == "window.vega = 1;"
+    assert len(made) == 1
+
+
+def test_another_version_is_made_anew(made, monkeypatch):
+    bundle.vega_bundle()
+    monkeypatch.setattr(bundle, "version", lambda _name: "999")
+    bundle.vega_bundle()
+    assert len(made) == 2
+
+
+def test_without_room_for_it_the_page_has_it_all_the_same(made, tmp_path):
+    (tmp_path / "cache").write_text("a file in the way")
+    assert bundle.vega_bundle() == "window.vega = 1;"
+    assert bundle.vega_bundle() == "window.vega = 1;"
+    assert len(made) == 2
+
+
+def test_what_was_kept_half_is_made_anew(made, tmp_path):
+    bundle.vega_bundle()
+    (kept,) = (tmp_path / "cache" / "page").iterdir()
+    kept.write_bytes(b"\xff\xfe\x00")
+    assert bundle.vega_bundle() == "window.vega = 1;"
+
+
+def test_the_real_one_sets_what_the_charts_use_and_cannot_end_its_script():
+    script = bundle.vega_bundle()
+    assert "window.vegaEmbed" in script
+    assert "</script" not in script

@@ -1,0 +1,171 @@
+"""The whole page, read as a text: what must stand on it, and that nothing gets out of its place."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from io import StringIO
+
+import pytest
+
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.context import Command, Node, ReportContext
+from pyscale.report.csv import csv_texts
+from pyscale.report.page.values import CONFIGURATION, PART
+from pyscale.report.page.write import write_page
+from pyscale.report.verdicts import verdicts
+from pyscale.results import analysed
+
+TIED = re.compile(
+    r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
+)
+KEYS = {"configurations": CONFIGURATION, "losses": PART}
+
+A_RUN = ReportContext(
+    title="run 20260317T114224Z-k3f9, suite pipeline, on hela.tif (80 frames)",
+    run_id="20260317T114224Z-k3f9",
+    started=datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC),
+    settings={"executor": "local"},
+    hardware=({"nodes": "node1", "processor": "Xeon Gold 6248", "cores": "40", "GPUs": "none"},),
+    nodes=(Node(names=("node1",), stamp={"cpu": {"model": "Xeon Gold 6248"}, "gpus": []}),),
+    facts={"Input": {"hela.tif": "1024 bytes, sha256 1b0e"}},
+    commands=(Command(what="Measure it again", line="pyscale run pipeline --data 'my data'"),),
+    not_measured=("Only one movie was processed.",),
+)
+
+
+def page_of(tmp_path, results, context=A_RUN):
+    return write_page(tmp_path, replace(results, context=context)).read_text()
+
+
+def data_of(text):
+    (found,) = re.findall(r'<script type="application/json" id="page-data">(.*?)</script>', text)
+    return json.loads(found)
+
+
+def seen(text):
+    """Text between the elements, without scripts and styles."""
+    bare = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", bare)).split())
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, full):
+    return page_of(tmp_path_factory.mktemp("page"), full)
+
+
+def test_it_is_one_file_that_asks_for_nothing(page):
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', page)
+    assert policy is not None
+    assert html.unescape(policy[1]).startswith("default-src 'none';")
+    bare = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+    assert not re.findall(r"\b(?:src|srcset)=|<link\b|@import|url\(", bare)
+
+
+def test_what_a_reader_looks_for_has_its_place(page):
+    sections = re.findall(r'<section id="(.*?)"', page)
+    wanted = ["verdict", "where", "throughput", "memory", "agreement", "cache", "doubts", "viewer"]
+    wanted += ["hardware", "reproduce", "method"]
+    assert [name for name in sections if name in wanted] == wanted
+    links = re.findall(r'<li><a href="#(.*?)">', page)
+    assert links == sections
+
+
+def test_the_first_screen_answers_for_every_stage(page, full):
+    for verdict in verdicts(full):
+        for answer in ("request", "speedup", "limit", "trust"):
+            place = f'data-answer="{answer}" data-stage="{verdict.name}"'
+            assert page.count(place) == 1
+    told = seen(page)
+    for verdict in verdicts(full):
+        assert verdict.request.rest in told
+        assert verdict.limit.rest in told
+        assert "; ".join(verdict.reasons) in told
+
+
+def test_it_says_what_ran_where_and_when(page):
+    told = seen(page)
+    assert "Suite pipeline, on hela.tif (80 frames)" in told
+    assert "17 March 2026, 11:42 UTC" in told
+    assert "register_denoise, segment, contact and track at N = 1, 2, 4 and 8 workers" in told
+    assert "Xeon Gold 6248, 40 cores, no GPU, node node1" in told
+
+
+def test_every_number_is_that_of_the_csv(page, full):
+    tables = {
+        name: {
+            "|".join(row[column] for column in KEYS[name]): row
+            for row in csv.DictReader(StringIO(text))
+        }
+        for name, text in csv_texts(full).items()
+        if name in KEYS
+    }
+    found = [tied for tied in TIED.findall(page) if tied[0] in KEYS]
+    assert len(found) > 500
+    for table, key, column, value, _ in found:
+        assert float(value) == float(tables[table][html.unescape(key)][column])
+
+
+def test_the_tables_can_be_had_from_the_page_as_their_files_hold_them(page, full):
+    assert data_of(page)["tables"] == csv_texts(full)
+
+
+def test_hardware_and_commands_are_whole(page):
+    told = seen(page)
+    assert "pyscale run pipeline --data 'my data'" in told
+    assert "cpu.model Xeon Gold 6248 gpus -" in told
+    assert "hela.tif 1024 bytes, sha256 1b0e" in told
+    assert "Only one movie was processed." in told
+
+
+def test_every_doubt_has_its_sentence(tmp_path, thin):
+    told = seen(page_of(tmp_path, thin))
+    assert "warm-not-cold (everywhere): The input lay in the page cache" in told
+
+
+def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
+    evil = "<script>alert(1)</script>"
+    builder = new_run()
+    for count in (1, 2):
+        builder.trial(evil, [{"compute": 9.0 / count}] * count)
+    text = page_of(tmp_path, results_from(builder), ReportContext(title=f"a {evil}"))
+    assert evil not in text
+    assert html.escape(evil) in text
+    assert any(evil in row["stage"] for row in data_of(text)["viewer"]["rows"] if "stage" in row)
+
+
+def test_an_invalid_configuration_has_no_speedup(tmp_path, broken):
+    text = page_of(tmp_path, broken)
+    (row,) = broken.configurations.filter("invalid").to_dicts()
+    key = "|".join(str(row[column]) for column in CONFIGURATION)
+    columns = {column for table, own, column, *_ in TIED.findall(text) if own == key}
+    assert "wall_s" in columns
+    assert {"speedup", "efficiency"}.isdisjoint(columns)
+
+
+def test_a_table_from_elsewhere_leaves_out_what_nobody_knows(tmp_path):
+    import polars as pl
+
+    table = pl.DataFrame({"stage": "segment", "workers": [1, 2], "wall_s": [9.0, 5.0]})
+    results = analysed(trials_from_wall_times(table), ReportContext(title="wall times of a.csv"))
+    text = page_of(tmp_path, results, results.context)
+    told = seen(text)
+    assert "Wall times of a.csv" in told
+    assert "Hardware that is not known" in told
+    assert not {"timeline", "memory", "cache"} & {*re.findall(r'<section id="(.*?)"', text)}
+
+
+def test_a_run_without_any_record_has_a_page(tmp_path, new_run, results_from):
+    told = seen(page_of(tmp_path, results_from(new_run())))
+    assert "No trial has a record" in told
+
+
+def test_nothing_empty_or_half_filled_reaches_the_reader(page, tmp_path, thin):
+    for text in (page, page_of(tmp_path, thin)):
+        told = seen(text)
+        for leftover in ("{{", "{%", "None ", " nan", "Undefined"):
+            assert leftover not in told, leftover

@@ -1,0 +1,61 @@
+"""Whether a number can be trusted, by the flags of what it rests on."""
+
+from __future__ import annotations
+
+from pyscale.analysis.flags import SENTENCES
+from pyscale.report.trust import IN_SHORT
+from pyscale.report.verdicts import verdicts
+
+
+def of_stage(results, name):
+    return next(verdict for verdict in verdicts(results) if verdict.name == name)
+
+
+def test_enough_trials_that_agree_and_raise_no_flag_are_trusted(full):
+    segment, track = of_stage(full, "segment"), of_stage(full, "track")
+    assert (segment.trust, track.trust) == ("yes", "yes")
+    assert segment.reasons == ("same bytes at every N", "6 trials of each", "no doubts")
+    assert track.reasons[0] == "outputs agree at every N"
+
+
+def test_every_flag_of_what_the_number_rests_on_asks_for_care(thin):
+    segment = of_stage(thin, "segment")
+    assert segment.trust == "with care"
+    assert segment.reasons == (
+        "fewer than 6 trials",
+        "the input was in the page cache unasked",
+        "more workers than cores",
+    )
+
+
+def test_another_n_that_computes_something_else_asks_for_care(broken):
+    segment, track = of_stage(broken, "segment"), of_stage(broken, "track")
+    assert (track.trust, track.workers) == ("with care", 2)
+    assert set(track.reasons) - set(segment.reasons) == {
+        "the output is not the base case's (N = 4)"
+    }
+
+
+def test_a_base_case_that_does_not_agree_with_itself_is_not_trusted(new_run, results_from):
+    builder = new_run()
+    for block in range(2):
+        builder.trial("track", [{"compute": 9.0}], block=block, agreement=0.5, same=block == 0)
+        builder.trial("track", [{"compute": 5.0}] * 2, block=block, agreement=1.0)
+    track = of_stage(results_from(builder), "track")
+    assert track.trust == "no"
+    assert "the base case does not agree with itself" in track.reasons
+
+
+def test_outputs_that_nobody_compared_ask_for_care(new_run, results_from):
+    builder = new_run()
+    for block in range(6):
+        builder.trial("track", [{"compute": 9.0}], block=block)
+        builder.trial("track", [{"compute": 4.6}] * 2, block=block)
+    track = of_stage(results_from(builder), "track")
+    assert track.trust == "with care"
+    assert "nobody checked that the output is the same at every N" in track.reasons
+
+
+def test_every_flag_can_be_said_in_a_few_words():
+    assert IN_SHORT.keys() == SENTENCES.keys()
+    assert max(map(len, IN_SHORT.values())) <= 45

@@ -1,0 +1,62 @@
+"""Results side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from pyscale.references.model import Reference, Referred
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.results import analysed
+
+MOVIE = frozenset({"movie"})
+
+
+@pytest.fixture(scope="session")
+def slower(full: Results) -> Results:
+    """The whole pipeline, where each trial took 1.4 times as long."""
+    return analysed(full.trials.with_columns(wall_s=1.4 * pl.col("wall_s")), full.context)
+
+
+@pytest.fixture(scope="session")
+def two_runs(full: Results, slower: Results) -> SideBySide:
+    """The pipeline, and the slower one on the same movie."""
+    return SideBySide.of([source_of(full, alike=MOVIE), source_of(slower, alike=MOVIE)])
+
+
+@pytest.fixture(scope="session")
+def reference() -> Reference:
+    """A reference of one stage."""
+    return Reference(
+        name="other",
+        title="cluster of 2019",
+        source="A paper",
+        figures="medians",
+        hardware={"processor": "Xeon"},
+        caveats=("One run.",),
+        sweep="workers",
+        stages={"cells": "segment"},
+    )
+
+
+@pytest.fixture(scope="session")
+def with_reference(full: Results, reference: Reference) -> Callable[..., SideBySide]:
+    """Build a report of a run beside a reference of its stages, with any of its fields replaced."""
+
+    def build(**changes: str | None) -> SideBySide:
+        elsewhere = full.configurations.filter(pl.col("stage") == "segment").with_columns(
+            suite=pl.lit("other"),
+            device=pl.lit(None, pl.String),
+            label=pl.lit("cells"),
+            wall_s=2 * pl.col("wall_s"),
+        )
+        context = full.context.model_copy(update={"run_id": "run-1", "work_id": "same"})
+        referred = [Referred(reference.model_copy(update=changes), elsewhere)]
+        return beside_references(replace(full, context=context, references=referred))
+
+    return build

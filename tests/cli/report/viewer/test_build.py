@@ -1,0 +1,205 @@
+"""What the viewer shows of results side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.sidebyside import Side
+from pyscale.references.model import Reference, Referred
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide, Source, letter, properties, viewer
+from pyscale.report.viewer.model import Cell, Row, Viewer
+from pyscale.report.viewer.ofresults import beside_references, source_of
+
+
+@pytest.fixture(scope="module")
+def shown(two_runs: SideBySide) -> Viewer:
+    return viewer(two_runs)
+
+
+def row_of(shown: Viewer, stage: str | None, workers: int, part: str | None = None) -> Row:
+    return next(
+        row for row in shown.rows if (row.stage, row.workers, row.part) == (stage, workers, part)
+    )
+
+
+def cells(shown: Viewer) -> Iterator[Cell]:
+    return (cell for row in shown.rows for cell in row.cells if cell is not None)
+
+
+def test_every_configuration_of_every_run_has_its_median_and_interval(
+    shown: Viewer, full: Results, slower: Results
+) -> None:
+    for place, results in enumerate((full, slower)):
+        for own in results.configurations.to_dicts():
+            cell = row_of(shown, own["stage"], own["workers"]).cells[place]
+            assert cell is not None
+            assert (cell.wall_s, cell.wall_s_low, cell.wall_s_high, cell.repeats) == (
+                *(own[name] for name in ("wall_s", "wall_s_low", "wall_s_high", "repeats")),
+            )
+
+
+def test_the_speedup_is_against_each_column_and_none_against_itself(shown: Viewer) -> None:
+    first, second = row_of(shown, "segment", 2).cells
+    assert first is not None
+    assert second is not None
+    assert first.speedups[0] is None
+    assert second.speedups[1] is None
+    assert second.speedups[0] is not None
+    assert second.speedups[0].value == pytest.approx(1 / 1.4)
+    assert first.speedups[1] is not None
+    assert first.speedups[1].value == pytest.approx(1.4)
+
+
+def test_parts_that_took_no_time_anywhere_are_left_out(shown: Viewer) -> None:
+    parts = {row.part for row in shown.rows}
+    assert {"compute", "import", "idle", "merge"} <= parts
+    assert parts.isdisjoint({"container_start", "busy"})
+
+
+def test_a_stage_stands_before_its_parts_and_compute_before_idle(shown: Viewer) -> None:
+    at_two = [row for row in shown.rows if (row.stage, row.workers) == ("segment", 2)]
+    assert [row.part for row in at_two][:2] == [None, "compute"]
+    assert at_two[-1].part == "idle"
+    assert at_two[-1].name == "idle, waiting for the slowest"
+
+
+def test_rows_are_grouped_by_n_after_the_sum_over_stages(shown: Viewer) -> None:
+    assert list(shown.by_workers) == [1, 2, 4, 8]
+    for rows in shown.by_workers.values():
+        assert rows[0][1].name == "all stages"
+        assert [shown.rows[place] for place, _ in rows] == [row for _, row in rows]
+
+
+def test_a_single_stage_has_no_sum_over_stages(full: Results) -> None:
+    own = source_of(full)
+    only = pl.col("stage") == "track"
+    side = Side(full.configurations.filter(only), frozenset(), full.losses.filter(only))
+    shown = viewer(SideBySide.of([Source(own.name, own.kind, side)]))
+    assert {row.stage for row in shown.rows} == {"track"}
+
+
+def test_the_likely_limit_stands_at_whole_stages_only(shown: Viewer) -> None:
+    for row in shown.rows:
+        for cell in row.cells:
+            assert cell is not None
+            assert (cell.tag is not None) == (row.stage is not None and row.part is None)
+
+
+def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken: Results) -> None:
+    shown = viewer(beside_references(broken))
+    (cell,) = row_of(shown, "track", 4).cells
+    assert cell is not None
+    assert cell.tag is not None
+    assert cell.tag.text == "invalid"
+    assert "not that of the baseline" in cell.tag.why
+
+
+def test_a_key_names_its_row_in_the_csv(shown: Viewer) -> None:
+    assert row_of(shown, "segment", 2, "read").key("B") == "B|segment|cpu|2|read"
+    assert row_of(shown, None, 2).key("A") == "A|||2|"
+
+
+def test_columns_are_named_by_letters() -> None:
+    assert [letter(place) for place in (0, 1, 25, 26)] == ["A", "B", "Z", "A1"]
+
+
+class TestHardware:
+    @staticmethod
+    def source(kind: str, **hardware: str) -> Source:
+        side = Side(pl.DataFrame(), frozenset())
+        return Source("a", kind, side, hardware=hardware)  # type: ignore[arg-type]
+
+    def test_what_differs_is_marked(self) -> None:
+        found = properties(
+            [
+                self.source("run", processor="Xeon", memory="32 GiB"),
+                self.source("run", processor="EPYC", memory="32 GiB"),
+            ]
+        )
+        assert [(one.what, one.differs) for one in found] == [
+            ("processor", True),
+            ("memory", False),
+        ]
+
+    def test_what_a_run_does_not_have_differs_and_what_a_reference_does_not_tell_is_unknown(
+        self,
+    ) -> None:
+        with_gpu, without = self.source("run", GPUs="H200"), self.source("run")
+        assert properties([with_gpu, without])[0].values == ("H200", "-")
+        assert properties([with_gpu, without])[0].differs
+        silent = properties([with_gpu, self.source("reference")])[0]
+        assert silent.values == ("H200", None)
+        assert not silent.differs
+
+
+class TestReferences:
+    def test_a_reference_stands_beside_its_stage_and_is_another_machine(
+        self, with_reference: Callable[..., SideBySide]
+    ) -> None:
+        shown = viewer(with_reference(measured="2019", url="https://example.org/paper"))
+        run, reference = shown.columns
+        assert (run.name, run.kind) == ("run-1", "run")
+        assert (reference.name, reference.kind) == ("cluster of 2019", "reference")
+        assert (reference.about, reference.href) == (
+            "another machine, 2019",
+            "https://example.org/paper",
+        )
+        cells = row_of(shown, "segment", 2).cells
+        assert None not in cells
+        assert row_of(shown, "track", 2).cells[1] is None
+
+    def test_what_it_measured_twice_of_one_stage_has_a_column_each(
+        self, full: Results, reference: Reference
+    ) -> None:
+        own = full.configurations.filter(pl.col("stage").is_in(["segment", "track"]))
+        again = own.filter(pl.col("stage") == "segment").with_columns(
+            label=pl.lit("cells_2"), wall_s=3 * pl.col("wall_s")
+        )
+        beside = pl.concat([own.with_columns(label=pl.col("stage")), again])
+        shown = viewer(beside_references(replace(full, references=[Referred(reference, beside)])))
+        assert [column.about for column in shown.columns[1:]] == [
+            "another machine; segment: segment",
+            "another machine; segment: cells_2",
+        ]
+        _, first, second = row_of(shown, "segment", 2).cells
+        assert first is not None
+        assert second is not None
+        assert second.wall_s == 3 * (first.wall_s or 0)
+        for row in shown.rows:
+            if row.stage is None:
+                percents = [cell.percent for cell in row.cells if cell]
+                assert percents == pytest.approx([100] * 3)
+
+    def test_its_times_are_not_compared_where_nothing_tells_that_the_work_is_the_same(
+        self, with_reference: Callable[..., SideBySide]
+    ) -> None:
+        shown = viewer(with_reference())
+        assert set(shown.why_not) == {"unknown-work"}
+        assert all(
+            speedup.value is None
+            for cell in cells(shown)
+            for speedup in cell.speedups
+            if speedup is not None
+        )
+
+    def test_other_parameters_are_other_work(
+        self, with_reference: Callable[..., SideBySide]
+    ) -> None:
+        shown = viewer(with_reference(work_id="another"))
+        cell = row_of(shown, "segment", 2).cells[1]
+        assert cell is not None
+        assert cell.speedups[0] is not None
+        assert cell.speedups[0].why_not == "other-input"
+
+    def test_they_are_where_input_and_parameters_are_the_same(
+        self, with_reference: Callable[..., SideBySide]
+    ) -> None:
+        cell = row_of(viewer(with_reference(work_id="same")), "segment", 2).cells[1]
+        assert cell is not None
+        assert cell.speedups[0] is not None
+        assert cell.speedups[0].value == 0.5

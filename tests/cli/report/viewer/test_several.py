@@ -1,0 +1,105 @@
+"""What the page of several runs says of each."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from pyscale.report.comparison import ComparisonContext
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.ofresults import source_of
+from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
+from pyscale.results import analysed
+from pyscale.runfacts import Differing
+
+MOVIE = frozenset({"movie"})
+CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
+
+
+def several(found: SideBySide, *differing: Differing) -> Several:
+    count = len(found.sources)
+    return Several(found, [None] * count, [CONTEXT] * (count - 1), differing)
+
+
+def beside(base: Results, new: Results, *, same_movie: bool = True) -> Several:
+    other = MOVIE if same_movie else frozenset({"another"})
+    return several(SideBySide.of([source_of(base, alike=MOVIE), source_of(new, alike=other)]))
+
+
+def test_the_first_run_is_the_base_and_the_others_are_judged(two_runs: SideBySide) -> None:
+    first, second = compared_runs(several(two_runs))
+    assert first.judged is None
+    assert second.judged is not None
+    (summary,) = second.judged.summary
+    assert summary.startswith("Slower: register_denoise at N = 1, 2, 4 and 8; segment")
+    assert second.judged.method is not None
+
+
+def test_every_stage_and_n_has_a_line_with_the_ratio(two_runs: SideBySide) -> None:
+    lines = verdict_lines(compared_runs(several(two_runs)))
+    assert [(stage, workers) for stage, workers, _ in lines][:5] == [
+        *(("register_denoise", workers) for workers in (1, 2, 4, 8)),
+        ("segment", 1),
+    ]
+    assert len(lines) == 16
+    for stage, workers, (verdict,) in lines:
+        assert verdict is not None
+        assert verdict.text == "slower"
+        assert verdict.ratio == pytest.approx(1.4)
+        assert verdict.key == f"B|{stage}|cpu|{workers}|"
+
+
+def test_a_run_on_another_input_is_shown_and_not_judged(full: Results, slower: Results) -> None:
+    found = beside(full, slower, same_movie=False)
+    judged = compared_runs(found)[1].judged
+    assert judged is not None
+    assert judged.refused is not None
+    assert "not the bytes of the base's" in judged.refused
+    assert verdict_lines(compared_runs(found)) == []
+
+
+def test_runs_of_other_stages_and_n_say_what_only_one_has(full: Results, thin: Results) -> None:
+    without_track = analysed(full.trials.filter(pl.col("stage") != "track"), full.context)
+    judged = compared_runs(beside(without_track, thin))[1].judged
+    assert judged is not None
+    said = " ".join(judged.summary)
+    assert "Only in the base: register_denoise at N = 4 and 8" in said
+    assert "Only in this run: track at N = 1 and 2." in said
+    assert any("Fewer than 6 trials" in sentence for sentence in judged.reasons)
+
+
+def test_runs_without_a_stage_and_n_in_common_say_so(full: Results) -> None:
+    one = analysed(full.trials.filter(pl.col("stage") == "track"), full.context)
+    other = analysed(full.trials.filter(pl.col("stage") == "segment"), full.context)
+    judged = compared_runs(beside(one, other))[1].judged
+    assert judged is not None
+    assert judged.refused == ("Not compared in time: the two have no stage and N in common.")
+
+
+def test_other_work_at_an_n_is_not_judged_there(full: Results) -> None:
+    longer = pl.when(pl.col("workers") == 8).then(2 * pl.col("work")).otherwise("work")
+    new = analysed(full.trials.with_columns(work=longer), full.context)
+    found = compared_runs(beside(full, new))
+    judged = found[1].judged
+    assert judged is not None
+    assert any("other work: register_denoise at N = 8" in one for one in judged.summary)
+    words = {
+        workers: verdict.text
+        for _, workers, (verdict,) in verdict_lines(found)
+        if verdict is not None
+    }
+    assert words == {1: "same", 2: "same", 4: "same", 8: "not compared"}
+
+
+def test_the_kinds_of_differences_are_named_once(two_runs: SideBySide) -> None:
+    same = several(two_runs)
+    assert what_differs(same) == "Nothing that was recorded differs between the runs."
+    differing = [
+        Differing(kind="hardware", what="processor", values=("Xeon", "EPYC")),
+        Differing(kind="hardware", what="memory", values=("1 GiB", "2 GiB")),
+        Differing(kind="settings", what="cache", values=("cold", "warm")),
+    ]
+    assert what_differs(several(two_runs, *differing)) == (
+        "The runs differ in hardware and settings."
+    )

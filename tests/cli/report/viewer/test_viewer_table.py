@@ -1,0 +1,62 @@
+"""The viewer as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide, viewer
+from pyscale.report.viewer.ofresults import beside_references
+from pyscale.report.viewer.table import comparison_table
+
+KEY = ("side", "stage", "device", "workers", "part")
+
+
+def test_it_has_every_number_that_the_viewer_shows(two_runs: SideBySide) -> None:
+    table = comparison_table(two_runs)
+    rows = {
+        "|".join("" if value is None else str(value) for value in (row[name] for name in KEY)): row
+        for row in table.to_dicts()
+    }
+    shown = viewer(two_runs)
+    for row in shown.rows:
+        for column, cell in zip(shown.columns, row.cells, strict=True):
+            assert cell is not None
+            own = rows[row.key(column.id)]
+            for name in ("wall_s", "wall_s_low", "wall_s_high", "percent", "repeats"):
+                assert own[name] == getattr(cell, name)
+            against = cell.speedups[0]
+            assert own["speedup"] == (against.value if against else None)
+            assert own["speedup_low"] == (against.low if against else None)
+
+
+def test_times_of_a_run_are_those_of_its_own_table(full: Results) -> None:
+    table = comparison_table(beside_references(full))
+    whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
+    columns = ["stage", "device", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"]
+    own = full.configurations.select(columns).sort("stage", "workers")
+    assert whole.select(columns).sort("stage", "workers").equals(own)
+
+
+def test_verdicts_stand_with_the_runs_that_are_judged(two_runs: SideBySide) -> None:
+    table = comparison_table(two_runs)
+    judged = table.drop_nulls("verdict")
+    assert set(judged["side"]) == {"B"}
+    assert set(judged["verdict"]) == {"worse"}
+    assert judged.height == 16
+    for row in judged.to_dicts():
+        assert row["ratio"] == pytest.approx(1 / row["speedup"])
+
+
+def test_alone_or_beside_a_reference_nothing_is_judged(
+    full: Results, with_reference: Callable[..., SideBySide]
+) -> None:
+    alone = comparison_table(beside_references(full))
+    beside = comparison_table(with_reference(work_id="same"))
+    for table in (alone, beside):
+        assert table["verdict"].null_count() == table.height
+    assert alone.columns == beside.columns
+    assert set(beside["side"]) == {"A", "B"}

@@ -1,0 +1,39 @@
+"""What docs/figures.md shows does work, and nothing is left out of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotnine import ggplot
+
+from pyscale.benchmark import benchmark
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.report import figures
+from pyscale.store.folder import RunFolder
+
+PAGE = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+
+
+def test_the_code_of_the_page_draws_the_latest_run(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=1.0))
+    benchmark(run, executor, lambda _event: None)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    *lines, last = code.strip().split("\n")
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)
+    assert isinstance(eval(last, names), ggplot)
+    assert {path.name for path in (tmp_path / "for-the-paper").iterdir()} == {
+        f"{name}.{ending}" for name in ("speedup", "losses") for ending in ("png", "svg", "pdf")
+    }
+
+
+def test_the_page_names_every_figure() -> None:
+    functions = set(figures.__all__) - {"NothingToDrawError", "save"}
+    functions = {name for name in functions if not name.startswith("write_")}
+    assert set(re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE)) == functions

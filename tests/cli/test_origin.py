@@ -1,0 +1,79 @@
+"""What a run was made from, and the lines that would measure it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale import origin
+from pyscale.benchmark import benchmark
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.report.results import Results
+from pyscale.runline import repeat_line
+from pyscale.store.folder import RunFolder
+
+
+@pytest.fixture
+def results(make: Callable[..., Plan], tmp_path: Path) -> Results:
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
+    return benchmark(run, MockExecutor(), lambda _event: None)[1]
+
+
+def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -> None:
+    context = results.context
+    assert context.run_id is not None
+    assert context.started is not None
+    assert context.facts["Input"]["frames"] == "8"
+    assert "sha256 " in context.facts["Input"][movie.name]
+    assert context.facts["Code"]["pyscale"]
+    assert context.facts["Settings"]["suite"] == "pipeline"
+    assert "Images" not in context.facts
+
+
+def test_every_node_comes_with_its_whole_stamp(results: Results) -> None:
+    assert results.context.nodes
+    assert len(results.context.nodes) == len(results.context.hardware)
+
+
+def test_a_run_has_a_timeline(results: Results) -> None:
+    assert results.timeline is not None
+    assert set(results.timeline["trial"]) <= set(results.trials["trial"])
+
+
+def test_the_lines_measure_and_report_the_same_run(make: Callable[..., Plan]) -> None:
+    plan = make(data="two words")
+    lines = {command.what: command.line for command in origin.commands(plan)}
+    assert lines == {
+        "Measure it again": "pyscale run pipeline --data 'two words' --workers 1,2 --repeats 2",
+        "Write this report again": f"pyscale report {plan.run_id}",
+    }
+
+
+def test_a_dataset_of_the_registry_is_fetched_first(make: Callable[..., Plan]) -> None:
+    first, *_ = origin.commands(make(data="cancer-migration"))
+    assert first.line == "pyscale data fetch cancer-migration"
+
+
+def test_stages_that_were_measured_alone_are_measured_alone_again(
+    make: Callable[..., Plan],
+) -> None:
+    line = repeat_line(make(only=("segment", "track"), cache="warm"))
+    assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
+
+
+def test_of_thousands_of_files_some_are_named(make: Callable[..., Plan]) -> None:
+    files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
+    manifest = {
+        "input": {"files": files},
+        "pyscale": {"version": "1", "git_commit": None, "git_dirty": None},
+        "python": "3.11",
+        "containers": None,
+        "versions": {},
+        "hardware": {},
+    }
+    found = origin.facts(make(), manifest)
+    assert len(found["Input"]) == origin.MOST_FILES + 2
+    assert found["Input"]["files"].startswith("1000; ")

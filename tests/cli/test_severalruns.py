@@ -1,0 +1,124 @@
+"""`pyscale report A B`: several runs on one page."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.errors import UserError
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.reporting import report_runs
+from pyscale.store.folder import RunFolder
+
+RunMaker = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
+    """Pretend to run one stage at N = 1 and 2, twice."""
+
+    def measured(wall_s: float = 10, **settings: object) -> RunFolder:
+        plan = make(only=("register_denoise",), **settings)
+        run = RunFolder.create(tmp_path / "runs", plan)
+        executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=wall_s))
+        execute(run, executor, lambda _event: None)
+        return run
+
+    return measured
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Report runs, from a folder that is empty but for them."""
+    monkeypatch.chdir(tmp_path)
+
+    def report(*runs: RunFolder, out: Path | None = None) -> None:
+        report_runs([str(run.path) for run in runs], out)
+
+    return report
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as opened:
+        return [row for row in csv.DictReader(opened) if row["stage"] and not row["part"]]
+
+
+def test_two_runs_are_compared_beside_their_own_reports(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    fast, slow = measured(), measured(wall_s=20, cache="warm")
+    report(fast, slow, out=tmp_path / "out")
+    page = (tmp_path / "out" / "comparison.html").read_text()
+    for run in (fast, slow):
+        own = f"{run.path.name}/report.html"
+        assert f'href="{own}"' in page
+        assert (tmp_path / "out" / run.path.name / "scaling_analysis.md").exists()
+    found = rows(tmp_path / "out" / "comparison.csv")
+    assert [(row["side"], row["workers"]) for row in found] == [
+        *(("A", "1"), ("B", "1"), ("A", "2"), ("B", "2"))
+    ]
+    for row in found[1::2]:
+        assert float(row["speedup"]) == pytest.approx(0.5)
+        assert row["verdict"] == "not enough data"
+
+
+def test_without_a_folder_each_report_stays_in_its_run(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    runs = measured(), measured()
+    report(*runs)
+    page = (tmp_path / "comparison-report" / "comparison.html").read_text()
+    for run in runs:
+        assert f'href="../runs/{run.path.name}/report/report.html"' in page
+        assert (run.report / "scaling_analysis.md").exists()
+
+
+def test_what_differs_is_told_of_every_run(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    report(measured(), measured(cache="warm"), measured(seed=7), out=tmp_path / "out")
+    page = (tmp_path / "out" / "comparison.html").read_text()
+    assert "The runs differ in settings." in page
+    assert "3 runs side by side" in page
+
+
+def test_a_run_on_another_movie_is_shown_but_not_compared(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path, movie: Path
+) -> None:
+    base = measured()
+    movie.write_bytes(movie.read_bytes() + b"\0")
+    report(base, measured(), out=tmp_path / "out")
+    assert {row["why_not"] for row in rows(tmp_path / "out" / "comparison.csv")[1::2]} == {
+        "other-input"
+    }
+    assert "Not compared in time" in (tmp_path / "out" / "comparison.html").read_text()
+
+
+def test_a_run_beside_itself_is_refused_before_anything_is_written(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    run = measured()
+    with pytest.raises(UserError, match="was given twice: name each run once"):
+        report(run, run, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_run_has_no_comparison(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    report(measured(), out=tmp_path / "out")
+    assert not (tmp_path / "out" / "comparison.html").exists()
+
+
+def test_a_comparison_that_cannot_be_written_is_one_sentence(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+) -> None:
+    runs = measured(), measured()
+    (tmp_path / "comparison-report").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
+        report(*runs)
