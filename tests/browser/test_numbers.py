@@ -54,8 +54,8 @@ LOOSE = r"""
 """Column names of cells in which a bare number stands that names no place in a CSV."""
 
 
-NO_COLUMNS = {"Worker-hours", "at N ="}
-"""Where such a number may stand: what is bought by the hour, and the N that raise a flag."""
+NO_COLUMNS = {"at N ="}
+"""Where such a number may stand: the N that raise a flag."""
 
 
 class Number(NamedTuple):
@@ -137,19 +137,6 @@ def test_no_table_has_a_number_that_names_no_place_in_a_csv(page: Page) -> None:
     assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
 
 
-def test_worker_hours_are_those_of_the_worker_seconds(page: Page, report: Report) -> None:
-    """They are the one number of a table that is no column: an hour is what is bought."""
-    hours = page.evaluate(
-        """() => [...document.querySelectorAll("#request tr[data-stage]")]
-          .filter(row => row.querySelector("data"))
-          .map(row => [row.querySelector("data").dataset.key, [...row.cells].at(-2).innerText])"""
-    )
-    rows = report.rows("configurations")
-    assert hours
-    for key, text in hours:
-        assert text == wording.number(float(rows[key]["worker_seconds"]) / 3600)
-
-
 def test_a_number_stands_in_the_row_of_its_configuration(full: Report, visit: Visit) -> None:
     """Beside the right stage and N: a table that is sorted otherwise would mix them up."""
     page = visit(full.page)
@@ -157,12 +144,12 @@ def test_a_number_stands_in_the_row_of_its_configuration(full: Report, visit: Vi
         """() => [...document.querySelectorAll("main tr[data-stage]")].map(row => ({
           stage: row.dataset.stage,
           keys: [...row.querySelectorAll("data")].map(found => found.dataset.key),
-          workers: row.querySelector("data[data-column=workers]")?.textContent,
-        })).filter(row => row.workers !== undefined)"""
+          workers: [...row.querySelectorAll("data[data-column=workers]")].map(n => n.textContent),
+        })).filter(row => row.workers.length === 1)"""
     )
     assert len(rows) > 40
     for row in rows:
         assert row["keys"]
         for key in row["keys"]:
             assert key.split("|")[1] == row["stage"]
-            assert key.split("|")[3] == row["workers"]
+            assert key.split("|")[3] == row["workers"][0]

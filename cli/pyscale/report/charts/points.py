@@ -29,6 +29,8 @@ CROSSES = (
 HEIGHT_PX, PANEL_HEIGHT_PX = 300, 190
 ASIDE_PX = 8
 """Between the points of two curves at one N, and between a median and its single trials."""
+_LETTER_PX, _SYMBOL_PX, _AXIS_PX = 7, 36, 50
+"""Of a legend's names, on average; before each; and beside the legend."""
 
 # Of an axis over more than a factor of 4 only 1, 2, 3 and 5 times powers of ten have labels.
 _FEW_LABELS = (
@@ -112,7 +114,8 @@ class Points:
         import altair as alt
 
         low, high = min(self.counts), max(self.counts)
-        scale = alt.Scale(type="log", base=2, domain=[low / 1.25, high * 1.25], nice=False)
+        domain = [low / 1.25, high * 1.25]
+        scale = alt.Scale(type="log", base=2, domain=domain, nice=False, padding=2 * ASIDE_PX)
         axis = alt.Axis(values=sorted(set(self.counts)), format="d", labelOverlap="greedy")
         return alt.X("workers:Q", title="Workers N", scale=scale, axis=axis)
 
@@ -148,7 +151,12 @@ class Points:
 
         if self.panels or len(self.names) == 1:
             return None
-        columns = alt.expr("max(1, floor(width / 150))")
+        # The container's width, as the width of the plot changes while it is fitted around its
+        # labels: another column then would push the title out of the picture. Naming `width`
+        # makes it follow the window.
+        name_px = _SYMBOL_PX + _LETTER_PX * max(map(len, self.names))
+        room_px = f"(width ? containerSize()[0] : 0) - {_AXIS_PX}"
+        columns = alt.expr(f"max(1, floor(({room_px}) / {name_px}))")
         return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
 
     def ideal(self, dataset: str = IDEAL, *, coloured: bool = False) -> alt.Chart:

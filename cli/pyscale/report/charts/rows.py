@@ -188,7 +188,7 @@ def trial_rows(found: Sequence[Curve], trials: pl.DataFrame) -> list[Row]:
             "trial": row["trial"],
             "workers": row["workers"],
             "place": None if row["position"] is None else row["position"] + 1,
-            "repeat": row["block"] + 1,
+            "repeat": row["block"],
             "wall_s": row["wall_s"],
             "wall_share": row["wall_s"] / curve.timed[0]["wall_s"],
             "wall": f"{number(row['wall_s'])} s",

@@ -88,7 +88,7 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
         "start_s:Q",
         title="Seconds since the first worker's start",
         scale=alt.Scale(zero=True, nice=False),
-        axis=alt.Axis(grid=True),
+        axis=alt.Axis(grid=True, tickCount=alt.expr("max(2, width / 80)")),
     )
     seen = {
         "worker": "Worker",
@@ -160,7 +160,7 @@ def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row
         "trial": row["trial"],
         "curve": curve.name,
         "workers": row["workers"],
-        "choice": f"Repeat {row['block'] + 1}: {number(row['wall_s'])} s"
+        "choice": f"Repeat {row['block']}: {number(row['wall_s'])} s"
         + (", the middle one" if middle else ""),
         "middle": middle,
         "summary": _summary(own, last=windows["lane"][-1], workers=row["workers"]),

@@ -61,3 +61,9 @@ def test_it_tells_where_only_middle_trials_are_shown(uneven, found, rows):
 
 def test_without_tasks_in_time_there_is_nothing_to_show(uneven, found):
     assert timeline(found, uneven.timeline.clear(), uneven.trials) is None
+
+
+def test_a_repeat_is_called_by_the_block_of_the_plan(uneven, rows):
+    blocks = dict(uneven.trials.select("trial", "block").iter_rows())
+    for row in rows:
+        assert row["choice"].startswith(f"Repeat {blocks[row['trial']]}: ")
