@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from controlgroups import end_group
+
 CPU = Path("/sys/fs/cgroup/cpu")
 BLOCK_IO = Path("/sys/fs/cgroup/blkio")
 """Where these controllers of cgroup v1 are mounted."""
@@ -100,4 +102,4 @@ def _group(controller: Path) -> Iterator[Path]:
     try:
         yield group
     finally:
-        group.rmdir()
+        end_group(group)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -300,8 +301,10 @@ def of_the_run(run: RunFolder) -> list[psutil.Process]:
     for process in psutil.process_iter(["cmdline", "name"]):
         named = any(str(run.path) in part for part in process.info["cmdline"] or [])
         helper = process.info["name"] in CONTAINER_HELPERS
-        if named or (helper and os.getsid(process.pid) in sessions):
-            found.append(process)
+        # One that was listed may end before it is looked at.
+        with suppress(ProcessLookupError):
+            if named or (helper and os.getsid(process.pid) in sessions):
+                found.append(process)
     return found
 
 
@@ -315,7 +318,7 @@ def begun(tmp_path: Path, process: subprocess.Popen[str]) -> RunFolder:
         plans = list((tmp_path / "runs").glob("*/plan.json"))
         if plans and (run := RunFolder(plans[0].parent)).journal_file.exists():
             started = any(event.kind == "submitted" for event in Journal(run.journal_file).read())
-            if started and any(p.name() in CONTAINER_HELPERS for p in of_the_run(run)):
+            if started and any(p.info["name"] in CONTAINER_HELPERS for p in of_the_run(run)):
                 return run
     raise AssertionError("the watch ended")
 
@@ -338,7 +341,7 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         process.communicate()
     else:
         # Its launcher goes too: nobody is left who could tidy up before the resume.
-        launcher = next(p for p in of_the_run(run) if SUBMISSION in p.cmdline())
+        launcher = next(p for p in of_the_run(run) if SUBMISSION in (p.info["cmdline"] or []))
         os.kill(process.pid, signal.SIGKILL)
         launcher.kill()
         process.communicate()

@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ports import free_ports
 from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.engine import Engine
@@ -47,12 +48,6 @@ class Registry:
         return parse_reference(f"oras://{self.address}/{path}")
 
 
-def free_port(host: str) -> int:
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
-
-
 def wait_for_answer(process: subprocess.Popen[bytes], host: str, port: int, log: Path) -> None:
     """Return once the registry takes connections; its own end is what is waited for between."""
     until = time.monotonic() + PATIENCE_S
@@ -77,7 +72,7 @@ def start(missing: Callable[[str, str], None], tmp_path: Path) -> Iterator[Calla
     running: list[subprocess.Popen[bytes]] = []
 
     def begin(more: str = "", *, host: str = "127.0.0.1", http: str = "") -> Registry:
-        port = free_port(host)
+        (port,) = free_ports(1, host)
         home = tmp_path / f"registry{len(running)}"
         home.mkdir()
         config, log = home / "config.yml", home / "log"
@@ -311,7 +306,7 @@ def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
 def test_a_registry_out_of_reach_is_one_sentence(
     ours: ImageFolder, theirs: ImageFolder, engine: Engine
 ) -> None:
-    place = parse_reference(f"oras://127.0.0.1:{free_port('127.0.0.1')}/lab/contact:1")
+    place = parse_reference(f"oras://127.0.0.1:{free_ports(1)[0]}/lab/contact:1")
     with pytest.raises(UserError, match="cannot be reached .connection refused."):
         fetched(theirs, place, engine)
     with pytest.raises(UserError, match="cannot be reached .connection refused."):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -37,19 +37,25 @@ def pyscale(home: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
 
 
 @pytest.fixture
-def start(home: Path) -> Callable[..., subprocess.Popen[str]]:
-    """Start a command as a process of its own."""
+def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a command as a process of its own, which does not outlive the test."""
+    started: list[subprocess.Popen[str]] = []
 
     def run(*arguments: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
+        started.append(process)
+        return process
 
-    return run
+    yield run
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(scope="session")

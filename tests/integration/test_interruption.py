@@ -150,7 +150,11 @@ def test_a_second_pyscale_on_one_run_is_refused(
 ) -> None:
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
+    # It holds the run until the second has asked for it, however long that takes.
+    process.send_signal(signal.SIGSTOP)
     second = pyscale("run", "--resume", only_run().path.name)
+    process.send_signal(signal.SIGCONT)
     assert second.code == 2
     assert f"process {process.pid} on" in second.err
-    assert process.wait() == 0
+    _, said = process.communicate()
+    assert process.returncode == 0, said

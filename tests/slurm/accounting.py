@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 from slurm.configuration import CLUSTER
-from slurm.daemons import DEADLINE_S, Daemons
+from slurm.daemons import DEADLINE_S, Daemons, listens
 
 PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "sacct", "sacctmgr")
 ACCOUNT = "lab"
@@ -58,7 +58,7 @@ class Accounting:
             timeout=DEADLINE_S,
         )
         self._daemons.start("mariadbd", ["mariadbd", *common, f"--socket={self._socket}", *SERVER])
-        self._daemons.wait_for(self._socket.is_socket, "mariadbd opened its socket")
+        self._daemons.wait_for(lambda: listens(self._socket), "mariadbd listened")
         self.start_slurmdbd()
         self._change("add", "cluster", CLUSTER)
         self._change("add", "qos", QOS, f"MaxWall={QOS_MINUTES}", "Flags=DenyOnLimit")

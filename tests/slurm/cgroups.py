@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 MEMORY = Path("/sys/fs/cgroup/memory")
@@ -17,23 +15,7 @@ def can_limit_memory() -> bool:
     return MEMORY.is_dir() and os.access(MEMORY, os.W_OK)
 
 
-def groups_of_jobs(pids: Iterable[int]) -> set[Path]:
-    """Folders of the jobs' groups in which processes are."""
-    found = set()
-    for pid in pids:
-        with suppress(OSError):
-            for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-                _, controllers, path = line.split(":", 2)
-                group = MEMORY / path.lstrip("/")
-                jobs = [each for each in (group, *group.parents) if each.name.startswith("job_")]
-                if controllers == "memory":
-                    found.update(jobs)
-    return found
-
-
-def remove(groups: Iterable[Path]) -> None:
-    """Remove groups whose processes have ended; Slurm may have been quicker."""
-    for group in groups:
-        for folder, _, _ in os.walk(group, topdown=False):
-            with suppress(FileNotFoundError):
-                Path(folder).rmdir()
+def groups_of_jobs(ids: range, node: str = "*") -> list[Path]:
+    """Folders of the groups of jobs, which Slurm names by node, user and job."""
+    groups = MEMORY.glob(f"slurm_{node}/uid_*/job_*")
+    return [group for group in groups if int(group.name.removeprefix("job_")) in ids]

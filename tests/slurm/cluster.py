@@ -21,8 +21,8 @@ from pyscale.slurm.queue import ENDED
 from slurm import accounting
 from slurm.accounting import Accounting
 from slurm.configuration import CONFIG_FILE, set_option, write_configuration
-from slurm.daemons import DEADLINE_S, Daemons
-from slurm.leftovers import clear_leftovers, end, new_folder, processes_of
+from slurm.daemons import DEADLINE_S, Daemons, listens
+from slurm.leftovers import clear_leftovers, end, owned_folder, running_jobs
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "squeue", "scancel")
 NODES = ("n1", "n2")
@@ -38,14 +38,14 @@ def absent_programs(*, with_accounting: bool = False) -> list[str]:
 def running_cluster(*, with_accounting: bool = False) -> Iterator[SlurmCluster]:
     """A cluster that answers; it is gone after the block, with all that ran on it."""
     clear_leftovers()
-    folder = new_folder()
-    cluster = SlurmCluster(folder, with_accounting=with_accounting)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-        shutil.rmtree(folder)
+    with owned_folder() as folder:
+        cluster = SlurmCluster(folder, with_accounting=with_accounting)
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
+            shutil.rmtree(folder)
 
 
 class SlurmCluster:
@@ -80,7 +80,7 @@ class SlurmCluster:
         files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "seed-file": "seed"}
         options = [f"--{option}={self.folder}/munge.{end}" for option, end in files.items()]
         self._daemons.start("munged", ["munged", "--foreground", "--force", *options])
-        self.wait_for((self.folder / "munge.socket").is_socket, "munged opened its socket")
+        self.wait_for(lambda: listens(self.folder / "munge.socket"), "munged listened")
         if self._accounting is not None:
             self._accounting.start()
         self.heal()
@@ -88,7 +88,7 @@ class SlurmCluster:
     def stop(self) -> None:
         """End every process of the cluster and of its jobs."""
         self._daemons.kill_all()
-        end(processes_of(self.folder))
+        end(self.folder)
 
     def heal(self) -> None:
         """Bring the cluster back to its first state: an empty queue, every node idle."""
@@ -96,16 +96,30 @@ class SlurmCluster:
             self.start_slurmdbd()
         if "slurmctld" not in self._daemons:
             self.start_slurmctld()
-        self.run("scancel", "--user", getpass.getuser())
         for node in self.nodes:
             if f"slurmd {node}" not in self._daemons:
-                self.start_node(node)
-            if {"down", "drain"} & set(self.node_state(node).split("+")):
-                # Refused while a node that was just started is not yet heard of.
-                self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
-        self.wait_for(lambda: not self.say("squeue", "--noheader"), "the queue was empty")
+                self._start_slurmd(node)
+        self.wait_for(self._is_cleared, "the queue was empty")
         for node in self.nodes:
-            self.wait_for_node(node, "idle")
+            self._wait_until_free(node)
+
+    def _is_cleared(self) -> bool:
+        """Cancel what is queued; a command that was killed may have submitted just now."""
+        self.run("scancel", "--user", getpass.getuser(), check=False)
+        return self.has_no_job()
+
+    def _wait_until_free(self, node: str) -> None:
+        self.wait_for(lambda: self._is_free(node), f"{node} was free")
+
+    def _is_free(self, node: str) -> bool:
+        """Whether a node takes jobs now; let it, where it was told otherwise."""
+        told = self._node(node)
+        state = told.get("State", "").lower()
+        if {"down", "drain"} & set(state.split("+")):
+            # Refused while a node that was just started is not yet heard of.
+            self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
+        # The controller may not have noticed that a node was away, and calls it idle all along.
+        return state == "idle" and listens(int(told["Port"]))
 
     def start_slurmctld(self) -> None:
         """Start the controller with what it saved when it was stopped, and wait for its answer."""
@@ -146,7 +160,18 @@ class SlurmCluster:
             self.restart_slurmctld()
 
     def start_node(self, node: str, *through: str) -> None:
-        """Start the slurmd of a node, `through` a command that changes what it and its jobs see."""
+        """Start the slurmd of a node, and wait until it takes jobs.
+
+        Parameters
+        ----------
+        node : str
+        through : str
+            A command that changes what the node and its jobs see.
+        """
+        self._start_slurmd(node, *through)
+        self._wait_until_free(node)
+
+    def _start_slurmd(self, node: str, *through: str) -> None:
         self._daemons.start(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
 
     def kill_slurmd(self, node: str) -> None:
@@ -156,7 +181,7 @@ class SlurmCluster:
     def kill_node(self, node: str) -> None:
         """Kill the slurmd of a node and every job on it, as a power cut does."""
         self.kill_slurmd(node)
-        end(processes_of(self.folder / node))
+        end(self.folder, node)
 
     def drain(self, node: str) -> None:
         """Let a node take no further jobs."""
@@ -168,22 +193,58 @@ class SlurmCluster:
         Whether it answers is left out. sinfo is not asked: after a restart of the controller it can
         go on with what it saw before.
         """
-        words = self.say("scontrol", "--oneliner", "show", "node", node).split()
-        state = dict(_pair(word) for word in words)["State"].lower()
+        state = self._node(node).get("State", "").lower()
         return state.removesuffix("+not_responding").rstrip("*")
 
     def wait_for_node(self, node: str, state: str) -> None:
         """Wait until a node is in a state."""
         self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
+    def _node(self, node: str) -> dict[str, str]:
+        words = self.say("scontrol", "--oneliner", "show", "node", node).split()
+        return dict(_pair(word) for word in words)
+
+    def has_no_job(self) -> bool:
+        """Whether the controller answers that every job has ended."""
+        answer = self.run("squeue", "--noheader", check=False)
+        return answer.returncode == 0 and answer.stdout == ""
+
+    def known_jobs(self) -> set[str]:
+        """Ids of all jobs that the controller knows, also of those that ended some minutes ago."""
+        return set(self.run("squeue", "--noheader", "--states=all", "--format=%i").stdout.split())
+
     def submit(self, *arguments: object) -> str:
         """Call sbatch; return the id of the job."""
-        return self.say("sbatch", "--parsable", *arguments)
+        return self.run("sbatch", "--parsable", *arguments).stdout.strip()
 
     def job(self, job_id: str) -> list[dict[str, str]]:
         """What Slurm knows of a job, one mapping for each task of an array."""
         lines = self.say("scontrol", "--oneliner", "show", "job", job_id).splitlines()
         return [dict(_pair(word) for word in line.split()) for line in lines]
+
+    def reason(self, job_id: str) -> str:
+        """Why a job waits, in Slurm's word."""
+        return ", ".join(task["Reason"] for task in self.job(job_id))
+
+    def is_forgotten(self, job_id: str) -> bool:
+        """Whether the controller answers that it does not know a job."""
+        answer = self.run("scontrol", "show", "job", job_id, check=False)
+        return "Invalid job id" in answer.stderr
+
+    def wait_until_running(self, *job_ids: str) -> None:
+        """Wait until every task of jobs runs.
+
+        The controller calls a job running before its node has begun it, so the processes are
+        looked at too.
+        """
+
+        def run() -> bool:
+            tasks = [self.job(job_id) for job_id in job_ids]
+            states = {task["JobState"] for each in tasks for task in each}
+            ids = {task["JobId"] for each in tasks for task in each}
+            return all(tasks) and states == {"RUNNING"} and ids <= running_jobs()
+
+        self.wait_for(run, f"the jobs {', '.join(job_ids)} ran")
 
     def wait_for_jobs(self, *job_ids: str, deadline_s: float = DEADLINE_S) -> dict[str, set[str]]:
         """Wait until jobs have ended; return the states in which their tasks ended."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import getpass
 import re
-import socket
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
+from ports import free_ports
 from slurm import cgroups
 
 CLUSTER = "pyscale"
@@ -18,9 +17,11 @@ CPUS = 4
 MEMORY_MIB = 8000
 GPUS = 2
 """GPUs of each node: plain files that Slurm takes for devices, good for scheduling alone."""
+MOST_JOBS = 1000
+"""How many ids lie between the first jobs of two clusters, so that they never share a cgroup."""
 
 # cred_expire: a requeued job may start again after seconds, not after two minutes.
-# FirstJobId: jobs of two clusters never share a cgroup, which is named by the job.
+# FirstJobId: of each cluster another, as a cgroup is named by the job alone.
 # JobAcctGatherFrequency: how much memory a job uses is looked at each second.
 # KillWait: a job over its time has two seconds to end by itself, not thirty.
 # SlurmdTimeout: a node without its slurmd is down after seconds, not after five minutes.
@@ -55,7 +56,7 @@ ReturnToService=2
 SlurmdTimeout=5
 KillWait=2
 MinJobAge=300
-FirstJobId={controller_port}000
+FirstJobId={first_job}
 MaxArraySize=20001
 MaxJobCount=100000
 SchedulerParameters=batch_sched_delay=0,sched_interval=2
@@ -111,7 +112,7 @@ def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: 
     this machine lets it.
     """
     by_cgroups = with_accounting and cgroups.can_limit_memory()
-    controller_port, database_port, *node_ports = _free_ports(2 + len(nodes))
+    controller_port, database_port, *node_ports = free_ports(2 + len(nodes))
     lines = [
         NODE.format(name=name, port=port, cpus=CPUS, memory=MEMORY_MIB, gpus=GPUS)
         for name, port in zip(nodes, node_ports, strict=True)
@@ -121,6 +122,7 @@ def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: 
             folder=folder,
             cluster=CLUSTER,
             controller_port=controller_port,
+            first_job=controller_port * MOST_JOBS,
             user=getpass.getuser(),
             memory_of_a_core=MEMORY_MIB // CPUS,
             memory_limits=LIMITS_BY_CGROUPS if by_cgroups else LIMITS_BY_LOOKING,
@@ -152,17 +154,21 @@ def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: 
 def set_option(folder: Path, name: str, value: object) -> str:
     """Change an option of a written configuration; return what it was."""
     file = folder / CONFIG_FILE
-    pattern = re.compile(rf"^{name}=(.*)$", re.MULTILINE)
-    text = file.read_text()
-    (before,) = pattern.findall(text)
-    file.write_text(pattern.sub(f"{name}={value}", text))
-    return str(before)
+    before = _option(folder, name)
+    file.write_text(file.read_text().replace(f"\n{name}={before}\n", f"\n{name}={value}\n"))
+    return before
 
 
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on; all are held until the last is found."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+def job_ids(folder: Path) -> range:
+    """Ids that jobs of a cluster get; none where its configuration was never written."""
+    try:
+        first = int(_option(folder, "FirstJobId"))
+    except FileNotFoundError:
+        return range(0)
+    return range(first, first + MOST_JOBS)
+
+
+def _option(folder: Path, name: str) -> str:
+    text = (folder / CONFIG_FILE).read_text()
+    (value,) = re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
+    return str(value)

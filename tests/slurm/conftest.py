@@ -111,6 +111,7 @@ def _runs_on(
     # Compiled kernels are kept: what is tested here is not their compilation.
     monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
     made = ClusterRuns(cluster, home)
+    monkeypatch.setenv("PYTHONPATH", str(made.python_path), prepend=os.pathsep)
     try:
         yield made
     finally:

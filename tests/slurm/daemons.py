@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +11,23 @@ from pathlib import Path
 
 from slurm.leftovers import end_with_parent
 
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
+"""How long is waited for what takes a second, on a machine that has other work too."""
 POLL_S = 0.05
+
+
+def listens(address: Path | int) -> bool:
+    """Whether something takes connections at a socket's path, or at a port of this machine.
+
+    A socket's file is there a moment before.
+    """
+    family, where = (
+        (socket.AF_INET, ("127.0.0.1", address))
+        if isinstance(address, int)
+        else (socket.AF_UNIX, str(address))
+    )
+    with socket.socket(family) as client:
+        return client.connect_ex(where) == 0
 
 
 class Daemons:

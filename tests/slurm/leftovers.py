@@ -3,55 +3,101 @@
 from __future__ import annotations
 
 import ctypes
-import json
-import os
+import fcntl
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from os import getpid
 from pathlib import Path
 
 import psutil
 
+from controlgroups import end_group
 from slurm import cgroups
+from slurm.configuration import job_ids
 
 FOLDER_PREFIX = "pyscale-slurm-"
-OWNER_FILE = "owner.json"
+OWNER_FILE = "owner"
+"""Locked as long as the process lives that a cluster belongs to."""
 END_S = 60.0
 PR_SET_PDEATHSIG = 1
 
 
-def new_folder() -> Path:
-    """A folder for a cluster, which says which process it belongs to."""
+@contextmanager
+def owned_folder() -> Iterator[Path]:
+    """A folder for a cluster, which nobody takes for a leftover while this process lives."""
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-    owner = {"pid": os.getpid(), "created": _creation_time(os.getpid())}
-    (folder / OWNER_FILE).write_text(json.dumps(owner))
-    return folder
+    unlocked = folder / f"{OWNER_FILE}.new"
+    with unlocked.open("w") as owner:
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        # Whoever sees it under its name finds it locked.
+        unlocked.rename(folder / OWNER_FILE)
+        yield folder
 
 
 def clear_leftovers() -> None:
     """End and remove the clusters of tests that died."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
-        with suppress(FileNotFoundError):
-            owner = json.loads((folder / OWNER_FILE).read_text())
-            if _creation_time(owner["pid"]) != owner["created"]:
-                end(processes_of(folder))
-                shutil.rmtree(folder)
+        # Another session may own it, or clear it at this moment.
+        with (
+            suppress(FileNotFoundError, BlockingIOError),
+            (folder / OWNER_FILE).open() as owner,
+        ):
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            end(folder)
+            shutil.rmtree(folder)
 
 
-def processes_of(folder: Path) -> list[psutil.Process]:
-    """Processes that work in a folder, hold a file of it open or name it, and what they started.
+def end(folder: Path, node: str | None = None) -> None:
+    """Kill what works in a cluster, or on one node of it, until nothing does.
 
-    The keeper of a job's step has overwritten its environment; its log and folder tell it.
+    What is killed may have forked since it was found. The keepers of jobs go first, as they would
+    tell the controller that their jobs failed.
+
+    Raises
+    ------
+    TimeoutError
+        If something does not end.
     """
+    deadline = time.monotonic() + END_S
+    while processes := processes_of(folder, node):
+        for process in sorted(processes, key=_keeps_no_job):
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes, timeout=max(0.0, deadline - time.monotonic()))
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"these did not end in {END_S:.0f} s: {processes}")
+    for group in cgroups.groups_of_jobs(job_ids(folder), node or "*"):
+        end_group(group)
+
+
+def _keeps_no_job(process: psutil.Process) -> bool:
+    return names_of([process]) != {"slurmstepd"}
+
+
+def processes_of(folder: Path, node: str | None = None) -> list[psutil.Process]:
+    """Processes of a cluster, or of one node of it, and what they started.
+
+    They work in its folder, hold a file of it open or name it, or Slurm gave them its name. The
+    keeper of a job's step has overwritten its environment; its log and folder tell it.
+    """
+    within = folder / node if node else folder
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            named = [*process.cmdline(), process.environ().get("SLURM_CONF", ""), process.cwd()]
-            paths = [*named, *(file.path for file in process.open_files())]
-            ours = any(f"{folder}/" in f"{path}/" for path in paths)
-            if ours and process.pid != os.getpid():
+            variables = process.environ()
+            configuration = variables.get("SLURM_CONF", "")
+            paths = [*process.cmdline(), process.cwd(), configuration]
+            paths += [file.path for file in process.open_files()]
+            ours = any(f"{within}/" in f"{path}/" for path in paths) or (
+                node is not None
+                and variables.get("SLURMD_NODENAME") == node
+                and configuration.startswith(f"{folder}/")
+            )
+            if ours and process.pid != getpid():
                 family = [process, *process.children(recursive=True)]
                 found |= {each.pid: each for each in family}
     return list(found.values())
@@ -66,23 +112,15 @@ def names_of(processes: Iterable[psutil.Process]) -> set[str]:
     return found
 
 
-def end(processes: Sequence[psutil.Process]) -> None:
-    """Kill processes and wait until they are gone, with the groups of their jobs."""
-    groups = cgroups.groups_of_jobs(process.pid for process in processes)
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    _, alive = psutil.wait_procs(processes, timeout=END_S)
-    if alive:
-        raise RuntimeError(f"these processes did not end: {alive}")
-    cgroups.remove(groups)
-
-
-def _creation_time(pid: int) -> float | None:
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.NoSuchProcess:
-        return None
+def running_jobs() -> set[str]:
+    """Ids of the jobs, of whichever cluster, whose own programs run on this machine."""
+    found = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            variables = process.environ()
+            if {"SLURM_JOB_ID", "SLURMD_NODENAME"} <= variables.keys():
+                found.add(variables["SLURM_JOB_ID"])
+    return found
 
 
 def end_with_parent() -> None:

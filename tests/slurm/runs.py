@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +31,15 @@ cpus = 1
 memory_gib = {memory_gib}
 time_min = 5
 """
-PATIENCE_S = 180.0
+PATIENCE_S = 600.0
+"""How long a command may take, on a machine that has other work too."""
+# Python runs this at its start. A task is to be held, not raced with.
+STOP_WHERE_ASKED = """\
+import os, signal, sys
+if "pyscale_stages" in sys.orig_argv:
+    if os.path.exists(os.path.join({folder!r}, os.path.basename(os.getcwd()))):
+        os.kill(os.getpid(), signal.SIGSTOP)
+"""
 
 
 class ClusterRuns:
@@ -53,6 +63,12 @@ class ClusterRuns:
             frames[t, 30:38, 20 + t : 28 + t] = 3
         self.movie = home / "labels.ome.tif"
         write_movie(self.movie, frames, "TYX")
+        self.python_path = home / "python_path"
+        self._to_be_held = home / "to_be_held"
+        for folder in (self.python_path, self._to_be_held):
+            folder.mkdir()
+        stop = STOP_WHERE_ASKED.format(folder=str(self._to_be_held))
+        (self.python_path / "sitecustomize.py").write_text(stop)
 
     def site(self, partition: str = "cpu", memory_gib: float = 1.0, more: str = "") -> Path:
         """Write the file of a site."""
@@ -90,8 +106,10 @@ class ClusterRuns:
     def end(self) -> None:
         """Kill what a test left running."""
         for process in self._processes:
-            process.kill()
-            process.communicate()
+            if process.poll() is None:
+                # With a command of Slurm that it may have started.
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate(timeout=PATIENCE_S)
 
     @property
     def run(self) -> RunFolder:
@@ -106,11 +124,15 @@ class ClusterRuns:
         return self.run.trial(trial)
 
     def launched(self, process: subprocess.Popen[str], task: str = "w0") -> LaunchRecord:
-        """Wait until a task's process has been started on its node."""
+        """Wait until a task's process has been started on its node, and its job recorded.
+
+        The job may begin before pyscale has written down which it is.
+        """
 
         def is_there() -> bool:
             assert process.poll() in {None, 0}, process.communicate()
-            return any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
+            found = any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
+            return found and task in read_jobs(self.trial)
 
         self.slurm.wait_for(is_there, f"{task} had been launched")
         return LaunchRecord.model_validate_json((self.trial / task / LAUNCH_FILE).read_bytes())
@@ -119,19 +141,33 @@ class ClusterRuns:
     def in_its_middle(
         self, process: subprocess.Popen[str], *tasks: str
     ) -> Iterator[list[LaunchRecord]]:
-        """Hold the processes of tasks where they are while the block runs."""
+        """Hold the processes of tasks where they are while the block runs.
+
+        Call it before pyscale has submitted anything: at their start they look whether they are
+        to stop.
+        """
+        asked = [self._to_be_held / task for task in tasks]
+        for file in asked:
+            file.touch()
         launches, held = [], []
         try:
             for task in tasks:
                 launches.append(self.launched(process, task))
-                # At once: the next may be launched when this one would have ended.
                 held.append(psutil.Process(launches[-1].pid))
-                held[-1].suspend()
+                self._wait_until_stopped(held[-1], task)
+            for file in asked:
+                # Another attempt is not held.
+                file.unlink()
             yield launches
         finally:
             for each in held:
-                if each.is_running():
+                with suppress(psutil.NoSuchProcess):
                     each.resume()
+
+    def _wait_until_stopped(self, process: psutil.Process, task: str) -> None:
+        self.slurm.wait_for(
+            lambda: process.status() == psutil.STATUS_STOPPED, f"{task} stood still"
+        )
 
     def job_of(self, task: str) -> str:
         """Id of the job that a task was submitted as."""

@@ -11,6 +11,7 @@ from slurm import cgroups
 from slurm.accounting import ACCOUNT, QOS, QOS_MINUTES
 from slurm.cluster import SlurmCluster
 from slurm.configuration import CPUS
+from slurm.leftovers import running_jobs
 
 ENDLESS = "#!/bin/sh\nexec sleep infinity\n"
 OVER_ITS_MEMORY = """\
@@ -51,12 +52,6 @@ def until_told(script: Callable[[str], Path], tmp_path: Path) -> tuple[Path, Pat
     return script(f"#!/bin/sh\nuntil [ -e '{go}' ]; do sleep 0.1; done\n"), go
 
 
-def wait_until_running(slurm: SlurmCluster, job: str) -> None:
-    slurm.wait_for(
-        lambda: {task["JobState"] for task in slurm.job(job)} == {"RUNNING"}, f"{job} ran"
-    )
-
-
 def test_an_array_runs_on_every_node_and_keeps_its_exit_code(
     slurm: SlurmCluster, script: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -70,7 +65,7 @@ def test_an_array_runs_on_every_node_and_keeps_its_exit_code(
 def test_as_many_jobs_run_at_once_as_there_are_cores(slurm: SlurmCluster, endless: Path) -> None:
     cores = CPUS * len(slurm.nodes)
     job = slurm.submit(f"--array=0-{cores - 1}", endless)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     assert len(slurm.job(job)) == cores
 
 
@@ -90,19 +85,19 @@ def test_ranks_of_one_allocation_run_on_both_nodes(
 
 def test_gpus_are_lent_to_one_job_at_a_time(slurm: SlurmCluster, endless: Path) -> None:
     first = slurm.submit("--partition=gpu", "--gres=gpu:pretended:2", endless)
-    wait_until_running(slurm, first)
+    slurm.wait_until_running(first)
     second = slurm.submit("--partition=gpu", "--gres=gpu:pretended:1", endless)
     slurm.wait_for(
-        lambda: slurm.job(second)[0]["Reason"] in {"Resources", "Priority"}, "the second job waited"
+        lambda: slurm.reason(second) in {"Resources", "Priority"}, "the second job waited"
     )
     slurm.run("scancel", first)
-    wait_until_running(slurm, second)
+    slurm.wait_until_running(second)
 
 
 def test_a_drained_node_takes_no_job_until_it_is_healed(slurm: SlurmCluster, endless: Path) -> None:
     slurm.drain("n1")
     job = slurm.submit("--nodelist=n1", endless)
-    slurm.wait_for(lambda: "ReqNodeNotAvail" in slurm.job(job)[0]["Reason"], "the job was held")
+    slurm.wait_for(lambda: "ReqNodeNotAvail" in slurm.reason(job), "the job was held")
     slurm.heal()
     assert slurm.wait_for_jobs(job) == {job: {"CANCELLED"}}
     assert slurm.node_state("n1") == "idle"
@@ -111,7 +106,7 @@ def test_a_drained_node_takes_no_job_until_it_is_healed(slurm: SlurmCluster, end
 @pytest.mark.slow
 def test_a_dead_node_fails_its_job_and_comes_back(slurm: SlurmCluster, endless: Path) -> None:
     job = slurm.submit("--nodelist=n1", "--no-requeue", endless)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     slurm.kill_node("n1")
     slurm.wait_for_node("n1", "down")
     assert slurm.wait_for_jobs(job) == {job: {"NODE_FAIL"}}
@@ -126,7 +121,9 @@ def test_a_job_over_its_memory_is_killed_by_slurm(
     # Without cgroups Slurm has no better word; its reason is only in what the job said.
     assert slurm.wait_for_jobs(job) == {job: {"FAILED"}}
     assert slurm.job(job)[0]["ExitCode"] == "0:9"
-    assert "exceeded memory limit" in (tmp_path / "said").read_text()
+    slurm.wait_for(
+        lambda: "exceeded memory limit" in (tmp_path / "said").read_text(), "the job was told why"
+    )
 
 
 def test_a_job_over_its_memory_is_killed_by_the_kernel(
@@ -145,7 +142,7 @@ def test_a_job_over_its_memory_is_killed_by_the_kernel(
 @pytest.mark.slow
 def test_a_job_that_reaches_its_time_limit_is_ended(slurm: SlurmCluster, endless: Path) -> None:
     job = slurm.submit("--time=1", endless)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     slurm.end_time_of(job)
     assert slurm.wait_for_jobs(job) == {job: {"TIMEOUT"}}
 
@@ -154,10 +151,10 @@ def test_an_urgent_job_takes_the_place_of_another_which_ends(
     slurm: SlurmCluster, endless: Path
 ) -> None:
     job = slurm.submit("--exclusive", "--nodes=2", "--no-requeue", endless)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     urgent = slurm.submit("--partition=urgent", endless)
     assert slurm.wait_for_jobs(job) == {job: {"PREEMPTED"}}
-    wait_until_running(slurm, urgent)
+    slurm.wait_until_running(urgent)
 
 
 @pytest.mark.slow
@@ -165,12 +162,13 @@ def test_an_urgent_job_takes_the_place_of_another_which_runs_again(
     slurm: SlurmCluster, endless: Path
 ) -> None:
     job = slurm.submit("--exclusive", "--nodes=2", "--requeue", endless)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     urgent = slurm.submit("--partition=urgent", endless)
-    wait_until_running(slurm, urgent)
-    assert slurm.job(job)[0]["JobState"] == "PENDING"
+    slurm.wait_until_running(urgent)
+    # Its other node may still be ending it.
+    slurm.wait_for(lambda: slurm.job(job)[0]["JobState"] == "PENDING", "the job waited again")
     slurm.run("scancel", urgent)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     assert slurm.job(job)[0]["Restarts"] == "1"
 
 
@@ -179,7 +177,7 @@ def test_a_job_runs_on_while_the_controller_is_restarted(
 ) -> None:
     script, go = until_told
     job = slurm.submit(script)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     before = slurm.job(job)[0]["StartTime"]
     slurm.restart_slurmctld()
     assert slurm.job(job)[0]["StartTime"] == before
@@ -193,10 +191,11 @@ def test_the_end_of_a_job_is_not_lost_while_the_controller_is_away(
 ) -> None:
     script, go = until_told
     job = slurm.submit(script)
-    wait_until_running(slurm, job)
+    slurm.wait_until_running(job)
     slurm.stop_slurmctld()
     assert slurm.run("squeue", check=False).returncode != 0
     go.touch()
+    slurm.wait_for(lambda: job not in running_jobs(), "its program had ended")
     slurm.start_slurmctld()
     assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}
 
@@ -205,7 +204,7 @@ def test_the_end_of_a_job_is_not_lost_while_the_controller_is_away(
 def test_an_ended_job_can_be_forgotten_soon(slurm: SlurmCluster) -> None:
     with slurm.forgetting_ended_jobs():
         job = slurm.submit("--wrap=true")
-        slurm.wait_for(lambda: slurm.job(job) == [], "the job was forgotten")
+        slurm.wait_for(lambda: slurm.is_forgotten(job), "the job was forgotten")
         assert "Invalid job id" in slurm.run("squeue", "--jobs", job, check=False).stderr
     job = slurm.submit("--wrap=true")
     assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}

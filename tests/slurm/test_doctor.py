@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,18 +20,19 @@ from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 
 Doctor = Callable[..., Diagnosis]
-LIMIT_S = 120
+LIMIT_S = 600
 
 
 @pytest.fixture
-def command(tmp_path: Path, slurm: SlurmCluster) -> Callable[..., subprocess.Popen[str]]:
+def command(tmp_path: Path, slurm: SlurmCluster) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start the command on a small movie of labels, in a folder of its own."""
     movie = tmp_path / "data" / "labels.ome.tif"
     movie.parent.mkdir()
     write_movie(movie, np.ones((4, 8, 8), np.uint16), "TYX")
+    started = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", "doctor", "--suite", "labels", *arguments],
             cwd=tmp_path,
             env={**os.environ, "PYSCALE_DATA": str(movie), "PYSCALE_DATA_FOLDER": str(tmp_path)},
@@ -38,8 +40,13 @@ def command(tmp_path: Path, slurm: SlurmCluster) -> Callable[..., subprocess.Pop
             stderr=subprocess.PIPE,
             text=True,
         )
+        started.append(process)
+        return process
 
-    return start
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture
@@ -67,11 +74,10 @@ def hide_on_n2(slurm: SlurmCluster) -> Iterator[Callable[[Path], None]]:
         slurm.kill_slurmd("n2")
         program = 'mount -t tmpfs tmpfs "$0" && exec "$@"'
         slurm.start_node("n2", "unshare", "--mount", "sh", "-c", program, str(folder))
-        slurm.wait_for_node("n2", "idle")
 
     yield hide
+    # The cluster starts it anew.
     slurm.kill_node("n2")
-    slurm.start_node("n2")
 
 
 def of(found: Diagnosis, check: str) -> Finding:
@@ -95,7 +101,7 @@ def test_every_node_of_a_partition_answers(doctor: Doctor, slurm: SlurmCluster) 
     assert of(found, "slurm.submission.contact").status == "ok"
     # This cluster keeps no accounts, and nothing depends on them.
     assert of(found, "slurm.accounting").status == "warning"
-    slurm.wait_for(lambda: jobs(slurm) == "", "the probes had ended")
+    slurm.wait_for(slurm.has_no_job, "the probes had ended")
 
 
 def test_a_path_that_one_node_lacks_is_told_of_that_node(
@@ -155,10 +161,10 @@ def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(
     script = tmp_path / "endless.sh"
     script.write_text("#!/bin/sh\nexec sleep infinity\n")
     busy = slurm.submit("--nodelist=n1", "--exclusive", "--output=/dev/null", script)
-    slurm.wait_for(lambda: slurm.job(busy)[0]["JobState"] == "RUNNING", "n1 was busy")
-    found = doctor("--partition", "cpu", "--wait", "0.3")
+    slurm.wait_until_running(busy)
+    found = doctor("--partition", "cpu", "--wait", "1")
     assert [answer.node for answer in found.nodes] == ["n2"]
-    assert "n1 has not answered in 0.3 min (job: pending" in of(found, "node.n1").sentence
+    assert "n1 has not answered in 1 min (job: pending" in of(found, "node.n1").sentence
     slurm.wait_for(lambda: jobs(slurm) == "endless.sh", "the probe was cancelled")
 
 
@@ -175,8 +181,32 @@ def test_an_interruption_leaves_no_job_and_no_file(
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert "Traceback" not in err
-    slurm.wait_for(lambda: jobs(slurm) == "", "the probes were cancelled")
+    slurm.wait_for(slurm.has_no_job, "the probes were cancelled")
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_an_interruption_of_a_submission_leaves_no_job(
+    command: Callable[..., subprocess.Popen[str]],
+    slurm: SlurmCluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It comes when Slurm has the job and sbatch has not said yet which it is."""
+    folder = tmp_path / "instead"
+    folder.mkdir()
+    program = folder / "sbatch"
+    program.write_text(
+        f"#!/bin/sh\nreal={shutil.which('sbatch')}\n"
+        'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
+        f'$real "$@" > {tmp_path}/job; kill -INT $PPID; cat {tmp_path}/job\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    process = command("--partition", "cpu")
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130, err
+    job = (tmp_path / "job").read_text().strip()
+    assert slurm.wait_for_jobs(job) == {job: {"CANCELLED"}}
 
 
 @pytest.mark.slow

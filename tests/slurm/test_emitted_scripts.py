@@ -99,7 +99,7 @@ def test_scripts_compute_the_same_bytes_as_a_run(
         for stage in ("contact", "track")
         for n, script in ((1, "windows.sbatch"), (2, "windows.sbatch"), (2, "merge.sbatch"))
     ]
-    ended = slurm.wait_for_jobs(*jobs.values(), deadline_s=180)
+    ended = slurm.wait_for_jobs(*jobs.values())
     logs = {log.name: log.read_text() for log in scripts.glob("*/logs/*.log")}
     assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
     assert len(logs) == 2 * (1 + 2 + 1)
@@ -137,7 +137,7 @@ def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
     common = ("--data", movie, "--workers", "1,2", "--only", "contact")
     pyscale(*common, "--runtime", "apptainer", "--emit-sbatch", "scripts", "--site", site)
     jobs = submit(slurm, home / "scripts")
-    ended = slurm.wait_for_jobs(*jobs.values(), deadline_s=180)
+    ended = slurm.wait_for_jobs(*jobs.values())
     logs = {log.name: log.read_text() for log in home.glob("scripts/*/logs/*.log")}
     assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
 
@@ -183,7 +183,7 @@ def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(
     said = slurm.run(home / "scripts" / "submit.sh", check=False)
     assert said.returncode != 0
     assert "because not all could be submitted" in said.stderr
-    slurm.wait_for(lambda: not slurm.say("squeue", "--noheader"), "nothing waited")
+    slurm.wait_for(slurm.has_no_job, "nothing waited")
 
 
 def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, movie: Path) -> None:

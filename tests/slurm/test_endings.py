@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from pyscale.slurm.accounts import ask_accounts, ends_of
+from pyscale.slurm.accounts import JobEnd, ask_accounts, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
-from pyscale.slurm.queue import SlurmSilent, jobs_named
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, jobs_named
 from pyscale_stages.contract import TaskError
 from slurm import cgroups
 from slurm.cluster import SlurmCluster
@@ -32,30 +32,31 @@ def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Callable[...,
     return call
 
 
-def wait_until_running(slurm: SlurmCluster, *job_ids: str) -> None:
-    def run() -> bool:
-        jobs = jobs_named(NAME)
-        return all(jobs[job_id].state == "RUNNING" for job_id in job_ids)
-
-    slurm.wait_for(run, f"{job_ids} ran")
-
-
-def causes(slurm: SlurmCluster, *job_ids: str) -> tuple[list[TaskError], list[TaskError]]:
-    """Wait for the ends of jobs; return why by the queue alone, and by the accounts alone."""
+def told(
+    slurm: SlurmCluster, *job_ids: str
+) -> tuple[Mapping[str, QueuedJob], Mapping[str, JobEnd]]:
+    """Wait for the ends of jobs; return what the queue and what the accounts tell of them."""
+    jobs: dict[str, QueuedJob] = {}
+    ends: dict[str, JobEnd] = {}
 
     def known() -> bool:
         # The accounts may tell some seconds long that an element never began which did.
-        jobs, ends = jobs_named(NAME), ends_of(job_ids)
-        return all(
-            job_id in ends
-            and not jobs[job_id].alive
+        jobs.update(jobs_named(NAME))
+        ends.update(ends_of(job_ids))
+        return ends.keys() & jobs.keys() >= set(job_ids) and all(
+            not jobs[job_id].alive
             and ends[job_id].node == jobs[job_id].node
             and ends[job_id].memory_bytes is not None
             for job_id in job_ids
         )
 
-    slurm.wait_for(known, f"the accounts knew of {job_ids}", deadline_s=120)
-    jobs, ends = jobs_named(NAME), ends_of(job_ids)
+    slurm.wait_for(known, f"the accounts knew of {job_ids}")
+    return jobs, ends
+
+
+def causes(slurm: SlurmCluster, *job_ids: str) -> tuple[list[TaskError], list[TaskError]]:
+    """Wait for the ends of jobs; return why by the queue alone, and by the accounts alone."""
+    jobs, ends = told(slurm, *job_ids)
     return (
         [cause_of(job_id, jobs[job_id], None) for job_id in job_ids],
         [cause_of(job_id, None, ends[job_id]) for job_id in job_ids],
@@ -82,11 +83,15 @@ def test_memory_that_ran_out_is_told_with_how_much_there_was(
 
 @pytest.mark.slow
 def test_a_time_limit_and_a_node_that_died_are_told(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
+    slurm_with_accounting: SlurmCluster, submit: Callable[..., str], tmp_path: Path
 ) -> None:
     late = submit("exec sleep infinity", "--time=5", "--nodelist=n1")
-    lost = submit("srun sleep infinity", "--nodelist=n2")
-    wait_until_running(slurm_with_accounting, late, lost)
+    begun = tmp_path / "begun"
+    step = f"touch '{begun}'; exec sleep infinity"
+    lost = submit(f'srun sh -c "{step}"', "--nodelist=n2")
+    slurm_with_accounting.wait_until_running(late, lost)
+    # A step that has not begun when its slurmd dies fails, and its job with it.
+    slurm_with_accounting.wait_for(begun.exists, "the step ran")
     slurm_with_accounting.end_time_of(late)
     slurm_with_accounting.kill_node("n2")
     for of_late, of_lost in causes(slurm_with_accounting, late, lost):
@@ -100,7 +105,7 @@ def test_preemption_is_told(
     slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
 ) -> None:
     job = submit("exec sleep infinity", "--nodelist=n1")
-    wait_until_running(slurm_with_accounting, job)
+    slurm_with_accounting.wait_until_running(job)
     submit("exec sleep infinity", "--partition=urgent", "--nodelist=n1", "--exclusive")
     for (cause,) in causes(slurm_with_accounting, job):
         assert (cause.kind, cause.exit_code) == ("Preempted", 1)
@@ -112,7 +117,7 @@ def test_a_cancelled_element_is_told_whether_it_ran_or_waited(
 ) -> None:
     array = submit("exec sleep infinity", "--array=0-3%1")
     ran, waited = f"{array}_0", f"{array}_2"
-    wait_until_running(slurm_with_accounting, ran)
+    slurm_with_accounting.wait_until_running(ran)
     slurm_with_accounting.run("scancel", array)
     by_queue, by_accounts = causes(slurm_with_accounting, ran, waited)
     for of_ran, of_waited in (by_queue, by_accounts):
@@ -130,13 +135,13 @@ def test_a_job_that_failed_by_itself_was_not_ended_by_slurm(
     killed = submit("kill -SEGV $$")
     not_started = submit("true", "--output=/no/such/folder/log")
     ids = (failed, killed, not_started)
-    _, by_accounts = causes(slurm_with_accounting, *ids)
+    jobs, ends = told(slurm_with_accounting, *ids)
+    by_accounts = [cause_of(job_id, None, ends[job_id]) for job_id in ids]
     assert [cause.message.split(":")[0].partition(" on ")[0] for cause in by_accounts] == [
         f"job {failed} failed with exit code 3",
         f"job {killed} was ended by SIGSEGV",
         f"job {not_started} could not be started",
     ]
-    jobs, ends = jobs_named(NAME), ends_of(ids)
     assert [ended_by_slurm(i, jobs[i], ends[i]) for i in ids] == [None] * 3
 
 

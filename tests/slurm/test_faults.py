@@ -52,7 +52,7 @@ def test_one_element_that_is_cancelled_by_hand(runs: ClusterRuns) -> None:
 
 def test_one_element_that_is_cancelled_while_it_waits(runs: ClusterRuns) -> None:
     process = runs.start("--chunks-per-worker", "3")
-    with runs.in_its_middle(process, "w0"):
+    with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.run("scancel", runs.job_of("w5"))
     assert_retried_once(runs, process, "cancelled while it waits")
 

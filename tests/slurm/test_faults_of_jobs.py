@@ -134,9 +134,7 @@ def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting: Cluste
         process.kill()
         process.communicate()
         runs.slurm.run("scancel", array)
-        runs.slurm.wait_for(
-            lambda: not runs.slurm.say("scontrol", "show", "job", array), "the job was forgotten"
-        )
+        runs.slurm.wait_for(lambda: runs.slurm.is_forgotten(array), "the job was forgotten")
         assert_resume_completes(runs)
     assert "was cancelled" in runs.events("trial_failed")[0].detail
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from controlgroups import end_group
 from slurm import cgroups
 from slurm.cluster import SlurmCluster
+from slurm.configuration import job_ids
 from slurm.leftovers import OWNER_FILE, clear_leftovers, names_of, processes_of
 
+FORKS = "echo $$ > {group}/cgroup.procs; echo here; while :; do sleep infinity & sleep 0.01; done"
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAM = """\
 import sys
@@ -27,6 +32,22 @@ with running_cluster(with_accounting=sys.argv[1] == "True") as cluster:
     print(cluster.folder, flush=True)
     input()
 """
+
+
+def test_a_group_goes_with_all_that_forks_in_it(missing: Callable[[str, str], None]) -> None:
+    if not cgroups.can_limit_memory():
+        missing("groups that limit memory", cgroups.HOW_TO_GET_THEM)
+    outer = cgroups.MEMORY / f"pyscale-test-{os.getpid()}"
+    group = outer / "task_0"
+    group.mkdir(parents=True)
+    shell = ["sh", "-c", FORKS.format(group=group)]
+    with subprocess.Popen(shell, stdout=subprocess.PIPE) as forking:
+        assert forking.stdout is not None
+        forking.stdout.readline()
+        assert str(forking.pid) in (group / "cgroup.procs").read_text().split()
+        end_group(outer)
+    assert not outer.exists()
+    assert forking.returncode == -signal.SIGKILL
 
 
 @pytest.mark.slow
@@ -56,19 +77,24 @@ def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(
     assert (folder / OWNER_FILE).is_file()
     alive = processes_of(folder)
     assert names_of(alive) >= daemons | {"slurmstepd", "sleep"}
-    groups = cgroups.groups_of_jobs(process.pid for process in alive)
+    ids = job_ids(folder)
+    started = [process for process in alive if process.name() in daemons]
+    groups = cgroups.groups_of_jobs(ids)
     assert bool(groups) == (kind == "slurm_with_accounting" and cgroups.can_limit_memory())
     tests.send_signal(signal.SIGKILL)
     tests.wait()
-    _, survivors = psutil.wait_procs(
-        [process for process in alive if process.name() in daemons], timeout=60
-    )
+    _, survivors = psutil.wait_procs(started, timeout=60)
     assert survivors == []
-    clear_leftovers()
-    assert not folder.exists()
+
+    def cleared() -> bool:
+        # Tests of another session may be clearing it at this moment.
+        clear_leftovers()
+        return not folder.exists()
+
+    other.wait_for(cleared, "the leftovers were cleared")
     assert processes_of(folder) == []
     assert [process for process in alive if process.is_running()] == []
-    assert [group for group in groups if group.exists()] == []
+    assert cgroups.groups_of_jobs(ids) == []
     assert other.folder.exists()
     job = other.submit("--output=/dev/null", "--wrap=true")
     assert other.wait_for_jobs(job) == {job: {"COMPLETED"}}

@@ -124,7 +124,7 @@ def test_how_jobs_ended_is_remembered(ours: OurJobs, tmp_path: Path, endless: Pa
     done = ours.submit(write(tmp_path / "done.sh", "true"))
     failed = ours.submit(write(tmp_path / "failed.sh", "exit 3"))
     array = ours.submit("--array=0-2", endless)
-    ours.when({f"{array}_{index}": "RUNNING" for index in range(3)})
+    ours.slurm.wait_until_running(array)
     ours.slurm.run("scancel", f"{array}_1")
     jobs = ours.when(
         {
@@ -170,7 +170,7 @@ def test_what_a_user_has_set_for_squeue_changes_nothing(
     ours: OurJobs, endless: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     array = ours.submit("--hold", "--array=0-99:3", endless)
-    before = ours.seen()
+    before = ours.when({f"{array}_{index}": "PENDING" for index in range(0, 100, 3)})
     assert len(before) == 34
     assert f"{array}_99" in before
     for name, value in {

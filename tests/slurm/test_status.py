@@ -131,6 +131,9 @@ def test_tasks_start_run_and_wait_for_each_other(
     job = submit(slurm, run, endless, "%2")
     slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
     with attended(run):
+        # The others have no reason to wait until the controller looks at them.
+        waits = "waiting for an earlier task of its array"
+        slurm.wait_for(lambda: why(run_status(run))["w3"] == waits, "the others waited for them")
         status = run_status(run)
         assert states(status) == {
             "w0": "starting",
@@ -138,7 +141,6 @@ def test_tasks_start_run_and_wait_for_each_other(
             "w2": "queued",
             "w3": "queued",
         }
-        assert why(status)["w3"] == "waiting for an earlier task of its array"
         assert status.trials[0].tasks[0].node in slurm.nodes
         assert status.jobs is not None
         assert (status.jobs.running, status.jobs.queued) == (2, 2)

@@ -79,7 +79,7 @@ def test_bare_arrays_become_a_true_report(
     jobs = {}
     for workers in (1, 2, 4):
         indices = f"0-{workers - 1}"
-        jobs[workers] = submit("segment", indices, WORK.format(seconds=8 / workers))
+        jobs[workers] = submit("segment", indices, WORK.format(seconds=12 / workers))
         slurm.wait_for_jobs(jobs[workers])
     table = tmp_path / "table.csv"
     import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs.values())], out=table)
@@ -113,20 +113,15 @@ def test_only_arrays_that_ran_through_at_once_are_trials(
 ) -> None:
     slurm = slurm_with_accounting
 
-    def running(job_id: str, count: int) -> None:
-        def run() -> bool:
-            return sum(task["JobState"] == "RUNNING" for task in slurm.job(job_id)) == count
-
-        slurm.wait_for(run, f"{count} of {job_id} ran")
-
     whole = submit("whole", "0-1", WORK.format(seconds=3))
     held = submit("held", "0-3%2", WORK.format(seconds=3))
     fails = submit("fails", "0-1", "sleep 2; exit $SLURM_ARRAY_TASK_ID")
     slurm.wait_for_jobs(whole, held, fails)
     again = submit("again", "0-1", WORK.format(seconds=3))
-    running(again, 2)
+    slurm.wait_until_running(again)
     slurm.run("scontrol", "requeue", f"{again}_0")
-    gone = submit("gone", "0-3%1", WORK.format(seconds=1))
+    only_the_first_ends = "[ $SLURM_ARRAY_TASK_ID = 0 ] || exec sleep infinity"
+    gone = submit("gone", "0-3%1", f"{only_the_first_ends}\n{WORK.format(seconds=1)}")
     slurm.wait_for(
         lambda: any(task["JobState"] == "COMPLETED" for task in slurm.job(gone)),
         "one of the array had completed",

@@ -77,26 +77,28 @@ class Probes:
                 "`scontrol show node` tells more; look again when it is back",
             )
             return
-        answer = ask(
-            "sbatch",
-            "--parsable",
-            f"--job-name={self.folder.name}",
-            f"--nodelist={node.name}",
-            f"--time={JOB_LIMIT_MIN}",
-            f"--output={self._log(node.name)}",
-            *self._job.directives(),
-            str(self.folder / SCRIPT),
-        )
-        if answer.code == 0:
-            # In a federation the cluster's name follows the id.
-            self.waiting[node.name] = answer.out.strip().partition(";")[0]
-        else:
-            self._lose(
-                node.name,
-                "problem",
-                f"gets no job ({answer.complaint})",
-                "name a --site whose file says what this cluster asks of a job",
+        # A Ctrl-C between the submission and its record would leave a job unknown.
+        with blocked(signal.SIGINT, signal.SIGTERM):
+            answer = ask(
+                "sbatch",
+                "--parsable",
+                f"--job-name={self.folder.name}",
+                f"--nodelist={node.name}",
+                f"--time={JOB_LIMIT_MIN}",
+                f"--output={self._log(node.name)}",
+                *self._job.directives(),
+                str(self.folder / SCRIPT),
             )
+            if answer.code == 0:
+                # In a federation the cluster's name follows the id.
+                self.waiting[node.name] = answer.out.strip().partition(";")[0]
+                return
+        self._lose(
+            node.name,
+            "problem",
+            f"gets no job ({answer.complaint})",
+            "name a --site whose file says what this cluster asks of a job",
+        )
 
     def collect(self) -> None:
         """Read the answers that have come."""

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any, NamedTuple
 
-from pyscale.interruption import blocked
+from pyscale.interruption import masked
 
 EXCHANGES = 8
 LIMIT_S = 0.3
@@ -55,8 +55,8 @@ def telling_time() -> Iterator[str]:
     """
     with _Clock(("", 0), _Answer) as clock:
         thread = Thread(target=clock.serve_forever, args=(END_PERIOD_S,), name="clock", daemon=True)
-        # A signal that the thread took would reach the main one where it had blocked it.
-        with blocked(*signal.valid_signals()):
+        # Signals are the main thread's, which may have blocked them.
+        with masked(*signal.valid_signals()):
             thread.start()
         try:
             yield f"{','.join(_addresses())}:{clock.server_address[1]}"

@@ -84,8 +84,8 @@ def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
     folder = library(tmp_path, "laptrack", "import signal; signal.pause()")
     entry = Entry(name="track", stage="track", params=default("track"), device="cpu")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    (found,) = asked(entry, [sys.executable], threads=1, environment=environment, time_limit_s=5)
-    assert found.sentence == "track did not get past this in 5 s: import laptrack"
+    (found,) = asked(entry, [sys.executable], threads=1, environment=environment, time_limit_s=10)
+    assert found.sentence == "track did not get past this in 10 s: import laptrack"
 
 
 def test_an_interpreter_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
