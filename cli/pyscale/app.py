@@ -217,10 +217,10 @@ def report(
         typer.Option("--count-retried", help="Time trials too that succeeded only on a retry."),
     ] = False,
     figures: Annotated[
-        bool, typer.Option("--figures", help="Draw every figure for print, not two alone.")
+        bool, typer.Option("--figures", help="Draw all figures for print, not only two.")
     ] = False,
     archive: Annotated[
-        bool, typer.Option("--archive", help="Put each run into one zip too, without its outputs.")
+        bool, typer.Option("--archive", help="Also put each run into one zip, without its outputs.")
     ] = False,
     mask: Annotated[
         bool,

@@ -26,11 +26,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @reference_app.command("list")
 def list_references(json: JsonOption = False) -> None:
     """List every reference: what was measured, of which stages, when, and by whom."""
+    from pyscale.console import talk
     from pyscale.references.files import all_references, reference_files
     from pyscale.references.view import show_all
 
     own = _own_folder()
-    show_all(all_references(own), reference_files(own), as_json=json)
+    show_all(all_references(own, talk), reference_files(own), as_json=json)
 
 
 @reference_app.command()

@@ -139,6 +139,10 @@ def _of_gpus(gpus: Iterable[Mapping[str, Any]], column: str) -> str:
     return ", ".join(sorted({str(gpu[column]) for gpu in gpus if gpu.get(column) is not None}))
 
 
+HARDWARE = tuple(_hardware({}))
+"""Every property that a stamp can tell of; one that a run leaves out, its nodes do not have."""
+
+
 def _system(stamp: Mapping[str, Any]) -> dict[str, object]:
     """What tasks ran on, which in an image is the image's."""
     return {

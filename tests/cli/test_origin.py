@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from pyscale import origin
-from pyscale.benchmark import benchmark
+from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
 from pyscale.report.results import Results
+from pyscale.results import results_of
 from pyscale.runline import repeat_line
 from pyscale.store.folder import RunFolder
 
@@ -19,7 +20,8 @@ from pyscale.store.folder import RunFolder
 @pytest.fixture
 def results(make: Callable[..., Plan], tmp_path: Path) -> Results:
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
-    return benchmark(run, MockExecutor(), lambda _event: None)[1]
+    execute(run, MockExecutor(), lambda _event: None)
+    return results_of(run)
 
 
 def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -> None:

@@ -34,8 +34,9 @@ def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
 
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Report runs, from a folder that is empty but for them."""
+    """Report runs, from a folder that is empty but for them; figures for print take longest."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_: [])
 
     def report(*runs: RunFolder, out: Path | None = None) -> None:
         report_runs([str(run.path) for run in runs], out)

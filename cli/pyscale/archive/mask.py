@@ -13,7 +13,11 @@ _SUFFIXES = (".ome.tif", ".tif", ".tiff", ".json", ".sif", ".toml", ".csv", ".pa
 _SHORT = 500
 # Within a path none of these is expected; where a path is known to have one, it is looked for.
 _IN_PATH = r"[^\s\"'`,;:()\[\]{}<>|\\]"
-_PATH = rf"(?<![\w.\-/])(?:~[\w.-]*)?/(?!/){_IN_PATH}+"
+_START = r"(?:~[\w.-]*|\$\{?\w+\}?|\.{1,2})?"
+_PATH = rf"(?<![\w.\-/]){_START}//?(?!/){_IN_PATH}+"
+_QUOTED = r"(?<=')/[^'\n]+(?=')|(?<=\")/[^\"\n]+(?=\")"
+_SERVER = r"(?<![\w./@-])[A-Za-z0-9][\w.-]*(?:@\w+)?(?=:/(?!/))"
+"""Who serves a path: `nfs01.uni.example:/export`."""
 _URL = r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+"
 _MAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 _UUID = r"(?:(?:GPU|MIG)-)?[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -59,7 +63,8 @@ class Mask:
         trials: str = r"(?!)",
         run_id: str,
     ) -> None:
-        self._words = {kind: _numbered(kind, found) for kind, found in names.items()}
+        known = {"domain": _domains(names.get("node", ())), **names}
+        self._words = {kind: _numbered(kind, found) for kind, found in known.items()}
         for node, word in list(self._words.get("node", {}).items()):
             self._words["node"].setdefault(node.partition(".")[0], word)
         own = {word.lower() for word in own_words}
@@ -87,10 +92,11 @@ class Mask:
                     rf"(?P<kept>(?<![A-Za-z0-9])(?:{trials})(?![A-Za-z0-9])|{re.escape(run_id)})",
                     rf"(?P<url>{_URL})",
                     rf"(?P<mail>{_MAIL})",
-                    rf"(?P<path>{_odd(paths)}{_PATH})",
+                    rf"(?P<path>{_QUOTED}|{_odd(paths)}{_PATH})",
                     rf"(?P<device>{_UUID})",
                     rf"(?P<address>{_IPV4}|{_IPV6})",
                     rf"(?P<name>{_alternatives(self._in_text)})",
+                    rf"(?P<server>{_SERVER})",
                 ]
             )
         )
@@ -148,6 +154,12 @@ def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
     known = sorted({name.lower() for name in names if name})
     digits = len(str(len(known)))
     return {name: f"{kind}-{number:0{digits}}" for number, name in enumerate(known, start=1)}
+
+
+def _domains(hosts: Iterable[str]) -> set[str]:
+    """Domains that hosts are in: other hosts of theirs, as of logins and files, may be told of."""
+    parts = [host.split(".") for host in hosts]
+    return {".".join(part[place:]) for part in parts for place in range(1, len(part) - 1)}
 
 
 def _suffix(path: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAME_PATTERN = r"[a-z0-9][a-z0-9_-]*"
 WORKERS = "workers"
 """The sweep whose table is one of wall times, as `pyscale report --table` reads them."""
+NOT_TOLD = "not told"
+"""Value of what a source leaves open."""
 
 
 class Reference(Record):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
-from pyscale.references.model import Loaded
+from pyscale.references.model import NOT_TOLD, Loaded
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +43,7 @@ def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_
         told = loaded.reference
         stages = ", ".join(sorted(set(told.stages.values()))) or ABSENT
         origin = "pyscale" if files[name].parent == shipped else "you"
-        cells = (name, stages, told.sweep, told.measured or "not told", origin, told.title)
+        cells = (name, stages, told.sweep, told.measured or NOT_TOLD, origin, told.title)
         table.add_row(*map(Text, cells))
     answer(table)
 
@@ -66,8 +66,8 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
     stages = ", ".join(f"{own} is {known}" for own, known in reference.stages.items())
     facts = {
         "source": reference.source,
-        "address": reference.url or "not told",
-        "measured": reference.measured or "not told",
+        "address": reference.url or NOT_TOLD,
+        "measured": reference.measured or NOT_TOLD,
         "numbers": reference.figures,
         "stages": stages or "none of pyscale's, so it appears in no report",
     }

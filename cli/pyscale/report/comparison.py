@@ -132,7 +132,7 @@ def named(rows: Sequence[Row]) -> str:
     """Name configurations as `segment at N = 1 and 2; track at N = 4`."""
     counts: dict[str, list[int]] = {}
     for row in rows:
-        counts.setdefault(_name(row, rows), []).append(row["workers"])
+        counts.setdefault(stage_name(row, rows), []).append(row["workers"])
     return "; ".join(f"{name} at N = {listing(found)}" for name, found in counts.items())
 
 
@@ -201,7 +201,7 @@ def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[st
     table.add_column("N", justify="right", no_wrap=True)
     for header in ("base s", "new s", "new / base", "verdict", "flags: base / new"):
         table.add_column(header, no_wrap=True)
-    names = [_name(row, rows) for row in rows]
+    names = [stage_name(row, rows) for row in rows]
     for place, row in enumerate(rows):
         flags = ["".join(letters[code] for code in row[f"{side}_flags"]) for side in _SIDES]
         verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
@@ -229,7 +229,8 @@ def ratio3(value: float | None) -> str:
     return ABSENT if value is None else f"{value:.3f}"
 
 
-def _name(row: Row, rows: Sequence[Row]) -> str:
+def stage_name(row: Row, rows: Sequence[Row]) -> str:
+    """Name the stage of a row of a comparison, with its device where there are several."""
     devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
     return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
 

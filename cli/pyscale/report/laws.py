@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
+from pyscale.report.curves import Curve
 from pyscale.report.wording import listing
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LARGEST = {"f": 1.0, "sigma": 1.0, "kappa": None}
 
 
+def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
+    """State the laws of one curve, and what they are not fitted to."""
+    for own in fits:
+        if curve.owns(own):
+            yield from _left_out(curve)
+            yield from sentences(own)
+
+
 def sentences(found: CurveFits) -> Iterator[str]:
     """State both laws of a curve, or why one is not fitted."""
     yield _law(found.amdahl)
     yield _law(found.usl)
+
+
+def _left_out(curve: Curve) -> Iterator[str]:
+    """Say which worker counts no law is fitted to."""
+    counts = [row["workers"] for row in curve.timed if row["invalid"]]
+    if counts:
+        yield f"No law is fitted to N = {listing(counts)}, where the work was not the base case's."
 
 
 def _law(fit: Fit) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
             if any(choice.objective == objective for choice in results.choices)
         ],
         how_sure=advice.HOW_SURE,
-        doubts=list(_doubts(found, results)),
+        doubts=list(sentences.doubts_and_drifts(found, results.drifts)),
         not_to_be_trusted=list(gate.not_to_be_trusted(results.configurations)),
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
@@ -128,22 +128,8 @@ def _stage(curve: Curve, results: Results) -> dict[str, object]:
             curve, results.choices, results.limits, results.requests, results.context.measured_for
         ),
         "remarks": [sentence for sentence in remarks if sentence],
-        "laws": [
-            sentence
-            for own in results.fits
-            if curve.owns(own)
-            for sentence in (*sentences.left_out(curve), *laws.sentences(own))
-        ],
+        "laws": list(laws.of_curve(curve, results.fits)),
     }
-
-
-def _doubts(found: Sequence[Curve], results: Results) -> Iterator[str]:
-    """Every flag once, and what changed over the run."""
-    yield from sentences.doubts(found)
-    for curve in found:
-        for own in results.drifts:
-            if curve.owns(own):
-                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
 
 
 def _loss_table(curve: Curve, losses: pl.DataFrame) -> tuple[list[str], list[list[str]]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind
@@ -96,13 +97,6 @@ def serial_fractions(curve: Curve) -> str | None:
     return f"Serial fraction by Karp and Flatt: {found}."
 
 
-def left_out(curve: Curve) -> Iterator[str]:
-    """Say which worker counts no law is fitted to."""
-    counts = [row["workers"] for row in curve.timed if row["invalid"]]
-    if counts:
-        yield f"No law is fitted to N = {listing(counts)}, where the work was not the base case's."
-
-
 def agreement(curve: Curve) -> str | None:
     """State how far the outputs are those of the base case."""
     rows = [row for row in curve.rows if row["agreement"] is not None]
@@ -144,6 +138,15 @@ def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator
         everywhere = all(code in row["flags"] for curve in found for row in curve.rows)
         told = "everywhere" if everywhere and len(found) > 1 else "; ".join(where)
         yield f"`{code}` ({told}): {SENTENCES[code]}"
+
+
+def doubts_and_drifts(found: Sequence[Curve], drifts: Iterable[Drift]) -> Iterator[str]:
+    """Give every flag once, and how far each curve's wall times drifted."""
+    yield from doubts(found)
+    for curve in found:
+        for own in drifts:
+            if curve.owns(own):
+                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
 
 
 def not_measured(found: list[Curve]) -> Iterator[str]:

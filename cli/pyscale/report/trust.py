@@ -41,34 +41,44 @@ def refusal(choice: Choice | None) -> str:
     return (choice and choice.refusal) or "no trial was timed"
 
 
-def trust_in(curve: Curve, choice: Choice | None) -> tuple[Trust, tuple[str, ...]]:
-    """Judge the speedup at an N that was chosen, by the flags of all that it rests on."""
-    against = tuple(_against(curve, choice))
+def trust_in(
+    curve: Curve, choice: Choice | None, shown: int | None
+) -> tuple[Trust, tuple[str, ...]]:
+    """Judge the N that was chosen, and the speedup shown, by the flags of all that they rest on.
+
+    Parameters
+    ----------
+    curve : Curve
+    choice : Choice or None
+    shown : int or None
+        N of the speedup: where the base case was chosen, that of another.
+    """
+    decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
+    rows = [row for row in curve.rows if row["workers"] in decisive]
+    against = tuple(_against(curve, choice, rows))
     if against:
         return "no", against
-    doubts = (*_in_doubt(curve, choice), *_unchecked(curve))
+    doubts = (*_in_doubt(curve, rows), *_unchecked(curve))
     if doubts:
         return "with care", doubts
     return "yes", tuple(_in_favour(curve))
 
 
-def _against(curve: Curve, choice: Choice | None) -> Iterator[str]:
+def _against(curve: Curve, choice: Choice | None, decisive: Sequence[Row]) -> Iterator[str]:
     """What makes the numbers answer another question, or none at all."""
     if choice is None or choice.workers is None:
         yield refusal(choice)
     if curve.base is not None and curve.base["invalid"]:
         yield "the base case does not agree with itself"
     for code in UNCHECKED:
-        yield from _raised(curve, code, [row for row in curve.rows if _decides(row, choice)])
+        yield from _raised(curve, code, decisive)
 
 
-def _in_doubt(curve: Curve, choice: Choice | None) -> Iterator[str]:
+def _in_doubt(curve: Curve, decisive: Sequence[Row]) -> Iterator[str]:
     """Every flag of what the speedup is made of, and those by which another N could be best."""
     for code in SENTENCES:
         matters = code in {*DOUBTFUL, *INVALIDATING}
-        yield from _raised(
-            curve, code, [row for row in curve.rows if matters or _decides(row, choice)]
-        )
+        yield from _raised(curve, code, curve.rows if matters else decisive)
 
 
 def _raised(curve: Curve, code: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -76,10 +86,6 @@ def _raised(curve: Curve, code: str, rows: Sequence[Row]) -> Iterator[str]:
     if counts:
         where = "" if len(counts) == len(curve.rows) else f" (N = {listing(counts)})"
         yield f"{IN_SHORT[code]}{where}"
-
-
-def _decides(row: Row, choice: Choice | None) -> bool:
-    return choice is not None and row["workers"] in {choice.workers, choice.baseline_workers}
 
 
 def _unchecked(curve: Curve) -> Iterator[str]:

@@ -80,8 +80,8 @@ def _verdict(curve: Curve, results: Results) -> Verdict:
     own = (one for one in results.choices if curve.owns(one) and one.objective == "knee")
     choice = next(own, None)
     request = next((one for one in results.requests if curve.owns(one)), None)
-    trust, reasons = trust_in(curve, choice)
     compared = _compared(curve, choice)
+    trust, reasons = trust_in(curve, choice, compared.get("workers"))
     return Verdict(
         name=curve.name,
         **curve.key,

@@ -96,6 +96,18 @@ class TestTimes:
         for percent in whole.group_by("side", "workers").agg(pl.col("percent").sum())["percent"]:
             assert percent == pytest.approx(100)
 
+    def test_where_no_trial_was_timed_there_is_neither_a_sum_nor_a_percentage(
+        self, new_run: Callable[[], Any]
+    ) -> None:
+        own = side(filled(new_run, {"segment": 10.0, "track": 4.0}), parts=False)
+        untimed = own.configurations.with_columns(
+            wall_s=pl.when(pl.col("workers") == 1).then("wall_s")
+        )
+        times = times_side_by_side([Side(untimed, frozenset())])
+        at_two = times.filter(workers=2)
+        assert at_two["stage"].to_list() == ["segment", "track"]
+        assert at_two["percent"].to_list() == [None, None]
+
     def test_the_sum_over_stages_stands_before_them_and_parts_after_theirs(
         self, new_run: Callable[[], Any]
     ) -> None:
@@ -227,8 +239,9 @@ class TestSpeedups:
         bad.trial("segment", [{"compute": 20.0}], agreement=1.0, same=True)
         bad.trial("segment", [{"compute": 10.0}] * 2, agreement=0.2, same=False)
         table = speedups(side(good, "movie"), side(bad, "movie"))
-        assert of_stages(table, base=0, workers=2)[0]["why_not"] == "invalid"
-        assert of_stages(table, base=0, workers=1)[0]["why_not"] is None
+        for base in (0, 1):
+            assert of_stages(table, base=base, workers=2)[0]["why_not"] == "invalid"
+            assert of_stages(table, base=base, workers=1)[0]["why_not"] is None
 
     def test_what_took_no_time_has_no_speedup(self, new_run: Callable[[], Any]) -> None:
         run = filled(new_run, {"segment": 20.0})

@@ -98,6 +98,27 @@ def test_checks_and_tasks_without_times_are_left_out(new_run):
     assert "check" not in table["task"]
 
 
+def test_of_a_task_that_was_started_again_the_last_attempt_is_shown(uneven):
+    first = uneven.tasks.with_columns(attempt=0, wall_s=3 * pl.col("wall_s"))
+    both = pl.concat([first, uneven.tasks.with_columns(attempt=1)], how="vertical_relaxed")
+    assert timeline_table(both, uneven.spans).equals(timeline_table(uneven.tasks, uneven.spans))
+
+
+def test_workers_wait_for_the_one_that_ended_last_though_another_began_later(new_run):
+    run = new_run().trial("track", [{"compute": 9.0}, {"compute": 2.0}], start_s=[0.0, 1.0])
+    idle = timeline_table(run.tasks, run.spans).filter(pl.col("part") == "idle")
+    assert idle.select("lane", "task").rows() == [(1, "w0")]
+
+
+def test_a_phase_within_another_leaves_no_gap_behind_it(new_run):
+    run = new_run().trial("segment", [{"compute": 10.0, "write": 1.0}])
+    within = run.spans.filter(phase="compute").with_columns(
+        start_utc=pl.col("start_utc") + pl.duration(seconds=1), wall_s=pl.lit(1.0)
+    )
+    table = timeline_table(run.tasks, pl.concat([run.spans, within]))
+    assert "unattributed" not in table["part"]
+
+
 def test_trials_keep_their_order(new_run):
     run = new_run()
     for stage in ("segment", "contact", "track"):
@@ -113,7 +134,18 @@ def test_only_middle_trials_are_kept_where_all_would_be_too_much(new_run):
     trials = trial_table(run.tasks, run.spans)
     kept = timeline_of(run.tasks, run.spans, trials, at_most=2)
     assert kept["block"].unique().to_list() == [2]
-    assert timeline_of(run.tasks, run.spans, trials)["trial"].n_unique() == 3
+    whole = timeline_of(run.tasks, run.spans, trials)
+    assert whole["trial"].n_unique() == 3
+    assert timeline_of(run.tasks, run.spans, trials, at_most=whole.height).equals(whole)
+
+
+def test_a_trial_that_was_not_timed_is_never_the_middle_one(new_run):
+    run = new_run()
+    for block, compute_s in enumerate((9.0, 5.0, 6.0)):
+        run.trial("track", [{"compute": compute_s}], block=block)
+    trials = trial_table(run.tasks, run.spans).with_columns(valid=pl.col("block") != 2)
+    kept = timeline_of(run.tasks, run.spans, trials, at_most=0)
+    assert kept["block"].unique().to_list() == [1]
 
 
 def test_no_tasks_give_no_rows(new_run):

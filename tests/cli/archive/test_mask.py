@@ -77,6 +77,26 @@ def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> 
 @pytest.mark.parametrize(
     ("text", "masked"),
     [
+        ("nfs01.uni.example:/export on /home", "server-1:/path-1 on /path-2"),
+        ("//files/group/scan.tif is gone", "/path-1.tif is gone"),
+        ("../eve/a.tif and ./eve/b.tif", "/path-1.tif and /path-2.tif"),
+        ("${HOME}/eve and $SCRATCH/eve", "/path-1 and /path-2"),
+        ("open '/home/eve/my data/a.tif': no", "open '/path-1.tif': no"),
+    ],
+)
+def test_paths_of_servers_variables_and_folders_above_are_masked_to_their_end(
+    text: str, masked: str
+) -> None:
+    assert mask().text(text) == masked
+
+
+def test_other_hosts_of_a_known_domain_lose_it() -> None:
+    assert mask().text("ssh files.uni.example: refused") == "ssh files.domain-1: refused"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
         ("at 10.0.0.1,192.168.1.1:41234", "at address-1,address-2:41234"),
         ("from fe80::1ff:fe23:4567:890a", "from address-1"),
         ("mail ada@uni.example", "mail mail-1"),

@@ -28,6 +28,15 @@ def test_list_shows_all_and_whose_each_is(reference: Line, write: Write) -> None
     assert " pyscale " in theirs
 
 
+def test_list_names_a_bad_file_and_shows_the_others(reference: Line, write: Write) -> None:
+    write("ours")
+    write("broken", toml="title = ")
+    told = reference("list")
+    assert "broken.toml" in told.stderr
+    assert {line.split()[0] for line in told.stdout.splitlines() if line} >= {"ours", "pycyto"}
+    assert told.exit_code == 0
+
+
 def test_list_as_json(reference: Line, write: Write) -> None:
     path = write("ours")
     rows = {row["name"]: row for row in json.loads(reference("list", "--json").stdout)}

@@ -52,6 +52,16 @@ def test_stages_stand_in_the_order_of_the_report(known: list[Loaded]) -> None:
     assert order.to_list() == ["track", "contact"]
 
 
+def test_each_stage_has_the_curves_of_that_stage_alone(known: list[Loaded]) -> None:
+    found = by_name(matching(known, measured(("segment", 1, 9.0), ("contact", 1, 5.0))))
+    own = found["pycyto"].select("stage", "label").unique().rows()
+    stages = next(one.reference.stages for one in known if one.reference.name == "pycyto")
+    assert {(stages[label], stage) for stage, label in own} == {
+        ("segment", "segment"),
+        ("contact", "contact"),
+    }
+
+
 def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known: list[Loaded]) -> None:
     reported = measured(("segment_ch1", 1, 9.0))
     assert matching(known, reported) == []

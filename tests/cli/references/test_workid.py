@@ -48,11 +48,15 @@ def test_repeats_workers_cores_and_places_do_not_count(
 def test_other_bytes_parameters_stages_or_scaling_are_other_work(
     id_of: Callable[..., str], tmp_path: Path
 ) -> None:
-    other = tmp_path / "other.ome.tif"
+    other, as_large = tmp_path / "other.ome.tif", tmp_path / "as-large.ome.tif"
     write_movie(other, np.ones((8, 4, 4), np.uint16), "TYX")
+    content = bytearray(other.read_bytes())
+    content[-1] ^= 1
+    as_large.write_bytes(content)
     found = [
         id_of(),
         id_of(other),
+        id_of(as_large),
         id_of(stages={"segment": {"min_size_px": 16}}),
         id_of(only=("register_denoise",)),
         id_of(scaling="weak"),

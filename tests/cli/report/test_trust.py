@@ -56,6 +56,37 @@ def test_outputs_that_nobody_compared_ask_for_care(new_run, results_from):
     assert "nobody checked that the output is the same at every N" in track.reasons
 
 
+def test_the_speedup_that_is_shown_counts_though_another_n_was_chosen(new_run, results_from):
+    builder = new_run()
+    for block in range(6):
+        builder.trial("track", [{"compute": 9.0}], block=block, agreement=1.0)
+    builder.trial("track", [{"compute": 8.5}] * 2, agreement=1.0)
+    track = of_stage(results_from(builder), "track")
+    assert (track.workers, track.speedup_at) == (1, 2)
+    assert "fewer than 6 trials (N = 2)" in track.reasons
+
+
+def test_of_unequal_numbers_of_trials_the_smallest_is_told(new_run, results_from):
+    builder = new_run()
+    for block in range(8):
+        builder.trial("track", [{"compute": 9.0 + 0.01 * block}], block=block, agreement=1.0)
+        if block < 6:
+            workers = [{"compute": 4.6 + 0.01 * block}] * 2
+            builder.trial("track", workers, block=block, agreement=1.0)
+    track = of_stage(results_from(builder), "track")
+    assert "6 trials of each" in track.reasons
+
+
+def test_weak_scaling_has_no_outputs_to_compare(new_run, results_from):
+    builder = new_run()
+    for block in range(6):
+        for count in (1, 2):
+            workers = [{"compute": 9.0 + 0.01 * block}] * count
+            builder.trial("track", workers, block=block, movie_frames=80 * count)
+    track = of_stage(results_from(builder), "track")
+    assert not any("same at every N" in reason for reason in track.reasons)
+
+
 def test_every_flag_can_be_said_in_a_few_words():
     assert IN_SHORT.keys() == SENTENCES.keys()
     assert max(map(len, IN_SHORT.values())) <= 45

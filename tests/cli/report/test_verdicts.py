@@ -66,6 +66,20 @@ def test_where_one_worker_is_best_the_next_n_says_why():
     assert verdict.over == "at N = 2 over N = 1"
 
 
+def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit(
+    new_run, results_from
+):
+    run = new_run()
+    for block in range(6):
+        for count, same in ((1, True), (2, False), (4, True)):
+            compute_s = 1.0 if count == 2 else 9.0
+            workers = [{"compute": compute_s + 0.01 * block}] * count
+            run.trial("track", workers, block=block, agreement=1.0 if same else 0.1, same=same)
+    (verdict,) = verdicts(results_from(run))
+    assert (verdict.workers, verdict.speedup_at) == (1, 4)
+    assert " at N = 4" in verdict.limit.sentence
+
+
 def test_what_limits_comes_first_and_what_the_efficiency_would_be(full):
     segment = next(verdict for verdict in verdicts(full) if verdict.name == "segment")
     limits = next(one for one in full.limits if (one.stage, one.workers) == ("segment", 8))

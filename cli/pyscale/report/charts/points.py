@@ -29,7 +29,7 @@ CROSSES = (
 HEIGHT_PX, PANEL_HEIGHT_PX = 300, 190
 ASIDE_PX = 8
 """Between the points of two curves at one N, and between a median and its single trials."""
-_LETTER_PX, _SYMBOL_PX, _AXIS_PX = 7, 36, 50
+_LETTER_PX, _SYMBOL_PX, _AXIS_PX = 6.5, 26, 50
 """Of a legend's names, on average; before each; and beside the legend."""
 
 # Of an axis over more than a factor of 4 only 1, 2, 3 and 5 times powers of ten have labels.
@@ -156,7 +156,7 @@ class Points:
         # makes it follow the window.
         name_px = _SYMBOL_PX + _LETTER_PX * max(map(len, self.names))
         room_px = f"(width ? containerSize()[0] : 0) - {_AXIS_PX}"
-        columns = alt.expr(f"max(1, floor(({room_px}) / {name_px}))")
+        columns = alt.expr(f"max(1, floor(({room_px}) / {name_px:g}))")
         return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
 
     def ideal(self, dataset: str = IDEAL, *, coloured: bool = False) -> alt.Chart:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.comparison import stage_name
 from pyscale.report.figures.axes import log_breaks, tick_labels, workers_axis
 from pyscale.report.figures.house import (
     INVALID,
@@ -84,10 +84,10 @@ def comparison(table: pl.DataFrame, *, width_mm: Width = 180) -> ggplot:
             "there is no figure of the comparison: no configuration was timed in both, so compare "
             "runs that have a stage and an N in common"
         )
-    names = list(dict.fromkeys(_panel(row, found) for row in found))
+    names = list(dict.fromkeys(stage_name(row, found) for row in found))
     sheet = Sheet(len(names), width_mm)
     titles = {name: sheet.title(name) for name in names}
-    rows: list[dict[str, Any]] = [row | {"panel": titles[_panel(row, found)]} for row in found]
+    rows: list[dict[str, Any]] = [row | {"panel": titles[stage_name(row, found)]} for row in found]
     invalid = [row for row in rows if row["base_invalid"] or row["new_invalid"]]
     counts = sorted({row["workers"] for row in found})
     octaves = max(1.0, math.log2(counts[-1] / counts[0]))
@@ -148,8 +148,3 @@ def comparison(table: pl.DataFrame, *, width_mm: Width = 180) -> ggplot:
 
 def _breaks(limits: tuple[float, float]) -> list[float]:
     return sorted({1.0, *log_breaks(limits)})
-
-
-def _panel(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
-    devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
-    return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])

@@ -19,6 +19,8 @@ from pyscale.report.templating import templates
 from pyscale.report.verdicts import Verdict, verdicts
 from pyscale.report.wording import ABSENT, listing
 
+STAGES_BY_NAME = 6
+"""More are counted: each has its name in its verdict below."""
 _BULLET = re.compile(r"^- ", re.MULTILINE)
 
 
@@ -49,7 +51,7 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "how_sure": advice.HOW_SURE,
         "too_much": list(beside.too_much(found)),
-        "doubts": list(_doubts(found, results)),
+        "doubts": list(sentences.doubts_and_drifts(found, results.drifts)),
         "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
         "not_measured": [*sentences.not_measured(found), *context.not_measured],
         "method": method(found, results),
@@ -76,14 +78,16 @@ def subject(results: Results) -> str:
 
 def ran(found: Sequence[Curve]) -> str:
     """Say which configurations there are, in a line."""
-    names = listing(curve.name for curve in found)
+    names = [curve.name for curve in found]
+    several = f"{len(names)} stages" if len(names) > STAGES_BY_NAME else listing(names)
     counts = sorted({row["workers"] for curve in found for row in curve.rows})
     repeats = sorted({row["repeats"] for curve in found for row in curve.rows})
     if not repeats:
         return "No trial has a record."
     trials = f"{repeats[0]} to {repeats[-1]}" if len(repeats) > 1 else f"{repeats[0]}"
+    workers = "worker" if counts == [1] else "workers"
     plural = "" if repeats == [1] else "s"
-    return f"{names} at N = {listing(counts)} workers, {trials} timed trial{plural} of each"
+    return f"{several} at N = {listing(counts)} {workers}, {trials} timed trial{plural} of each"
 
 
 def hardware(context: ReportContext) -> str:
@@ -149,20 +153,6 @@ def _told(curve: Curve, results: Results) -> dict[str, Any]:
         ),
         "laws": [
             *filter(None, [sentences.serial_fractions(curve)]),
-            *(
-                sentence
-                for own in results.fits
-                if curve.owns(own)
-                for sentence in (*sentences.left_out(curve), *laws.sentences(own))
-            ),
+            *laws.of_curve(curve, results.fits),
         ],
     }
-
-
-def _doubts(found: Sequence[Curve], results: Results) -> Iterator[str]:
-    """Every flag once, and what changed over the run."""
-    yield from sentences.doubts(found)
-    for curve in found:
-        for own in results.drifts:
-            if curve.owns(own):
-                yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())

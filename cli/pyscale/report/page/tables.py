@@ -205,7 +205,10 @@ def cost(found: Sequence[Curve]) -> Table | None:
 
 
 def agreement(found: Sequence[Curve]) -> Table | None:
-    """How far each output is the base case's, and how right it is."""
+    """How far each output is the base case's, and how right it is; None where nobody looked."""
+    rows = [row for curve in found for row in curve.rows]
+    if all(row["agreement"] is None and quality(row["quality"]) == ABSENT for row in rows):
+        return None
     columns = [
         (WORKERS, _workers),
         (

@@ -20,14 +20,13 @@ from pyscale.analysis.sidebyside import (
 from pyscale.report.palette import PARTS
 from pyscale.report.viewer.model import Cell, Column, Kind, Property, Row, Speedup, Tag, Viewer
 from pyscale.report.viewer.tags import tag
-from pyscale.report.wording import INVALID, phase
+from pyscale.report.wording import ABSENT, INVALID, phase
+from pyscale.runfacts import HARDWARE
 
 if TYPE_CHECKING:
     import polars as pl
 
 IDLE = "idle, waiting for the slowest"
-NOT_TOLD = "-"
-"""What a run says of hardware that it does not have."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +125,12 @@ def viewer(found: SideBySide) -> Viewer:
 
 
 def properties(sources: Sequence[Source]) -> list[Property]:
-    """Hardware of all columns, property by property; that of a run is known to be complete."""
+    """Hardware of all columns, property by property; a run has said all that a stamp can."""
     found = []
     for what in dict.fromkeys(name for source in sources for name in source.hardware):
         values = tuple(
-            source.hardware.get(what) or (NOT_TOLD if source.kind == "run" else None)
+            source.hardware.get(what)
+            or (ABSENT if source.kind == "run" and what in HARDWARE else None)
             for source in sources
         )
         told = {value for value in values if value is not None}

@@ -109,6 +109,11 @@ class Viewer(Record):
     why_not: dict[str, str] = Field(description="Sentences for the reasons that occur")
 
     @property
+    def shows_more_than_results(self) -> bool:
+        """Whether there is something to compare, or a time to open into its parts."""
+        return len(self.columns) > 1 or any(row.part is not None for row in self.rows)
+
+    @property
     def by_workers(self) -> dict[int, list[tuple[int, Row]]]:
         """Rows of every N, each with its place among all."""
         found: dict[int, list[tuple[int, Row]]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 
 from pyscale.analysis.sidebyside import Side
-from pyscale.references.model import Referred
+from pyscale.references.model import NOT_TOLD, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source
 from pyscale.runfacts import hardware
@@ -74,7 +74,9 @@ def _of_reference(found: Referred) -> Iterator[Source]:
             name=reference.title,
             kind="reference",
             side=Side(own, _work(reference.work_id)),
-            hardware=reference.hardware,
+            hardware={
+                what: value for what, value in reference.hardware.items() if value != NOT_TOLD
+            },
             about=f"another machine{year}{named}",
             href=reference.url,
         )

@@ -1,6 +1,14 @@
+import polars as pl
 import pytest
 
-from pyscale.report.charts.rows import configuration_rows, ideal_rows, loss_rows, trial_rows
+from pyscale.references.model import Reference, Referred
+from pyscale.report.charts.rows import (
+    configuration_rows,
+    ideal_rows,
+    loss_rows,
+    reference_rows,
+    trial_rows,
+)
 from pyscale.report.curves import curves
 
 
@@ -61,3 +69,47 @@ def test_trials_stand_in_the_order_of_the_run(uneven, found):
     rows = trial_rows(found, uneven.trials)
     assert sorted(one["place"] for one in rows) == list(range(1, 25))
     assert {one["state"] for one in rows} == {"verified-cold"}
+
+
+def test_a_trial_that_failed_is_no_point(new_run, results_of):
+    run = new_run().trial("track", [{"compute": 4.0}]).trial("track", [{"compute": 4.0}], block=1)
+    run.trial("track", [{"compute": 4.0}], block=2, failed=("w0",))
+    found = results_of(run)
+    rows = trial_rows(curves(found.configurations), found.trials)
+    assert sorted(one["repeat"] for one in rows) == [0, 1]
+
+
+def test_efficiency_counts_from_the_workers_of_the_base_case(new_run, results_of):
+    run = new_run().trial("track", [{"compute": 4.0}] * 2).trial("track", [{"compute": 2.5}] * 4)
+    found = results_of(run).configurations
+    drawn = row(configuration_rows(curves(found)), "track", 4)
+    assert drawn["efficiency"] == pytest.approx(0.8)
+
+
+def test_with_twice_the_work_the_ideal_is_twice_the_base_cases_worker_seconds(new_run, results_of):
+    run = new_run()
+    for count in (1, 2):
+        run.trial("track", [{"compute": 4.0 * count}] * count, movie_frames=80 * count)
+    results = results_of(run)
+    found = curves(results.configurations)
+    ideal = {one["workers"]: one["wall_s_ideal"] for one in ideal_rows(found)}
+    assert ideal == {1: pytest.approx(4), 2: pytest.approx(4)}
+    needed = {one["workers"]: one["needed_s"] for one in loss_rows(found, results.losses)}
+    assert needed == {1: pytest.approx(4), 2: pytest.approx(8)}
+
+
+def test_a_reference_is_drawn_as_far_as_was_measured_here(uneven, found):
+    reference = Reference(
+        name="other",
+        title="a cluster",
+        source="A paper",
+        figures="medians",
+        hardware={"processor": "Xeon"},
+        caveats=("One run.",),
+        sweep="workers",
+        stages={"segment": "segment"},
+    )
+    own = uneven.configurations.filter(stage="segment")
+    larger = own.with_columns(workers=4 * pl.col("workers"))
+    referred = Referred(reference, pl.concat([own, larger]).sort("workers"))
+    assert [one["workers"] for one in reference_rows(found, [referred])] == [1, 2]

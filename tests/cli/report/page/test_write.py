@@ -15,6 +15,7 @@ import pytest
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import Command, Node, ReportContext
 from pyscale.report.csv import csv_texts
+from pyscale.report.page.sections import STAGES_BY_NAME
 from pyscale.report.page.values import CONFIGURATION, PART
 from pyscale.report.page.write import write_page
 from pyscale.report.verdicts import verdicts
@@ -156,7 +157,19 @@ def test_a_table_from_elsewhere_leaves_out_what_nobody_knows(tmp_path):
     told = seen(text)
     assert "Wall times of a.csv" in told
     assert "Hardware that is not known" in told
-    assert not {"timeline", "memory", "cache"} & {*re.findall(r'<section id="(.*?)"', text)}
+    assert "Not known: no trial was timed part by part." in told
+    assert "Not known: nobody checked that N workers compute what the base case does." in told
+    assert not {"timeline", "memory", "cache", "viewer"} & {
+        *re.findall(r'<section id="(.*?)"', text)
+    }
+
+
+def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run, results_from):
+    run = new_run()
+    for place in range(STAGES_BY_NAME + 1):
+        run.trial(f"stage_{place}", [{"compute": 2.0}])
+    text = seen(page_of(tmp_path, results_from(run)))
+    assert "7 stages at N = 1 worker, 1 timed trial of each" in text
 
 
 def test_a_run_without_any_record_has_a_page(tmp_path, new_run, results_from):

@@ -90,6 +90,19 @@ def test_the_likely_limit_stands_at_whole_stages_only(shown: Viewer) -> None:
             assert (cell.tag is not None) == (row.stage is not None and row.part is None)
 
 
+def test_what_limits_one_run_is_not_said_of_another(full: Results) -> None:
+    own = source_of(full, alike=frozenset({"movie"}))
+    limited, unknown = row_of(
+        viewer(SideBySide.of([own, replace(own, limits=())])), "segment", 8
+    ).cells
+    assert limited is not None
+    assert unknown is not None
+    assert limited.tag is not None
+    assert unknown.tag is not None
+    assert unknown.tag.why.startswith("The largest part of the time")
+    assert not limited.tag.why.startswith("The largest part of the time")
+
+
 def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken: Results) -> None:
     shown = viewer(beside_references(broken))
     (cell,) = row_of(shown, "track", 4).cells
@@ -135,6 +148,11 @@ class TestHardware:
         silent = properties([with_gpu, self.source("reference")])[0]
         assert silent.values == ("H200", None)
         assert not silent.differs
+
+    def test_what_no_stamp_tells_of_is_unknown_of_a_run_too(self) -> None:
+        (found,) = properties([self.source("run"), self.source("reference", network="Ethernet")])
+        assert found.values == (None, "Ethernet")
+        assert not found.differs
 
 
 class TestReferences:

@@ -9,7 +9,7 @@ import pytest
 
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, viewer
-from pyscale.report.viewer.ofresults import beside_references
+from pyscale.report.viewer.ofresults import beside_references, source_of
 from pyscale.report.viewer.table import comparison_table
 
 KEY = ("side", "stage", "device", "workers", "part")
@@ -49,6 +49,17 @@ def test_verdicts_stand_with_the_runs_that_are_judged(two_runs: SideBySide) -> N
     assert judged.height == 16
     for row in judged.to_dicts():
         assert row["ratio"] == pytest.approx(1 / row["speedup"])
+
+
+def test_of_three_runs_each_is_judged_against_the_first_alone(
+    full: Results, slower: Results
+) -> None:
+    runs = (full, slower, full)
+    table = comparison_table(
+        SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs])
+    )
+    judged = table.drop_nulls("verdict").group_by("side").agg(pl.col("verdict").unique(), pl.len())
+    assert sorted(judged.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
 
 
 def test_alone_or_beside_a_reference_nothing_is_judged(

@@ -64,7 +64,8 @@
       if (one.data?.name) own[one.data.name] = datasets[one.data.name];
       if (chosen.scale === "linear" && one.scale?.type === "log") {
         one.scale.type = "linear";
-        for (const property of ["base", "nice", "padding"]) delete one.scale[property];
+        // With a domain of its own a scale keeps the room for marks that stand aside.
+        for (const property of one.scale.domain ? ["base"] : ["base", "nice", "padding"]) delete one.scale[property];
         one.axis.tickCount = LINEAR_TICKS;
         delete one.axis.labelExpr;
       }
