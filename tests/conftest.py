@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,11 @@ from pyscale_stages.errors import MissingPart
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 """Set where a missing part must fail a test instead of skipping it, as in CI."""
+
+
+def pytest_configure() -> None:
+    """Let processes of tests hear Ctrl-C, even where a shell began the tests in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def missing(part: str, how_to_get_it: str) -> None:
