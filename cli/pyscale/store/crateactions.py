@@ -142,7 +142,9 @@ def _rows_by_trial(run: RunFolder) -> dict[str, list[Row]]:
 
     columns = ["trial", "status", "error", "begin_utc", "start_utc", "end_utc", "hardware"]
     found: dict[str, list[Row]] = defaultdict(list)
-    for row in pl.read_parquet(run.path / TASKS_FILE, columns=columns).iter_rows(named=True):
+    # A folder's name may hold what would be a pattern.
+    tasks = pl.read_parquet(run.path / TASKS_FILE, columns=columns, glob=False)
+    for row in tasks.iter_rows(named=True):
         found[row["trial"]].append(row)
     return found
 

@@ -38,8 +38,8 @@ DONE, FAILED = (f"http://schema.org/{word}ActionStatus" for word in ("Completed"
 
 @pytest.fixture
 def measured(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
-    """A run of two stages, of which the first has one trial that failed."""
-    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise", "segment")))
+    """A run of two stages, one trial of which failed, in a folder with a name that is not plain."""
+    run = RunFolder.create(tmp_path / "a, [c] 'd' #e", make(only=("register_denoise", "segment")))
 
     def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
         if (trial, task) == ("segment-n2-b2", "w1"):
