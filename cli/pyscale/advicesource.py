@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.analysis.workertable import worker_table
@@ -100,7 +98,7 @@ def _stamps(run: RunFolder) -> list[dict[str, Any]]:
     """Hardware that tasks ran on; a run whose provenance cannot be read has none to tell."""
     try:
         return [found["stamp"] for found in build_manifest(run)["hardware"].values()]
-    except (OSError, ValidationError):
+    except UserError:
         return []
 
 

@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from pyscale.analysis.trials import trial_table
-from pyscale.errors import UserError
 from pyscale.report.comparison import ComparisonContext, OutputComparison
 from pyscale.runfacts import Facts, differences, facts
 from pyscale.store.folder import RunFolder
@@ -52,7 +49,7 @@ class MeasuredRun:
         """
         tasks, spans = build_tables(run)
         nodes = tasks["node"].drop_nulls().unique().sort().to_list()
-        return cls(run, manifest_of(run), tuple(nodes), trial_table(tasks, spans))
+        return cls(run, build_manifest(run), tuple(nodes), trial_table(tasks, spans))
 
     def facts(self, entries: set[str]) -> Facts:
         """What it was measured on and with, as far as these entries of the suite go."""
@@ -75,23 +72,6 @@ class MeasuredRun:
         """Sizes and sha256 of the files that it read, whatever they are called."""
         files = self.manifest["input"]["files"]
         return tuple((file["size_bytes"], file["sha256"]) for file in files)
-
-
-def manifest_of(run: RunFolder) -> dict[str, Any]:
-    """Collect the provenance of a run.
-
-    Raises
-    ------
-    UserError
-        If it does not tell what it was measured with.
-    """
-    try:
-        return build_manifest(run)
-    except (OSError, ValidationError) as error:
-        raise UserError(
-            f"{run.path} does not tell what it was measured with (provenance.json is missing "
-            "or unreadable there): measure it again with this pyscale"
-        ) from error
 
 
 def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:

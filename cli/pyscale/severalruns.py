@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyscale.betweenruns import MeasuredRun, between, manifest_of
+from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
@@ -16,6 +16,7 @@ from pyscale.report.viewer.several import Several
 from pyscale.report.write import writing_into
 from pyscale.runfacts import differing
 from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest
 
 
 def report_several(
@@ -70,7 +71,7 @@ def report_several(
 
 def _measured(run: RunFolder, results: Results) -> MeasuredRun:
     nodes = {name for node in results.context.nodes for name in node.names}
-    return MeasuredRun(run, manifest_of(run), tuple(sorted(nodes)), results.trials)
+    return MeasuredRun(run, build_manifest(run), tuple(sorted(nodes)), results.trials)
 
 
 def _about(run: MeasuredRun) -> str:

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from pyscale.errors import UserError
 from pyscale.references.model import WORKERS, Loaded, Reference
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
-from pyscale.store.provenance import PROVENANCE_FILE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,13 +53,7 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
             f"the run {plan.run_id} has no timed trial to make a reference of: `pyscale status "
             f"{plan.run_id} --log` says what happened"
         )
-    try:
-        manifest, work_id = build_manifest(run), work_id_of(run)
-    except (OSError, ValidationError) as error:
-        raise UserError(
-            f"{run.path} does not tell what it was measured with ({PROVENANCE_FILE} is missing or "
-            "unreadable there): measure it again with this pyscale"
-        ) from error
+    manifest = build_manifest(run)
     entries = timed["stage"].unique(maintain_order=True)
     reference = Reference(
         name=name,
@@ -74,7 +65,7 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
         caveats=tuple(_caveats(run, configurations(trials), n_timed=timed.height)),
         sweep=WORKERS,
         stages={entry: plan.suite.stage_name(entry) for entry in entries},
-        work_id=work_id,
+        work_id=work_id_of(run),
     )
     return Loaded(reference, _wall_times(timed))
 

@@ -23,7 +23,7 @@ def work_id_of(run: RunFolder) -> str:
 
     Raises
     ------
-    OSError, pydantic.ValidationError
+    UserError
         If the run does not tell what it was made from.
     """
     plan, sweep = run.plan, Sweep.of(run.plan)

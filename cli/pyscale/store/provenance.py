@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
@@ -79,8 +79,20 @@ def code_commit() -> str | None:
 
 
 def read_provenance(run: Path) -> Provenance:
-    """Read the provenance of a run."""
-    return Provenance.model_validate_json((run / PROVENANCE_FILE).read_bytes())
+    """Read the provenance of a run.
+
+    Raises
+    ------
+    UserError
+        If it is missing or unreadable.
+    """
+    try:
+        return Provenance.model_validate_json((run / PROVENANCE_FILE).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise UserError(
+            f"{run} does not tell what it was measured with ({PROVENANCE_FILE} is missing or "
+            "unreadable there): measure it again with this pyscale"
+        ) from error
 
 
 def refuse_changed_input(run: Path, movie: Path) -> None:

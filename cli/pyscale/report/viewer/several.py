@@ -17,6 +17,7 @@ from pyscale.report.comparison import (
     output_remarks,
     ratio3,
     remarks,
+    stage_name,
 )
 from pyscale.report.viewer.build import SideBySide, letter
 from pyscale.report.wording import listing
@@ -129,7 +130,7 @@ def _judged(several: Several, place: int) -> Judged:
         )
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
-    names = [_name(row, both) for row in both]
+    names = [stage_name(row, both) for row in both]
     return Judged(
         refused=None if both else "Not compared in time: the two have no stage and N in common.",
         summary=tuple(_summary(rows)),
@@ -171,11 +172,6 @@ def _verdict(row: dict[str, Any], column: str) -> Verdict:
         ratio_low=row["ratio_low"],
         ratio_high=row["ratio_high"],
     )
-
-
-def _name(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
-    devices = {other["device"] for other in rows if other["stage"] == row["stage"]}
-    return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
 
 
 def verdict_lines(runs: Sequence[ComparedRun]) -> list[tuple[str, int, list[Verdict | None]]]:
