@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from pyscale.sites import Site
 from pyscale.suite import Layout, Suite
-from pyscale_stages.contract import Device, Record
+from pyscale_stages.contract import Device, GpuSharing, Record
 
 
 class TrialInput(Record):
@@ -35,6 +35,10 @@ class Trial(Record):
     workers: int
     block: int = Field(description="Which repeat, from 1")
     device: Device
+    threads: int | None = Field(
+        None, description="Cores and threads of each worker; None is the run's cpus_per_worker"
+    )
+    gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     layout: Layout = Field("array", description="How a cluster starts its workers")
     movie_frames: int | None = Field(
@@ -51,6 +55,11 @@ class Trial(Record):
     )
     compared: bool = Field(
         True, description="Whether its output must be that of the reference, from the same frames"
+    )
+    beside_trial: str | None = Field(
+        None,
+        description="Trial of another point of the grid whose output its own is set beside, "
+        "without a verdict",
     )
 
     @property
@@ -82,7 +91,8 @@ class Trial(Record):
         """
         merge = ("merge",) if len(self.windows) > 1 else ()
         checked = self.truth is not None if self.is_reference else self.compared
-        return (*self.window_tasks, *merge, *(("check",) if checked else ()))
+        beside = ("beside",) if self.beside_trial else ()
+        return (*self.window_tasks, *merge, *(("check",) if checked else ()), *beside)
 
 
 class Plan(Record):
@@ -107,6 +117,10 @@ class Plan(Record):
     def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
         """Key that sorts trials as people read them: by stage, N and repeat."""
         return list(self.suite.stages).index(trial.entry), trial.workers, trial.block
+
+    def threads_of(self, trial: Trial) -> int:
+        """Cores and threads of each worker of a trial."""
+        return trial.threads or int(self.settings["cpus_per_worker"])
 
     def trial(self, trial_id: str) -> Trial:
         """Return the trial of that id."""

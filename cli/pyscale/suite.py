@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from pyscale.errors import UserError
 from pyscale.tomlfile import file_of, read_toml, shipped_names
-from pyscale_stages.contract import Record
+from pyscale_stages.contract import Device, GpuSharing, Record
 from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
@@ -18,6 +18,8 @@ Layout = Literal["array", "gang"]
 """An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
+GridValue = bool | int | float | str
+"""A value of an axis of a grid; "full" stands for None, "all" for every core of a worker's node."""
 
 
 class SuiteStage(Record):
@@ -32,6 +34,27 @@ class SuiteStage(Record):
     truth: Literal["camera", "specimen"] | None = Field(
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
+    device: Device | None = Field(None, description="Where it computes; None is the run's choice")
+    threads: int | None = Field(
+        None, ge=1, description="Cores and threads of each worker; None is the run's choice"
+    )
+    gpu_sharing: GpuSharing = Field("own", description="How workers share the GPUs of a node")
+    grid: dict[str, tuple[GridValue, ...]] = Field(
+        default_factory=dict,
+        description="Values of stage parameters, or of device, threads and gpu_sharing, of which "
+        "every combination is measured",
+    )
+    family: str | None = Field(
+        None, description="Entry with a grid that this one is a point of; filled by `unfolded`"
+    )
+    point: dict[str, GridValue] = Field(
+        default_factory=dict, description="Its place in that grid; filled by `unfolded`"
+    )
+    beside: str | None = Field(
+        None,
+        description="Entry whose output its own is set beside, without a verdict: the same point "
+        "but for the first value of `versus`; filled by `unfolded`",
+    )
 
 
 class Suite(Record):
@@ -42,6 +65,16 @@ class Suite(Record):
     data: Literal["movie", "labels"] = Field(
         "movie", description="What the dataset must hold: frames of a movie, or labels of one"
     )
+    settings: dict[str, JsonValue] = Field(
+        default_factory=dict, description="Settings that suit it, where nobody gives others"
+    )
+    frames_per_worker: int | None = Field(
+        None, ge=1, description="Frames of each worker at every N; None follows --scaling"
+    )
+    versus: str | None = Field(
+        None, description="Axis of its grid whose other values are compared with the first"
+    )
+    against: str | None = Field(None, description="Axis of its grid that results are drawn against")
     stages: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], SuiteStage]
 
     def stage_name(self, entry: str) -> str:

@@ -33,6 +33,8 @@ Phase = Literal[
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
 Device = Literal["cpu", "cuda", "mps"]
+GpuSharing = Literal["own", "time_slicing", "mps"]
+"""A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
 
 class Record(BaseModel):
@@ -128,6 +130,35 @@ class Counters(Record):
     peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
     gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")
     gpu_mean_utilisation: float | None = Field(None, description="Mean GPU use, 0 to 1")
+    gpu_own_peak_bytes: int | None = Field(
+        None, description="Peak memory that the task's own library held on the accelerator"
+    )
+    gpu_energy_j: float | None = Field(
+        None, description="Energy of the GPU over the task, of all that ran on it"
+    )
+    cpu_energy_j: float | None = Field(
+        None, description="Energy of the node's processors over the task, of all that ran on them"
+    )
+
+
+class Call(Record):
+    """One call of the computation that a stage is about, timed from inside its process.
+
+    The first call of a process also pays for what is done once: kernels are chosen, memory is
+    allocated. `wall_s` ends when the device has done its work.
+    """
+
+    frame: int = Field(ge=0, description="Frame of the movie that it computed on")
+    index: int = Field(ge=0, description="Which call of the process it was, from 0")
+    shape_yx: tuple[int, int] = Field(description="Height and width in pixels of what it was given")
+    build_s: float | None = Field(
+        None, description="Building the model for this call; None where it was built before"
+    )
+    wall_s: float = Field(description="The call alone, without building the model")
+    parts: dict[str, float] = Field(
+        default_factory=dict, description="Seconds of wall_s by part, none counted twice"
+    )
+    objects: int = Field(0, ge=0, description="Cells, pairs or links that it found")
 
 
 CacheState = Literal["verified-cold", "evicted-unverified", "warm", "unsupported"]
@@ -211,6 +242,7 @@ class TaskResult(Record):
     determinism: str = Field("", description="What is reproducible with this seed")
     versions: dict[str, str] = Field(default_factory=dict)
     stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it ran on")
+    calls: tuple[Call, ...] = Field((), description="Calls of the stage that times them one by one")
     warnings: tuple[str, ...] = ()
     error: TaskError | None = None
 

@@ -87,6 +87,7 @@ def run_task(
             input_bytes=sum(residency.size_bytes for residency in before),
             input_files=len(before),
             output_bytes=sum(output.size_bytes for output in outputs),
+            gpu_own_peak_bytes=task.gpu_own_peak_bytes if task else None,
         ),
         page_cache=tuple(
             InputCache(before=first, after=pagecache.probe(first.path)) for first in before
@@ -97,6 +98,7 @@ def run_task(
         determinism=stage.determinism,
         versions=installed_versions(stage.packages) | (task.versions if task else {}),
         stamp=stamp.collect([path for path in (*_input_files(spec), spec.output) if path]),
+        calls=tuple(task.calls) if task else (),
         warnings=(*(task.warnings if task else ()), *usage.warnings),
         error=error,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.contract import Phase, Stage, StageParams, TaskSpec, Window
+from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
@@ -48,6 +48,8 @@ class Task:
         self.params = params
         self.frames = 0
         self.objects = 0
+        self.calls: list[Call] = []
+        self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
         self.warnings: list[str] = []
         self.written: list[Path] = []
@@ -166,6 +168,10 @@ class Task:
         """Add to what the task has processed and produced."""
         self.frames += frames
         self.objects += objects
+
+    def add_call(self, call: Call) -> None:
+        """Record one call of the stage's computation."""
+        self.calls.append(call)
 
     def set_quality(self, **measures: float) -> None:
         """Record how right the output is, where the truth is known."""

@@ -45,6 +45,13 @@ def task_schema() -> dict[str, pl.DataType]:
     agreement, agreement_same, agreement_identical, agreement_measure, agreement_tolerance, quality
         Of a check: the comparison with the baseline's output, what the score of it is and the
         smallest that counts as the same, and a JSON object of measures against the truth.
+    family, point, threads, gpu_sharing
+        As planned: the entry with a grid that `stage` is a point of (its own name where there is
+        no grid), its place in that grid as a JSON object, the cores of each worker, and how
+        workers share GPUs.
+    beside_trial, beside_agreement, beside_identical, beside_details
+        Of a task `beside`: the trial of another point whose output this one is set beside, the
+        score, whether the bytes are equal, and a JSON object of the stage's measures.
     hardware, image_sha256
         Label of the node's hardware, and the image's file.
     """
@@ -66,6 +73,10 @@ def task_schema() -> dict[str, pl.DataType]:
         "status": text,
         "error": text,
         "device": text,
+        "family": text,
+        "point": text,
+        "threads": whole,
+        "gpu_sharing": text,
         "wall_s": real,
         "submit_utc": time,
         "begin_utc": time,
@@ -96,6 +107,9 @@ def task_schema() -> dict[str, pl.DataType]:
         "requested_gpus": whole,
         "gpu_peak_bytes": whole,
         "gpu_mean_utilisation": real,
+        "gpu_own_peak_bytes": whole,
+        "gpu_energy_j": real,
+        "cpu_energy_j": real,
         "cache_asked": text,
         "cache_state": text,
         "agreement": real,
@@ -104,6 +118,10 @@ def task_schema() -> dict[str, pl.DataType]:
         "agreement_measure": text,
         "agreement_tolerance": real,
         "quality": text,
+        "beside_trial": text,
+        "beside_agreement": real,
+        "beside_identical": flag,
+        "beside_details": text,
         "attempt": whole,
         "oversubscribed": flag,
         "disturbed": flag,
@@ -126,4 +144,37 @@ def span_schema() -> dict[str, pl.DataType]:
         "phase": pl.String(),
         "start_utc": pl.Datetime("us", "UTC"),
         "wall_s": pl.Float64(),
+    }
+
+
+def call_schema() -> dict[str, pl.DataType]:
+    """Columns of the table of calls, one row a part of a call.
+
+    trial, stage, family, workers, block, task
+        As in the table of tasks.
+    frame, call
+        Frame of the movie, and which call of the process, from 0.
+    pixels
+        Height times width of what the call was given.
+    part
+        Like network; null for the whole call, `build` for building the model before it, which is
+        no part of the call.
+    wall_s, objects
+        Its length, and the objects that the call found.
+    """
+    import polars as pl
+
+    return {
+        "trial": pl.String(),
+        "stage": pl.String(),
+        "family": pl.String(),
+        "workers": pl.Int64(),
+        "block": pl.Int64(),
+        "task": pl.String(),
+        "frame": pl.Int64(),
+        "call": pl.Int64(),
+        "pixels": pl.Int64(),
+        "part": pl.String(),
+        "wall_s": pl.Float64(),
+        "objects": pl.Int64(),
     }

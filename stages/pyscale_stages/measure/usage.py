@@ -34,7 +34,14 @@ class Usage:
     """What could not be measured although it was asked for."""
 
     def counters(
-        self, *, frames: int, objects: int, input_bytes: int, input_files: int, output_bytes: int
+        self,
+        *,
+        frames: int,
+        objects: int,
+        input_bytes: int,
+        input_files: int,
+        output_bytes: int,
+        gpu_own_peak_bytes: int | None,
     ) -> Counters:
         """Join what was used with what was processed."""
         return Counters(
@@ -51,6 +58,7 @@ class Usage:
             peak_rss_bytes=self.peak_rss_bytes,
             gpu_peak_bytes=self.gpu_peak_bytes,
             gpu_mean_utilisation=self.gpu_mean_utilisation,
+            gpu_own_peak_bytes=gpu_own_peak_bytes,
         )
 
 
