@@ -39,10 +39,21 @@ $(CELLPOSE4)/.complete: | setup
 		fill_voids==2.1.2
 	touch $@
 
+# Tests that share no images, no cluster and no browser with others are run two at a time; `pytest`
+# by itself runs all in one process.
+APART := tests/cli tests/stages tests/test_house.py
+PYTEST := PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) $(BIN)/pytest --durations=15
+
 # The first build of the images takes minutes, so its progress is shown before the tests.
+# Both parts are run, whatever the first one finds.
 test: check parts $(CELLPOSE4)/.complete
 	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
-	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) $(BIN)/pytest --durations=15
+	failed=0; \
+	echo '== Part 1 of 2: $(APART)'; \
+	$(PYTEST) --numprocesses 2 --dist loadfile $(APART) || failed=1; \
+	echo '== Part 2 of 2: all other tests'; \
+	$(PYTEST) $(addprefix --ignore=,$(APART)) || failed=1; \
+	exit $$failed
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -42,8 +42,8 @@ def main() -> None:
     """Time both ways."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
-        placement = Placement(sorted(os.sched_getaffinity(0)), 1, ())
-        executor = LocalExecutor(root / "submitit", placement)
+        cores = sorted(os.sched_getaffinity(0))
+        executor = LocalExecutor(root / "submitit", lambda n: Placement(cores, n, ()))
         numbers = count()
 
         def through_pyscale() -> None:

@@ -16,6 +16,7 @@ from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.selection import buildable
 from pyscale.settings import load_settings
+from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -66,6 +67,25 @@ def _no_references_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
     with pytest.MonkeyPatch.context() as patch:
         nowhere = tmp_path_factory.mktemp("references") / "none"
         patch.setenv("PYSCALE_REFERENCES_FOLDER", str(nowhere))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_terminal_of_ones_own() -> Iterator[None]:
+    """Let tables be as wide as in a pipe, and not as the terminal in which the tests began."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COLUMNS", raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_waits_for_the_disk() -> Iterator[None]:
+    """Leave it to the kernel when records of this process reach the disk: no test cuts the power.
+
+    Pretended runs write thousands of them, and each would wait for whatever else the disk does.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atomic, "_flush_to_disk", lambda _path: None)
         yield
 
 

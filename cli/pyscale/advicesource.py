@@ -14,9 +14,8 @@ from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.report.table import read_wall_times
 from pyscale.settings import load_settings
-from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
-from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 
 if TYPE_CHECKING:
@@ -59,21 +58,21 @@ def measured_run(name: str | None) -> Measured:
     run = find_run(load_settings().runs_folder, name)
     if is_locked(run.path):
         talk(f"the run {run.path.name} is not at its end: this is advice from what it has so far")
-    tasks, spans = build_tables(run)
-    trials = trial_table(tasks, spans)
+    tables = build_tables(run)
+    trials = trial_table(tables.tasks, tables.spans)
     plan = run.plan
     if not trials["valid"].any():
         raise UserError(
             f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
             f"and finish it with `pyscale run --resume {run.path.name}`"
         )
-    stamps = _stamps(run)
+    stamps = [found["stamp"] for found in tables.sources.hardware.values()]
     hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "hardware that is not known"
     return Measured(
         title=plan.title,
         measured_for=f"{plan.movie.name} on {hardware}",
         trials=trials,
-        workers=worker_table(tasks, spans),
+        workers=worker_table(tables.tasks, tables.spans),
         plan=plan,
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
     )
@@ -92,14 +91,6 @@ def measured_table(table: Path) -> Measured:
         measured_for=table.name,
         trials=trials_from_wall_times(read_wall_times(table), suite=table.stem),
     )
-
-
-def _stamps(run: RunFolder) -> list[dict[str, Any]]:
-    """Hardware that tasks ran on; a run whose provenance cannot be read has none to tell."""
-    try:
-        return [found["stamp"] for found in build_manifest(run)["hardware"].values()]
-    except UserError:
-        return []
 
 
 def _hardware(stamp: dict[str, Any]) -> str:

@@ -148,7 +148,7 @@ def _of_curve(
     fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
     plan = measured.plan
     frames = None if plan is None else plan.movie_frames
-    cpus = None if plan is None else plan.settings["cpus_per_worker"]
+    cpus = None if plan is None else _threads(plan, curve.key["stage"])
     needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
     best = (choice for choice in own if choice.objective == wanted)
     return StageAdvice(
@@ -167,12 +167,17 @@ def _stage(plan: Plan | None, entry: str) -> Stage | None:
     return None if plan is None else load_stage(plan.suite.stage_name(entry))
 
 
+def _threads(plan: Plan, entry: str) -> int:
+    """Cores and threads of each worker of an entry: all its trials have as many."""
+    return plan.threads_of(next(trial for trial in plan.trials if trial.entry == entry))
+
+
 def _with_command(experiment: Experiment, entry: str, measured: Measured) -> Experiment:
     """Add the line that measures it, where this machine can."""
     plan = measured.plan
     if plan is None:
         return experiment
-    cores = experiment.workers[-1] * plan.settings["cpus_per_worker"]
+    cores = experiment.workers[-1] * _threads(plan, entry)
     if plan.site is None and measured.cores is not None and cores > measured.cores:
         lacking = (
             f" It takes {cores} cores, and the machine of this run has {measured.cores}: measure "

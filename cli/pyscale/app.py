@@ -69,7 +69,17 @@ def run(
     repeats: Annotated[int | None, typer.Option(help="Trials of each configuration.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Measure this stage alone.")] = None,
     cache: Annotated[str | None, typer.Option(help="cold, warm or asis.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or mps.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu, cuda or mps; several, as in cpu,cuda, of a suite that compares."),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(help="Sizes of a suite that compares them, as in 224,448,full.")
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="AXIS=V1,V2", help="Values of one axis of the suite's grid."),
+    ] = None,
     cpus_per_worker: Annotated[int | None, typer.Option(help="Cores of each worker.")] = None,
     executor: Annotated[
         str | None, typer.Option(help="Where tasks run: local, or slurm for a cluster.")
@@ -117,6 +127,7 @@ def run(
 ) -> None:
     """Measure a suite on a movie, and report."""
     from pyscale import running
+    from pyscale.runsettings import axes_asked_for
 
     flags = {
         "data": data,
@@ -126,6 +137,7 @@ def run(
         "repeats": repeats,
         "cache": cache,
         "device": device,
+        "grid": axes_asked_for(sizes, grid or []),
         "cpus_per_worker": cpus_per_worker,
         "executor": executor,
         "layout": layout,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from pyscale.data.ensure import find_movie
 from pyscale.executors.protocol import Executor
+from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.gridhere import measured_suite
 from pyscale.interruption import blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
@@ -17,12 +19,12 @@ from pyscale.report.results import Results
 from pyscale.runreport import report_run
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
-from pyscale.sites import load_site
+from pyscale.sites import Site, load_site
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
-from pyscale.suite import load_suite
+from pyscale.suite import Suite, load_suite
 from pyscale.trialrunner import TrialRunner
 from pyscale_stages.measure.nodename import host_name
 
@@ -38,35 +40,57 @@ class Outcome:
 
 
 def plan_run(
-    suite_name: str, settings: Settings, only: Sequence[str] = (), *, accept_terms: bool = False
+    suite_name: str,
+    settings: Settings,
+    only: Sequence[str] = (),
+    *,
+    accept_terms: bool = False,
+    scripts_for: Site | None = None,
 ) -> Plan:
     """Plan a run of a suite on a movie, which is fetched where it is absent.
+
+    Parameters
+    ----------
+    suite_name : str
+        Name of a shipped suite, or path of one.
+    settings : Settings
+        Those of `pyscale.runsettings.settings_for`.
+    only : sequence of str
+        Entries of the suite to measure; all where none is given.
+    accept_terms : bool
+        Whether the user has agreed to the terms of the data's licence.
+    scripts_for : Site, optional
+        Cluster that scripts are written for; its nodes decide what of a grid there is.
 
     Raises
     ------
     UserError
         If the suite, the data or a parameter cannot be used.
     """
-    suite = load_suite(suite_name)
+    site = load_site(settings.site) if settings.executor == "slurm" else None
+    suite = measured_suite(load_suite(suite_name), settings, site or scripts_for)
     dataset = find_movie(settings, suite, accept_terms=accept_terms)
-    frozen = settings.model_dump(mode="json")
-    return make_plan(
+    plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
-        settings=frozen,
-        workers=settings.workers or _usual_workers(settings, dataset.frames),
+        settings=settings.model_dump(mode="json"),
+        workers=settings.workers or _usual_workers(settings, suite, dataset.frames),
         only=only,
-        site=load_site(settings.site) if settings.executor == "slurm" else None,
+        site=site,
     )
+    if site is not None:
+        refuse_shared_gpus(plan)
+    return plan
 
 
-def _usual_workers(settings: Settings, n_frames: int) -> tuple[int, ...]:
+def _usual_workers(settings: Settings, suite: Suite, n_frames: int) -> tuple[int, ...]:
     """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster."""
     most = USUAL_ON_A_CLUSTER
     if settings.executor == "local":
-        most = local_placement(settings.cpus_per_worker).most_workers
-    return powers_of_two(min(most, n_frames))
+        threads = max(step.threads or settings.cpus_per_worker for step in suite.stages.values())
+        most = local_placement(threads).most_workers
+    return powers_of_two(max(1, min(most, n_frames // (suite.frames_per_worker or 1))))
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:

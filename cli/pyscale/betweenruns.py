@@ -47,9 +47,10 @@ class MeasuredRun:
         UserError
             If it does not tell what it was measured with.
         """
-        tasks, spans = build_tables(run)
-        nodes = tasks["node"].drop_nulls().unique().sort().to_list()
-        return cls(run, build_manifest(run), tuple(nodes), trial_table(tasks, spans))
+        tables = build_tables(run)
+        nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
+        manifest = build_manifest(run, tables.sources)
+        return cls(run, manifest, tuple(nodes), trial_table(tables.tasks, tables.spans))
 
     def facts(self, entries: set[str]) -> Facts:
         """What it was measured on and with, as far as these entries of the suite go."""

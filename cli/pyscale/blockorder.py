@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Set
+from collections.abc import Iterator, Set
 
 from pyscale.suite import MOVIE, Suite
 from pyscale.sweep import Sweep
@@ -17,7 +17,8 @@ def block_order(
     Each block holds every configuration once, in seeded random order, so that a drift of the
     machine hits all alike. In the first block the trial of a stage that feeds later ones comes
     before what needs its output: the stages that read it and, in strong scaling, its own trials
-    at other N, which are compared with it. This is the only departure from a random order.
+    at other N, which are compared with it; and a point of a grid comes before those that are set
+    beside it. This is the only departure from a random order.
 
     Parameters
     ----------
@@ -46,16 +47,24 @@ def block_order(
         ready = next(
             (entry, n)
             for entry, n in configurations
-            if all(
-                source == MOVIE or (source, sweep.feeding) in ordered
-                for source in suite.stages[entry].inputs.values()
-            )
-            # In strong scaling every other N is compared with that output, which must be there.
-            and (sweep.is_weak or n == sweep.feeding or (entry, sweep.feeding) in ordered)
+            if not any(needed in configurations for needed in _needed(suite, sweep, entry, n))
         )
         configurations.remove(ready)
         ordered.append(ready)
     return ordered
+
+
+def _needed(suite: Suite, sweep: Sweep, entry: str, n: int) -> Iterator[tuple[str, int]]:
+    """Configurations whose output one needs, as far as they are measured."""
+    step = suite.stages[entry]
+    for source in step.inputs.values():
+        if source != MOVIE:
+            yield source, sweep.feeding
+    # In strong scaling every other N is compared with that output, which must be there.
+    if not sweep.is_weak and n != sweep.feeding:
+        yield entry, sweep.feeding
+    if step.beside is not None:
+        yield step.beside, n
 
 
 def _feeding(suite: Suite, measured: Set[str]) -> set[str]:

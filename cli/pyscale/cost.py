@@ -51,8 +51,8 @@ def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
         A job that has its nodes for itself holds all their cores.
     """
     by_entry: dict[str, list[StageCost]] = {entry: [] for entry in plan.suite.stages}
-    threads = plan.settings["cpus_per_worker"]
     for trial in plan.trials:
+        threads = plan.threads_of(trial)
         by_entry[trial.entry] += [
             _cost(site, submission, threads, node_cores) for submission in submissions(trial)
         ]

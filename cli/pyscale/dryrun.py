@@ -96,7 +96,7 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
             text = script(
                 site,
                 submission,
-                threads=plan.settings["cpus_per_worker"],
+                threads=plan.threads_of(trial),
                 run_id=plan.run_id,
                 folder=folder,
             )
@@ -118,7 +118,10 @@ def _trials(plan: Plan) -> Table:
     )
     columns = ["#", "trial", "N", "windows", "frames\nof each", "input", "device"]
     in_images = any(trial.image for trial in plan.trials)
-    for column in [*columns, "image"] if in_images else columns:
+    has_threads = any(trial.threads for trial in plan.trials)
+    is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
+    columns += ["threads"] * has_threads + ["GPU\nsharing"] * is_shared + ["image"] * in_images
+    for column in columns:
         table.add_column(column, overflow="fold")
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
@@ -130,6 +133,8 @@ def _trials(plan: Plan) -> Table:
             " or ".join(map(str, lengths)),
             ", ".join(item.source for item in trial.inputs),
             trial.device,
+            *([str(plan.threads_of(trial))] if has_threads else []),
+            *([trial.gpu_sharing if trial.device == "cuda" else ""] if is_shared else []),
             *([trial.image or "none"] if in_images else []),
         )
     return table

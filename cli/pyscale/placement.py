@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from pyscale.errors import UserError
-from pyscale_stages.contract import Device
+from pyscale.mps import UNUSED
+from pyscale_stages.contract import Device, GpuSharing
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
+
+GPUS = "CUDA_VISIBLE_DEVICES"
+"""Variable that names the GPUs which a process may use."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Placement:
         if cpus_per_worker > len(cpus):
             raise UserError(
                 f"a worker cannot have {cpus_per_worker} cores: this machine lends {len(cpus)}; "
-                "lower --cpus-per-worker"
+                "lower --cpus-per-worker, or the threads of the grid"
             )
         self._cpus = tuple(cpus)
         self._per_worker = cpus_per_worker
@@ -49,10 +53,27 @@ class Placement:
         """Workers that can run at once without sharing a core."""
         return len(self._cpus) // self._per_worker
 
-    def of(self, worker: int, workers: int, device: Device) -> Place:
+    def of(
+        self, worker: int, workers: int, device: Device, gpu_sharing: GpuSharing = "own"
+    ) -> Place:
         """Place of one worker among `workers`.
 
-        Workers beyond the cores wrap around; all workers of such a trial count as shared.
+        Workers beyond the cores wrap around; all workers of such a trial count as shared. So they
+        do where they are more than the GPUs, unless it is what sharing one costs that is measured.
+
+        Parameters
+        ----------
+        worker : int
+            From 0.
+        workers : int
+        device : {"cpu", "cuda", "mps"}
+        gpu_sharing : {"own", "time_slicing", "mps"}
+            Whether each worker has a GPU, or all have the first one: by turns, or at once.
+
+        Returns
+        -------
+        Place
+            Its variables name the GPU. Those of NVIDIA's MPS are known once that has started.
 
         Raises
         ------
@@ -69,8 +90,12 @@ class Placement:
                 "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, "
                 "or use --device cpu"
             )
-        gpu = self._gpus[worker % len(self._gpus)]
-        return Place(cpus, {"CUDA_VISIBLE_DEVICES": gpu}, shared or workers > len(self._gpus))
+        if gpu_sharing == "own":
+            gpu = self._gpus[worker % len(self._gpus)]
+            return Place(cpus, {GPUS: gpu}, shared or workers > len(self._gpus))
+        # An MPS that somebody else has started would let workers compute at once.
+        by_turns = UNUSED if gpu_sharing == "time_slicing" else {}
+        return Place(cpus, {GPUS: self._gpus[0], **by_turns}, shared)
 
 
 def local_placement(cpus_per_worker: int) -> Placement:
@@ -83,7 +108,7 @@ def local_placement(cpus_per_worker: int) -> Placement:
 
 def visible_gpus() -> list[str]:
     """Identifiers of the NVIDIA GPUs that this process may use; empty without a driver."""
-    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    allowed = os.environ.get(GPUS)
     if allowed is not None:
         # CUDA itself stops at the first identifier that is none, as in "-1".
         return list(takewhile(lambda part: part and not part.startswith("-"), allowed.split(",")))

@@ -122,6 +122,10 @@ class Plan(Record):
         """Cores and threads of each worker of a trial."""
         return trial.threads or int(self.settings["cpus_per_worker"])
 
+    def keeps_output(self, trial: Trial) -> bool:
+        """Whether another trial reads its output, or is compared with it or set beside it."""
+        return trial.is_reference or any(trial.id == one.beside_trial for one in self.trials)
+
     def trial(self, trial_id: str) -> Trial:
         """Return the trial of that id."""
         return next(trial for trial in self.trials if trial.id == trial_id)

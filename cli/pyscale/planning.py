@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,9 +17,12 @@ from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, Layout, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
-from pyscale_stages.contract import Device, Stage, StageParams
+from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
+
+CROP = "length_px"
+"""Parameter that crops a square of that length from every frame."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,15 @@ class Dataset:
         Axes to believe in place of the file's own.
     truth : Path or None
         A synthetic movie's `truth` folder.
+    shape_yx : tuple of int or None
+        Rows and columns of its frames, in pixels, where they are known.
     """
 
     movie: Path
     frames: int
     axes: str | None = None
     truth: Path | None = None
+    shape_yx: tuple[int, int] | None = None
 
 
 def make_plan(
@@ -61,6 +67,7 @@ def make_plan(
     Parameters
     ----------
     suite : Suite
+        Unfolded, where it has a grid.
     dataset : Dataset
     run_id : str
     settings : dict
@@ -69,16 +76,18 @@ def make_plan(
     workers : sequence of int
         Worker counts N, rising.
     only : sequence of str
-        Entries of the suite to measure; entries that feed them run once.
+        Entries of the suite to measure, or those with a grid for all their points; entries that
+        feed them run once.
     site : Site, optional
         The cluster that tasks run on.
 
     Raises
     ------
     UserError
-        If a worker count exceeds the frames, or a name or parameter is wrong.
+        If a worker count exceeds the frames, a crop the frame, or a name or parameter is wrong.
     """
-    sweep = Sweep(settings["scaling"], tuple(workers), dataset.frames)
+    settings = settings | {"device": _main_device(suite, settings["device"])}
+    sweep = Sweep(settings["scaling"], tuple(workers), dataset.frames, suite.frames_per_worker)
     sweep.refuse_too_short(dataset.movie.name)
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
@@ -88,8 +97,13 @@ def make_plan(
             f"--layout gang starts all workers at once, each on one window, so it takes no "
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
-    measured = set(only) or set(suite.stages)
+    measured = {
+        entry
+        for entry, step in suite.stages.items()
+        if not only or entry in only or step.family in only
+    }
     entries = {entry: _Entry.of(suite, entry, dataset, sweep, settings) for entry in suite.stages}
+    _refuse_larger_than_frames(dataset, entries.values())
     return Plan(
         run_id=run_id,
         suite=suite,
@@ -100,7 +114,7 @@ def make_plan(
         site=site,
         baseline_workers=workers[0],
         trials=tuple(
-            entries[entry].trial(n, block)
+            entries[entry].trial(n, block, measured)
             for block in range(1, settings["repeats"] + 1)
             for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
         ),
@@ -111,12 +125,13 @@ def _refuse_unknown_stages(
     suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Refuse misspelt names; settings may name stages that another suite has."""
+    here = {*suite.stages} | {step.family for step in suite.stages.values() if step.family}
     for name in only:
-        if name not in suite.stages:
+        if name not in here:
             raise UserError(
-                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, suite.stages)}"
+                f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, here)}"
             )
-    known = {*suite.stages, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
+    known = {*here, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
     for what, names in overrides.items():
         for name in names:
             if name not in known:
@@ -124,6 +139,29 @@ def _refuse_unknown_stages(
                     f"the settings give {what} to a stage {name!r} that no suite has; "
                     f"{did_you_mean(name, known)}"
                 )
+
+
+def _main_device(suite: Suite, of_run: Device) -> Device:
+    """The device by which a run is called: where some of it computes beside the CPU, that one."""
+    devices = [step.device or of_run for step in suite.stages.values()]
+    return next((device for device in devices if device != "cpu"), "cpu")
+
+
+def _refuse_larger_than_frames(dataset: Dataset, entries: Iterable[_Entry]) -> None:
+    """Raise where a square crop would not fit into the frames."""
+    if dataset.shape_yx is None:
+        return
+    most = min(dataset.shape_yx)
+    lengths = {entry.params.get(CROP) for entry in entries}
+    asked = sorted(length for length in lengths if isinstance(length, int))
+    if asked and asked[-1] > most:
+        rows, columns = dataset.shape_yx
+        fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
+        raise UserError(
+            f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "
+            f"{asked[-1]} can be cropped from them: ask for --sizes {fitting}, or name a dataset "
+            "with larger frames by --data"
+        )
 
 
 def powers_of_two(most: int) -> tuple[int, ...]:
@@ -146,6 +184,9 @@ class _Entry:
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]
     device: Device
+    threads: int | None
+    gpu_sharing: GpuSharing
+    beside: str | None
     image: str | None
     truth: Path | None
     sweep: Sweep
@@ -168,13 +209,15 @@ class _Entry:
             )
             for slot, source in step.inputs.items()
         )
-        overrides = settings["stages"]
-        params = _validated(
-            name, stage, step.params | overrides.get(stage.name, {}) | overrides.get(name, {})
-        )
+        given = step.params
+        for whose in (stage.name, step.family, name):
+            given = given | settings["stages"].get(whose, {})
+        # The place in a grid stays, whatever the settings say of the stage.
+        given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
+        params = _validated(name, stage, given)
         layout = settings["layout"] or step.layout
         # A stage without a kernel for the device runs on the CPU, and its record says so.
-        wanted: Device = settings["device"]
+        wanted: Device = step.device or settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
         image = image_for(name, stage, params, device, settings["images"])
         return cls(
@@ -183,6 +226,9 @@ class _Entry:
             inputs=inputs,
             params=params.model_dump(mode="json"),
             device=device,
+            threads=step.threads,
+            gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
+            beside=step.beside,
             image=None if settings["runtime"] == "native" else image,
             truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
             sweep=sweep,
@@ -191,7 +237,7 @@ class _Entry:
             chunks=1 if layout == "gang" else settings["chunks_per_worker"],
         )
 
-    def trial(self, workers: int, block: int) -> Trial:
+    def trial(self, workers: int, block: int, measured: Set[str]) -> Trial:
         frames = self.sweep.frames_at(workers)
         return Trial(
             id=_trial_id(self.name, workers, block),
@@ -200,6 +246,8 @@ class _Entry:
             workers=workers,
             block=block,
             device=self.device,
+            threads=self.threads,
+            gpu_sharing=self.gpu_sharing,
             image=self.image,
             layout=self.layout,
             movie_frames=frames if self.sweep.is_weak else None,
@@ -209,6 +257,10 @@ class _Entry:
             truth=self.truth,
             reference_trial=_trial_id(self.name, self.sweep.feeding, 1),
             compared=not self.sweep.is_weak,
+            # What the same work gives elsewhere is the same in every block.
+            beside_trial=_trial_id(self.beside, workers, 1)
+            if self.beside is not None and self.beside in measured and block == 1
+            else None,
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import signal
+import time
 from collections.abc import Collection
 
 import psutil
@@ -10,15 +12,21 @@ import psutil
 ZOMBIE_PERIOD_S = 0.1
 
 
-def wait_until_ended(processes: Collection[psutil.Process]) -> None:
-    """Return when all have ended.
+def wait_until_ended(
+    processes: Collection[psutil.Process], limit_s: float = math.inf
+) -> list[psutil.Process]:
+    """Return when all have ended, or after a while; return those that have not.
 
     A zombie has ended: what is left of it goes when its parent asks, which may be never.
     """
     alive = list(processes)
+    deadline = time.monotonic() + limit_s
     while alive:
         _, left = psutil.wait_procs(alive, timeout=ZOMBIE_PERIOD_S)
         alive = [process for process in left if not _has_ended(process)]
+        if time.monotonic() > deadline:
+            break
+    return alive
 
 
 def signal_name(number: int) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from pyscale.analysis.grid.findings import grid_findings_of_table
+from pyscale.analysis.grid.tablepoints import trials_of_sizes
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.archive.archive import archive
 from pyscale.console import answer, talk
@@ -14,6 +16,7 @@ from pyscale.references.files import all_references
 from pyscale.report.context import ReportContext
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.results import Results
+from pyscale.report.sizetable import is_of_sizes, read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary
 from pyscale.report.write import write_report
@@ -82,13 +85,23 @@ def report_runs(
 
 
 def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -> None:
-    """Write the report of a table of wall times, and print it."""
+    """Write the report of a table of wall times, and print it.
+
+    It is one over numbers of workers, or one over devices and sizes of images.
+    """
+    context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
+    find = _of_sizes if is_of_sizes(table) else _of_workers
+    results = find(table, context)
+    folder = out or Path(f"{table.stem}-report")
+    write_report(folder, results, every_figure=every_figure)
+    _show(folder, results)
+
+
+def _of_workers(table: Path, context: ReportContext) -> Results:
     settings = load_settings()
     wall_times = read_wall_times(table)
-    trials = trials_from_wall_times(wall_times, suite=table.stem)
-    context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
-    results = analysed(
-        trials,
+    return analysed(
+        trials_from_wall_times(wall_times, suite=table.stem),
         context,
         interleaved=False,
         # A trial in one row is one job, which holds everything until it ends.
@@ -96,9 +109,17 @@ def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -
         prices=settings.prices,
         references=all_references(settings.references_folder, talk).values(),
     )
-    folder = out or Path(f"{table.stem}-report")
-    write_report(folder, results, every_figure=every_figure)
-    _show(folder, results)
+
+
+def _of_sizes(table: Path, context: ReportContext) -> Results:
+    times = read_sizes(table)
+    return analysed(
+        trials_of_sizes(times, table.stem),
+        context,
+        interleaved=False,
+        references=all_references(load_settings().references_folder, talk).values(),
+        find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
+    )
 
 
 def _refuse_twice(runs: Sequence[RunFolder]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.advice import choices
@@ -10,6 +10,7 @@ from pyscale.analysis.causes import limits
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
+from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
@@ -22,7 +23,7 @@ from pyscale.cost import prices_of
 from pyscale.origin import commands, facts, node_names, nodes
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching
+from pyscale.references.matching import matching, matching_grids
 from pyscale.references.model import Loaded
 from pyscale.references.workid import work_id_of
 from pyscale.report.context import ReportContext
@@ -46,10 +47,21 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     count_retried : bool
         Whether trials that succeeded only when tried again are timed too.
     """
-    tasks, spans = build_tables(run)
-    write_tables(run, tasks, spans)
+    tables = build_tables(run)
+    write_tables(run, tables)
+    tasks, spans = tables.tasks, tables.spans
     trials = trial_table(tasks, spans, count_retried=count_retried)
-    context = _context(run, write_manifest(run), tasks)
+    context = _context(run, write_manifest(run, tables.sources), tasks)
+    suite = run.plan.suite
+
+    def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
+        return grid_findings(
+            *(tasks, tables.calls, trials, table),
+            versus=suite.versus,
+            against=suite.against,
+            entries=list(suite.stages),
+        )
+
     return analysed(
         trials,
         context,
@@ -59,8 +71,19 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         own_cpus=None if run.plan.site else run.plan.settings["cpus_per_worker"],
         timeline=timeline_of(tasks, spans, trials),
         references=all_references(load_settings().references_folder, talk).values(),
-        stages={trial.entry: trial.stage for trial in run.plan.trials},
+        stages=stages_of(run.plan),
+        find_grids=find_grids,
     )
+
+
+def stages_of(plan: Plan) -> dict[str, str]:
+    """The stage behind each entry of a plan, and behind each entry that points come from."""
+    entries = {trial.entry: trial.stage for trial in plan.trials}
+    steps = plan.suite.stages
+    families = {
+        steps[entry].family or entry: stage for entry, stage in entries.items() if entry in steps
+    }
+    return families | entries
 
 
 def analysed(
@@ -75,6 +98,7 @@ def analysed(
     timeline: pl.DataFrame | None = None,
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
+    find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
@@ -83,14 +107,17 @@ def analysed(
     `held` how long its workers held what they asked for, None where that is not known; `prices`
     what that costs; `own_cpus` the cores of a worker where nobody was asked for any; `timeline` is
     what every task did when; `references` are what others measured, of which those are kept that
-    match; `stages` the stage behind each name in `trials`, where the two may differ.
+    match; `stages` the stage behind each name in `trials`, where the two may differ, and behind
+    each family of points; `find_grids` finds what grids tell, from the table of configurations.
     """
+    known = list(references)
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
     holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
     chosen = choices(table, trials, interleaved=interleaved)
     knees = (one for one in chosen if one.objective == "knee")
     asked = (request_of(one, trials, cpus=own_cpus) for one in knees)
+    grids = find_grids(table) if find_grids else ()
     return Results(
         configurations=with_costs(table, holding, held, prices),
         trials=trials,
@@ -102,8 +129,18 @@ def analysed(
         requests=[request for request in asked if request is not None],
         context=context,
         timeline=timeline,
-        references=matching(references, table, stages),
+        references=matching(known, _without_points(table, grids), stages),
+        grids=grids,
+        grid_references=matching_grids(known, grids, stages),
     )
+
+
+def _without_points(table: pl.DataFrame, grids: Iterable[GridFindings]) -> pl.DataFrame:
+    """Leave out points of grids: what others measured over N stands beside no size or device."""
+    import polars as pl
+
+    points = [stage for grid in grids for stage in grid.points["stage"]]
+    return table.filter(~pl.col("stage").is_in(points))
 
 
 def how_held(plan: Plan) -> Held | None:

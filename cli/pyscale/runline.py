@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.analysis.experiments import Experiment
+from pyscale.grid import is_of
+from pyscale.gridaxes import DEVICE
 from pyscale.plan import Plan
+from pyscale.runsettings import ALSO_SETTINGS
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
-from pyscale.suite import load_suite, suite_names
+from pyscale.suite import Suite, load_suite, suite_names
 
 ALIKE = (
     *("axes", "device", "cpus_per_worker", "cache", "executor", "site", "layout"),
@@ -55,7 +58,7 @@ def _line(
     words = ["pyscale", "run", suite_argument(plan), "--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
     words += ["--workers", ",".join(map(str, counts)), "--repeats", str(repeats)]
-    words += _flags(settings)
+    words += _flags(settings, plan.suite)
     variables = [
         f"{ENVIRONMENT_PREFIX}{name.upper()}={shlex.quote(json.dumps(settings[name]))}"
         for name in WITHOUT_FLAG
@@ -67,18 +70,32 @@ def _line(
 def suite_argument(plan: Plan) -> str:
     """Name of the run's suite, or of the file that one of the user's own must lie in."""
     name = plan.suite.name
-    is_shipped = name in suite_names() and load_suite(name) == plan.suite
+    is_shipped = name in suite_names() and is_of(plan.suite, load_suite(name))
     return name if is_shipped else f"{name}.toml"
 
 
-def _flags(settings: Mapping[str, Any]) -> list[str]:
-    """Flags for what is not as it is built in."""
+def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
+    """Flags for what is not as it is built in, or as the suite says."""
     words: list[str] = []
+    points = [step.point for step in suite.stages.values()]
+    # Other machines have other devices, so those that were found here are named.
+    devices = dict.fromkeys(point[DEVICE] for point in points if DEVICE in point)
+    grid = settings.get("grid", {}) | ({DEVICE: [*devices]} if devices else {})
+    said_by_axis = {name for axis, name in ALSO_SETTINGS.items() if axis in grid}
     for name in ALIKE:
         field = Settings.model_fields[name]
+        usual = suite.settings.get(name, field.default)
         value = settings.get(name, field.default)
-        if value == field.default or (name == "site" and settings["executor"] == "local"):
+        if name in said_by_axis or value == usual:
+            continue
+        if name == "site" and settings["executor"] == "local":
             continue
         flag = f"--{name.replace('_', '-')}"
         words += [flag] if value is True else [flag, str(value)]
+    for axis, values in grid.items():
+        words += ["--grid", f"{axis}={','.join(_axis_value(value) for value in values)}"]
     return words
+
+
+def _axis_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -18,12 +18,14 @@ from pyscale.doctor.preflight import before_run
 from pyscale.dryrun import show as show_plan
 from pyscale.errors import UserError
 from pyscale.executors.choice import executor_for
+from pyscale.gridaxes import DEVICE
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.terminal import summary
 from pyscale.runprogress import RunProgress
+from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers
 from pyscale.settings import Settings, load_settings
 from pyscale.status import run_status
@@ -51,7 +53,7 @@ def start(
     if suite is None:
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
     _refuse_strict(strict, {"--dry-run": dry_run, "--detach": detach})
-    settings = load_settings(**flags)
+    settings = settings_for(suite, flags)
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     _warn_of_sharing(plan)
@@ -169,7 +171,7 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
             f"{' and '.join(of_cluster)} {tells} of a cluster, and this run is on this machine: "
             "add --executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
         )
-    if settings.executor == "slurm" and settings.device == "mps":
+    if settings.executor == "slurm" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
         raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
 
 
@@ -177,15 +179,16 @@ def _warn_of_sharing(plan: Plan) -> None:
     """Say before the start that workers will share cores or GPUs."""
     if plan.site is not None:
         return
-    placement = local_placement(plan.settings["cpus_per_worker"])
-    sharing = sorted(
-        {t.workers for t in plan.trials if placement.of(0, t.workers, t.device).shared}
-    )
-    if sharing:
+    sharing: dict[int, set[int]] = {}
+    for trial in plan.trials:
+        threads = plan.threads_of(trial)
+        place = local_placement(threads).of(0, trial.workers, trial.device, trial.gpu_sharing)
+        if place.shared:
+            sharing.setdefault(threads, set()).add(trial.workers)
+    for threads, counts in sorted(sharing.items()):
         talk(
-            f"warning: this machine cannot give each of N = {', '.join(map(str, sharing))} workers "
-            f"{plan.settings['cpus_per_worker']} core(s) of its own: their times will be flagged "
-            "as oversubscribed"
+            f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
+            f"workers {threads} core(s) of its own: their times will be flagged as oversubscribed"
         )
 
 

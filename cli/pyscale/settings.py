@@ -1,12 +1,15 @@
-"""Settings in layers: built-in < config/ < pyscale.toml < environment < flags."""
+"""Settings in layers: built-in < config/ < suite < pyscale.toml < environment < flags."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import tomllib
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pooch
 from platformdirs import user_data_path
@@ -18,15 +21,16 @@ from pydantic_settings import (
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
-from pyscale.suite import Layout
+from pyscale.suite import GridValue, Layout
 from pyscale_stages.contract import Device
-from pyscale_stages.wording import first_problem
+from pyscale_stages.wording import did_you_mean, first_problem
 
 USER_FILE = "pyscale.toml"
 ENVIRONMENT_PREFIX = "PYSCALE_"
@@ -105,6 +109,9 @@ class Settings(BaseSettings):
     stages: dict[str, dict[str, JsonValue]] = Field(
         default_factory=dict, description="Stage parameters that replace the suite's, by stage"
     )
+    grid: dict[str, tuple[GridValue, ...]] = Field(
+        default_factory=dict, description="Values of the axes of a suite's grid, in place of its"
+    )
 
     @field_validator("workers", mode="before")
     @classmethod
@@ -115,6 +122,26 @@ class Settings(BaseSettings):
             if not all(part.isdigit() for part in parts):
                 raise ValueError("worker counts are whole numbers with commas between, as in 1,2,4")
             return tuple(int(part) for part in parts)
+        return value
+
+    @field_validator("grid", mode="before")
+    @classmethod
+    def _split_axes(cls, value: object) -> object:
+        """Accept "224,448,full" for the values of an axis, as flags give them, and one alone."""
+        if not isinstance(value, Mapping):
+            return value
+        return {axis: _axis_values(given) for axis, given in value.items()}
+
+    @field_validator("grid")
+    @classmethod
+    def _each_value_once(
+        cls, value: dict[str, tuple[GridValue, ...]]
+    ) -> dict[str, tuple[GridValue, ...]]:
+        for axis, values in value.items():
+            if not values or "" in values or len(set(values)) < len(values):
+                raise ValueError(
+                    f"{axis} needs values with commas between, each given once, as in 224,448,full"
+                )
         return value
 
     @field_validator("runs_folder", "data_folder", "images_folder", "references_folder")
@@ -143,12 +170,26 @@ class Settings(BaseSettings):
         return (init_settings, env_settings, *files)
 
 
+class SuiteLayer(NamedTuple):
+    """Settings that suit a suite.
+
+    Attributes
+    ----------
+    path : Path
+        The suite's file.
+    values : dict
+    """
+
+    path: Path
+    values: dict[str, JsonValue]
+
+
 def settings_files() -> tuple[Path, Path]:
     """The user's file and the committed defaults, strongest first."""
     return Path(USER_FILE), shipped("config") / "defaults.toml"
 
 
-def load_settings(**flags: Any) -> Settings:
+def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
     """Settings with the given flags over all other layers; a flag that is None was not given.
 
     Raises
@@ -160,17 +201,26 @@ def load_settings(**flags: Any) -> Settings:
     _refuse_misspelt_variables()
     for path in settings_files():
         _refuse_unreadable(path)
+    if suite is not None:
+        _refuse_misspelt_settings(suite)
     try:
-        return Settings(**given)
+        return (_layered(suite) if suite else Settings)(**given)
+    except SettingsError as error:
+        # Of a variable whose value is a table: pydantic names the setting, and not the variable.
+        name = next(name for name in Settings.model_fields if f'"{name}"' in str(error))
+        raise UserError(
+            f"the setting from {_named(ENVIRONMENT, name)} is wrong: it must be JSON, as in "
+            '{"name": 1}'
+        ) from error
     except ValidationError as error:
         key = str(error.errors(include_url=False)[0]["loc"][0])
-        origin = value_origins(given).get(key, "built-in")
+        origin = value_origins(given, suite).get(key, "built-in")
         raise UserError(
             f"the setting from {origin} is wrong: {first_problem(error, Settings)}"
         ) from (error)
 
 
-def value_origins(flags: dict[str, Any]) -> dict[str, str]:
+def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dict[str, str]:
     """What each setting's value comes from: a file, a variable or a flag.
 
     Keys that no layer gives are absent: their value is built in.
@@ -178,6 +228,7 @@ def value_origins(flags: dict[str, Any]) -> dict[str, str]:
     user_file, defaults_file = settings_files()
     layers: list[tuple[str, PydanticBaseSettingsSource]] = [
         ("defaults.toml of pyscale", TomlConfigSettingsSource(Settings, defaults_file)),
+        *([(f"the suite {suite.path}", _source(suite, Settings))] if suite else []),
         (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
         (ENVIRONMENT, EnvSettingsSource(Settings)),
         (FLAG, InitSettingsSource(Settings, flags)),
@@ -187,6 +238,50 @@ def value_origins(flags: dict[str, Any]) -> dict[str, str]:
         for key in source():
             origins[key] = _named(name, key)
     return origins
+
+
+def users_own(flags: dict[str, Any]) -> set[str]:
+    """Settings that the user gives, in a file, a variable or a flag."""
+    sources: tuple[PydanticBaseSettingsSource, ...] = (
+        TomlConfigSettingsSource(Settings, settings_files()[0]),
+        EnvSettingsSource(Settings),
+        InitSettingsSource(Settings, flags),
+    )
+    return {key for source in sources for key in source()}
+
+
+def _layered(suite: SuiteLayer) -> type[Settings]:
+    """Settings with those that suit a suite above the committed defaults."""
+
+    class Layered(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *args: Any, **sources: Any
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            *stronger, defaults = super().settings_customise_sources(settings_cls, *args, **sources)
+            return (*stronger, _source(suite, settings_cls), defaults)
+
+    return Layered
+
+
+def _source(suite: SuiteLayer, settings: type[BaseSettings]) -> PydanticBaseSettingsSource:
+    return InitSettingsSource(settings, suite.values)
+
+
+def _axis_values(given: object) -> object:
+    """Values of an axis, of which flags give a text and a file may give a single one."""
+    if isinstance(given, str):
+        return [_axis_value(part.strip()) for part in given.split(",")]
+    return given if isinstance(given, list | tuple) else [given]
+
+
+def _axis_value(text: str) -> GridValue:
+    """A number or a truth value, where the text is one."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) and math.isfinite(value) else text
 
 
 def _named(layer: str, key: str) -> str:
@@ -206,6 +301,15 @@ def _refuse_misspelt_variables() -> None:
                 raise UserError(
                     f"the environment has {variable}, which is no setting: did you mean {near[0]}?"
                 )
+
+
+def _refuse_misspelt_settings(suite: SuiteLayer) -> None:
+    for key in suite.values:
+        if key not in Settings.model_fields:
+            raise UserError(
+                f"the suite {suite.path} has an unknown setting {key!r}; "
+                f"{did_you_mean(key, Settings.model_fields)}"
+            )
 
 
 def _refuse_unreadable(path: Path) -> None:

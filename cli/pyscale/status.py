@@ -47,6 +47,7 @@ class ConfigurationStatus(Record):
     """How far the trials of one configuration are."""
 
     entry: str
+    family: str | None = Field(None, description="Entry with a grid that it is a point of")
     workers: int
     done: int
     failed: int
@@ -200,6 +201,7 @@ def _configurations(
         rows.append(
             ConfigurationStatus(
                 entry=entry,
+                family=run.plan.suite.stages[entry].family,
                 workers=workers,
                 done=done,
                 failed=len(kinds) - done,

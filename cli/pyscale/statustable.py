@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.status import RunStatus, TrialStatus
+from pyscale.status import ConfigurationStatus, RunStatus, TrialStatus
 from pyscale.taskstatus import TaskStatus
 
+MOST_ROWS = 24
+"""Configurations that are told one by one where they are points of a grid."""
 STYLES = {"failed": "bold red", "gone": "red", "running": "green", "starting": "green"}
 
 
@@ -38,11 +40,31 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours / 24:.0f} days"
 
 
+def _in_few_rows(rows: Sequence[ConfigurationStatus]) -> list[ConfigurationStatus]:
+    """Rows as they are or, where they are many, one for all points of a grid at each N."""
+    groups: dict[tuple[str, int], list[ConfigurationStatus]] = {}
+    for row in rows:
+        name = row.family if row.family and len(rows) > MOST_ROWS else row.entry
+        groups.setdefault((name, row.workers), []).append(row)
+    return [own[0] if len(own) == 1 else _together(name, own) for (name, _), own in groups.items()]
+
+
+def _together(name: str, rows: Sequence[ConfigurationStatus]) -> ConfigurationStatus:
+    """Points of a grid in one row; their times are too different for one."""
+    return ConfigurationStatus(
+        entry=f"{name} ({len(rows)} points)",
+        workers=rows[0].workers,
+        done=sum(row.done for row in rows),
+        failed=sum(row.failed for row in rows),
+        total=sum(row.total for row in rows),
+    )
+
+
 def _configurations(status: RunStatus) -> Table:
     table = Table(title=f"{status.run_id}  {status.suite}  {status.state}")
     for column in ("stage", "N", "done", "failed", "of", "trial s"):
         table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
-    for row in status.configurations:
+    for row in _in_few_rows(status.configurations):
         table.add_row(
             row.entry,
             str(row.workers),

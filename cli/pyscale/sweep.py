@@ -15,7 +15,8 @@ class Sweep:
 
     In strong scaling N workers share the whole movie. In weak scaling each worker has as many
     frames at every N: N workers have the first `N * frames_per_worker` of the movie, and the
-    largest N has all of it, but for a rest that cannot be shared evenly.
+    largest N has all of it, but for a rest that cannot be shared evenly. A suite may say how many
+    frames each worker has: scaling is weak then, whatever is asked for.
 
     Attributes
     ----------
@@ -24,27 +25,35 @@ class Sweep:
         Every N, rising.
     frames : int
         Length of the movie.
+    frames_each : int or None
+        Frames of each worker, where the suite says so.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
     frames: int
+    frames_each: int | None = None
 
     @classmethod
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
         workers = sorted({trial.workers for trial in plan.trials})
-        return cls(plan.settings.get("scaling", "strong"), tuple(workers), plan.movie_frames)
+        return cls(
+            plan.settings.get("scaling", "strong"),
+            tuple(workers),
+            plan.movie_frames,
+            plan.suite.frames_per_worker,
+        )
 
     @property
     def is_weak(self) -> bool:
         """Whether the movie grows with N."""
-        return self.scaling == "weak"
+        return self.scaling == "weak" or self.frames_each is not None
 
     @property
     def frames_per_worker(self) -> int:
         """Frames of each worker where they are as many at every N."""
-        return self.frames // max(self.workers)
+        return self.frames_each or self.frames // max(self.workers)
 
     def frames_at(self, workers: int) -> int:
         """Frames that N workers share."""
@@ -74,8 +83,13 @@ class Sweep:
         UserError
         """
         most = max(self.workers)
-        if most <= self.frames:
+        if most * (self.frames_each or 1) <= self.frames:
             return
+        if self.frames_each is not None:
+            raise UserError(
+                f"the suite gives each of up to {most} workers {self.frames_each} of the frames, "
+                f"and {movie} has {self.frames}: ask for fewer --workers or give a longer movie"
+            )
         if self.is_weak:
             raise UserError(
                 f"--scaling weak gives each of up to {most} workers at least one frame of its own, "

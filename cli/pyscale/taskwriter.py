@@ -57,7 +57,7 @@ class TaskWriter:
             inputs=(),
             params=trial.params,
             seed=self._settings["seed"],
-            threads=self._settings["cpus_per_worker"],
+            threads=self._run.plan.threads_of(trial),
             # Joining windows and comparing outputs needs no GPU, wherever they were computed.
             device="cpu",
         )
@@ -66,17 +66,18 @@ class TaskWriter:
             return common.model_copy(
                 update={"verb": "merge", "inputs": windows, "output": folder / "out"}
             )
-        if task == "check":
-            reference = self._run.plan.trial(trial.reference_trial)
+        if task in {"check", "beside"}:
+            other = trial.beside_trial if task == "beside" else trial.reference_trial
+            assert other is not None, "a trial without one has no such task"
             compared = (
-                ("reference", self._run.output(reference)),
+                ("reference", self._run.output(self._run.plan.trial(other))),
                 ("other", self._run.output(trial)),
             )
             return common.model_copy(
                 update={
                     "verb": "check",
                     "inputs": compared,
-                    "truth": trial.truth,
+                    "truth": trial.truth if task == "check" else None,
                     "movie_frames": trial.movie_frames,
                 }
             )

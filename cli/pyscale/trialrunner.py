@@ -1,4 +1,4 @@
-"""Runs one trial: its workers at once, then the merge, then the check against the baseline."""
+"""Runs one trial: its workers at once, then the merge, then what compares its output."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ from pyscale.store.taskfiles import read_task, write_jobs
 from pyscale.taskwriter import TaskWriter
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
+from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.measure.nodename import node_name
+
+COMPARING = frozenset(["check", "beside"])
+"""Tasks that compare the output of a trial, and add nothing to it."""
 
 
 class _Failure(NamedTuple):
@@ -143,7 +147,7 @@ class TrialRunner:
         """Wait for tasks that an earlier pyscale started and that still run."""
         states = self._states(trial)
         taken_up = False
-        steps = ((WINDOWS, trial.window_tasks), ("merge", ("merge",)), ("check", ("check",)))
+        steps = ((WINDOWS, trial.window_tasks), *_after_windows(trial))
         for name, tasks in steps:
             left = [task for task in tasks if states.get(task) in {"queued", "running"}]
             if left and self._executor.take_up(self._batch(trial, name, left)):
@@ -154,7 +158,7 @@ class TrialRunner:
         """Set aside an earlier attempt, unless all its workers have finished.
 
         Workers of one trial must run at once: a trial that lost one is run again as a whole.
-        When only the merge or the check is missing, the timed part is complete and stays.
+        When only what follows the windows is missing, the timed part is complete and stays.
         """
         if not self._run.trial(trial).exists():
             return
@@ -183,10 +187,7 @@ class TrialRunner:
         self._make_room(trial)
         states = self._states(trial)
         before: Bystanders | None = None
-        after = trial.tasks[len(trial.windows) :]
-        steps: list[tuple[str, tuple[str, ...]]] = [
-            (task, (task,)) for task in after if states[task] != "done"
-        ]
+        steps = [(name, tasks) for name, tasks in _after_windows(trial) if states[name] != "done"]
         if any(states[task] != "done" for task in trial.window_tasks):
             if self._executor.on_this_node:
                 before = look_around()
@@ -196,6 +197,8 @@ class TrialRunner:
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
+            if name == "beside" and (alone := self._stands_alone(trial)):
+                return alone
             for task in tasks:
                 self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
@@ -258,6 +261,7 @@ class TrialRunner:
             name=name,
             orders=self._tasks.drafts(trial, tasks, node_work),
             at_once=trial.workers if name == WINDOWS else 1,
+            threads=self._run.plan.threads_of(trial),
             submitted=submitted,
             taken_up=taken_up,
         )
@@ -274,9 +278,19 @@ class TrialRunner:
                 return f"{why}, the output of {trial_id}, is not there"
         return None
 
+    def _stands_alone(self, trial: Trial) -> _Failure | None:
+        """Say that there is nothing to set a trial beside, which is no reason not to time it."""
+        assert trial.beside_trial is not None, "a trial without one has no such task"
+        if self._has_output(self._run.plan.trial(trial.beside_trial)):
+            return None
+        message = f"what it is set beside, the output of {trial.beside_trial}, is not there"
+        return _Failure(
+            "beside", TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT)
+        )
+
     def _has_output(self, trial: Trial) -> bool:
-        """Whether a trial's output is whole; its check may have failed all the same."""
-        timed = [task for task in trial.tasks if task != "check"]
+        """Whether a trial's output is whole; comparing it may have failed all the same."""
+        timed = [task for task in trial.tasks if task not in COMPARING]
         if trial.id not in self._whole and all(
             read_task(self._run.task(trial, task)).state == "done" for task in timed
         ):
@@ -284,5 +298,11 @@ class TrialRunner:
         return trial.id in self._whole
 
     def _drop_outputs(self, trial: Trial) -> None:
-        if self._settings["keep_outputs"] == "reference" and not trial.is_reference:
+        keeps_all = self._settings["keep_outputs"] == "all"
+        if not (keeps_all or self._run.plan.keeps_output(trial)):
             self._run.drop_outputs(trial)
+
+
+def _after_windows(trial: Trial) -> list[tuple[str, tuple[str, ...]]]:
+    """Batches that follow the windows, in their order: each is one task, and named for it."""
+    return [(task, (task,)) for task in trial.tasks[len(trial.windows) :]]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import sys
 from typing import ClassVar
 
 EXIT_DONE = 0
@@ -40,10 +42,17 @@ def as_stage_error(error: BaseException) -> StageError | None:
     """Translate the errors that mean "a resource ran out"; None for any other error."""
     if isinstance(error, StageError):
         return error
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    of_device = _device_memory_ran_out(error)
+    if of_device is not None:
+        return of_device
+    if (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or any(said in str(error) for said in _SAID_OF_MEMORY)
+    ):
         return ResourceExhausted(
-            f"memory ran out ({error or type(error).__name__}): "
-            "give the task more memory or fewer frames"
+            f"memory ran out ({_first_line(error)}): give the task more memory, or fewer or "
+            "smaller frames"
         )
     full_disk = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
     # Libraries that are not written in Python have errors of their own for it.
@@ -54,3 +63,51 @@ def as_stage_error(error: BaseException) -> StageError | None:
             "or write to another disk"
         )
     return None
+
+
+_SAID_OF_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "(-4:Insufficient memory)")
+"""What torch and OpenCV say, in errors that are no `MemoryError`."""
+_SAID_OF_DEVICE_MEMORY = (
+    "CUDA out of memory",
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "MPS backend out of memory",
+)
+"""What torch says where a device's memory ran out; only its allocator has a class for it."""
+_DEVICE_TOTAL = re.compile(r"GPU (?P<index>\d+) has a total capacity of (?P<total>[\d.]+ \w+)")
+_MPS_TOTAL = re.compile(r"max allowed: (?P<total>[\d.]+ \w+)")
+_LOWER = (
+    "lower batch_size or length_px, let fewer workers share one GPU, or take a GPU with more memory"
+)
+
+
+def _device_memory_ran_out(error: BaseException) -> ResourceExhausted | None:
+    """Say which device's memory ran out, and how much it has where torch tells."""
+    text, kind = str(error), type(error)
+    of_torch = (kind.__module__, kind.__name__) == ("torch", "OutOfMemoryError")
+    if not of_torch and not any(said in text for said in _SAID_OF_DEVICE_MEMORY):
+        return None
+    if "MPS" in text:
+        of_mps = _MPS_TOTAL.search(text)
+        may_have = f", of which torch may have {of_mps['total']}," if of_mps else ""
+        return ResourceExhausted(
+            f"the memory of the Apple GPU{may_have} ran out: lower batch_size or length_px, or "
+            "let fewer workers share it"
+        )
+    found = _DEVICE_TOTAL.search(text)
+    name = _gpu_name(int(found["index"]) if found else 0)
+    memory = f" ({found['total']})" if found else ""
+    return ResourceExhausted(f"the memory of {name}{memory} ran out: {_LOWER}")
+
+
+def _gpu_name(index: int) -> str:
+    """Name of a GPU, by the torch that has just been computing on it."""
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return "the GPU"
+    return f"the GPU {torch.cuda.get_device_name(index)}"
+
+
+def _first_line(error: BaseException) -> str:
+    """What an error says, short enough for a sentence; its kind where it says nothing."""
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__

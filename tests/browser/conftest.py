@@ -19,6 +19,7 @@ from browser.reports import (
     weak_run,
     written,
 )
+from madeupgrid import made_up
 from pretendedrun import make_run
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
@@ -96,6 +97,12 @@ def single(folder: Path) -> Report:
 @pytest.fixture(scope="package")
 def weak(folder: Path) -> Report:
     return written(folder / "weak", results_of(weak_run(), "weak scaling"))
+
+
+@pytest.fixture(scope="package")
+def grid(folder: Path) -> Report:
+    """CPU and GPU at five sizes, six times, beside what others measured."""
+    return written(folder / "grid", made_up(sizes=(224, 448, 896, 1344, 2016)))
 
 
 @pytest.fixture(scope="package")

@@ -24,11 +24,17 @@ FILES = {
     "configurations": "benchmark_results_aggregated.csv",
     "losses": "benchmark_losses.csv",
     "trials": "benchmark_trials.csv",
+    "points": "benchmark_points.csv",
+    "ratios": "benchmark_ratios.csv",
+    "parts": "benchmark_call_parts.csv",
 }
 KEYS = {
     "configurations": ("suite", "stage", "device", "workers"),
     "losses": ("suite", "stage", "device", "workers", "part"),
     "trials": ("trial",),
+    "points": ("suite", "stage", "workers"),
+    "ratios": ("suite", "family", "series", "value", "workers", "measure", "pixels"),
+    "parts": ("suite", "stage", "workers", "part"),
 }
 """Columns that name a row of each table, as the page does."""
 MARKUP = "<script>alert(1)</script>"

@@ -29,7 +29,7 @@ def test_nothing_makes_the_page_scroll_sideways(report: Report, visit: Visit) ->
         # Charts follow when they are told that their place has changed.
         try:
             page.wait_for_function(
-                "width => document.documentElement.scrollWidth <= width", arg=width, timeout=3_000
+                "width => document.documentElement.scrollWidth <= width", arg=width
             )
         except Error:
             pytest.fail(f"at {width} pixels: {too_wide(page, width)}")

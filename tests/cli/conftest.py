@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder, new_run_id
-from pyscale.suite import load_suite
+from pyscale.suite import Suite, load_suite
 from pyscale_stages.moviewriter import write_movie
 
 PlanMaker = Callable[..., Plan]
@@ -27,21 +29,55 @@ def movie(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(tmp_path: Path, movie: Path) -> PlanMaker:
-    """Plan the pipeline on the small movie, with any setting replaced."""
+def dataset(movie: Path) -> Dataset:
+    """The small movie."""
+    return Dataset(movie, frames=8)
+
+
+@pytest.fixture
+def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
+    """Plan a suite on the small movie, with any setting replaced."""
 
     def plan(
-        workers: tuple[int, ...] = (1, 2), only: tuple[str, ...] = (), **changes: object
+        suite: Suite,
+        workers: tuple[int, ...] = (1,),
+        only: tuple[str, ...] = (),
+        dataset: Dataset = dataset,
+        **changes: Any,
     ) -> Plan:
-        settings = Settings(**({"repeats": 2, "runs_folder": tmp_path / "runs"} | changes))
+        given: dict[str, Any] = {"repeats": 2, "runs_folder": tmp_path / "runs"} | changes
+        settings = Settings(**given)
         return make_plan(
-            load_suite("pipeline"),
-            Dataset(movie, frames=8),
+            suite,
+            dataset,
             run_id=new_run_id(),
             settings=settings.model_dump(mode="json"),
             workers=workers,
             only=only,
         )
+
+    return plan
+
+
+@pytest.fixture
+def make(make_of: PlanMaker) -> PlanMaker:
+    """Plan the pipeline on the small movie, with any setting replaced."""
+
+    def plan(workers: tuple[int, ...] = (1, 2), **changes: object) -> Plan:
+        return make_of(load_suite("pipeline"), workers, **changes)
+
+    return plan
+
+
+@pytest.fixture
+def sweep(make_of: PlanMaker) -> PlanMaker:
+    """Plan the device sweep with two sizes on the CPU, or with other values of its axes."""
+
+    def plan(grid: dict[str, Any] | None = None, **changes: Any) -> Plan:
+        axes = {"length_px": (2, "full"), "device": ("cpu",), "threads": (1,)} | (grid or {})
+        chosen = {axis: tuple(values) for axis, values in axes.items()}
+        suite = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
+        return make_of(suite, grid=chosen, **changes)
 
     return plan
 

@@ -53,3 +53,13 @@ def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make: 
     fed = sorted(t.id for t in trials if t.entry != "contact")
     assert fed == ["register_denoise-n1-b1", "segment-n1-b1"]
     assert sorted(t.workers for t in trials if t.entry == "contact") == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_point_comes_before_those_that_are_set_beside_it(sweep: PlanMaker, seed: int) -> None:
+    grid = {"device": ["cpu", "cuda", "mps"]}
+    seen: list[str] = []
+    for trial in sweep(grid, workers=(1, 2), seed=seed).trials:
+        assert trial.beside_trial is None or trial.beside_trial in seen
+        seen.append(trial.id)
+    assert len(seen) == 2 * 2 * 3 * 2

@@ -49,6 +49,13 @@ def test_more_windows_than_workers_each_have_the_time_of_a_job(make: PlanMaker) 
     assert cost.jobs == 8 + 1
 
 
+def test_each_trial_holds_the_cores_of_its_own_threads(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1, workers=(1,))
+    wide = tuple(trial.model_copy(update={"threads": 3}) for trial in plan.trials)
+    cost = cost_of(plan.model_copy(update={"trials": wide}), site(time_min=60))
+    assert cost.core_hours == 3
+
+
 def test_gpus_are_held_by_windows_alone(make: PlanMaker) -> None:
     plan = make(only=ONLY, repeats=1, device="cuda")
     cost = cost_of(plan, site(gpus=2, time_min=60))

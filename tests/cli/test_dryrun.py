@@ -6,9 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from pyscale.analysis.spending import Prices
+from pyscale.app import app
 from pyscale.dryrun import scripts, show
+from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder
@@ -96,3 +99,52 @@ def test_without_prices_nothing_is_said_of_money(
         make(only=("register_denoise",), repeats=1).model_copy(update={"site": load_site("plain")})
     )
     assert "money" not in capsys.readouterr().out
+
+
+def test_points_of_a_grid_are_shown_with_their_threads(
+    sweep: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(sweep({"device": ["cpu", "cuda"], "threads": [3], "gpu_sharing": ["mps"]}, repeats=1))
+    out = capsys.readouterr().out
+    (row,) = (line.split() for line in out.splitlines() if "segment_2px_cuda" in line)
+    assert row[-3:] == ["cuda", "3", "mps"]
+    assert "segment_2px_cpu" in out
+    assert "weak: each worker has 1 of the 8 frames" in out
+
+
+def test_a_script_asks_for_the_threads_of_each_point(sweep: PlanMaker) -> None:
+    found = scripts(sweep({"threads": [1, 5]}, repeats=1), load_site("plain"))
+    asked = {line for one in found for line in one.text.splitlines() if "cpus-per-task" in line}
+    assert asked == {"#SBATCH --cpus-per-task=1", "#SBATCH --cpus-per-task=5"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "points"),
+    [
+        (["--sizes", "2,full"], ["segment_2px_cpu", "segment_full_cpu"]),
+        (
+            ["--sizes", "2", "--grid", "calls=1,2"],
+            ["segment_2px_cpu_calls_1", "segment_2px_cpu_calls_2"],
+        ),
+        (["--sizes", "full", "--cpus-per-worker", "1"], ["segment_full_cpu"]),
+    ],
+)
+def test_the_command_line_chooses_from_a_grid(
+    movie: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], points: list[str]
+) -> None:
+    monkeypatch.chdir(movie.parent)
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags, "--dry-run"]
+    done = CliRunner().invoke(app, line, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert all(f"{point}-n1-b6" in done.output for point in points)
+    assert done.output.count("-b6") == len(points)
+
+
+def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(
+    movie: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(movie.parent)
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", "--sizes", "5"]
+    with pytest.raises(UserError, match="frames of movie.ome.tif have 4 x 4 pixels, so no 5 x 5"):
+        CliRunner().invoke(app, line, catch_exceptions=False)
+    assert not (movie.parent / "runs").exists()

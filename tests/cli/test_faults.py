@@ -110,7 +110,7 @@ def state(run: RunFolder, task: str) -> str:
 def assert_whole(run: RunFolder) -> pl.DataFrame:
     """Every task of the plan has its one set of records, and stands in the table once."""
     wanted = {(trial.id, task) for trial in run.plan.trials for task in trial.tasks}
-    tasks, _ = build_tables(run)
+    tasks = build_tables(run).tasks
     assert sorted(tasks.select("trial", "task").rows()) == sorted(wanted)
     assert set(tasks["status"]) == {"done"}
     finished = Counter(event.trial for event in events(run, "trial_finished"))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.errors import UserError
 from pyscale.placement import Placement
+from pyscale_stages.contract import GpuSharing
 
 
 @given(
@@ -40,6 +43,24 @@ def test_each_worker_sees_one_gpu() -> None:
     assert seen == ["GPU-a", "GPU-b"]
     assert not placement.of(0, 2, "cuda").shared
     assert placement.of(0, 3, "cuda").shared
+
+
+@pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
+def test_workers_that_share_a_gpu_all_see_the_first_and_have_cores_of_their_own(
+    sharing: GpuSharing,
+) -> None:
+    placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
+    places = [placement.of(worker, 4, "cuda", sharing) for worker in range(4)]
+    assert {place.env["CUDA_VISIBLE_DEVICES"] for place in places} == {"GPU-a"}
+    assert [place.cpus for place in places] == [(0,), (1,), (2,), (3,)]
+    assert not any(place.shared for place in places), "it is what is measured"
+    assert placement.of(0, 5, "cuda", sharing).shared, "but they share cores here"
+
+
+def test_workers_that_take_turns_find_no_service_that_somebody_else_started() -> None:
+    placement = Placement((0, 1), 1, ("GPU-a",))
+    assert placement.of(0, 2, "cuda", "time_slicing").env["CUDA_MPS_PIPE_DIRECTORY"] == os.devnull
+    assert "CUDA_MPS_PIPE_DIRECTORY" not in placement.of(0, 2, "cuda").env
 
 
 def test_a_gpu_that_is_not_there_is_refused() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan
-from pyscale.planning import even_windows, powers_of_two
+from pyscale.planning import Dataset, even_windows, powers_of_two
 
 PlanMaker = Callable[..., Plan]
 
@@ -57,6 +57,86 @@ def test_workers_that_start_as_one_have_one_window_each(make: PlanMaker) -> None
 
 def test_worker_counts_double_up_to_the_machine() -> None:
     assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
+
+
+class TestOfAGrid:
+    def test_trials_compute_as_their_points_say(self, sweep: PlanMaker) -> None:
+        plan = sweep({"device": ["cpu", "cuda"], "threads": [3]})
+        found = {(t.entry, t.device, t.params["length_px"]) for t in plan.trials}
+        assert found == {
+            ("segment_2px_cpu", "cpu", 2),
+            ("segment_2px_cuda", "cuda", 2),
+            ("segment_full_cpu", "cpu", None),
+            ("segment_full_cuda", "cuda", None),
+        }
+        assert {plan.threads_of(t) for t in plan.trials} == {3}
+
+    def test_the_run_is_called_by_the_device_beside_the_cpu(self, sweep: PlanMaker) -> None:
+        assert sweep({"device": ["cpu", "mps"]}).settings["device"] == "mps"
+        assert sweep({"device": ["cpu"]}, device="cuda").settings["device"] == "cpu"
+
+    def test_only_the_first_block_is_set_beside_the_base(self, sweep: PlanMaker) -> None:
+        plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
+        beside = {t.id: t.beside_trial for t in plan.trials if t.beside_trial}
+        assert beside == {
+            f"segment_{size}_cuda-n{n}-b1": f"segment_{size}_cpu-n{n}-b1"
+            for size in ("2px", "full")
+            for n in (1, 2)
+        }
+        assert plan.trial("segment_2px_cuda-n1-b1").tasks == ("w0", "beside")
+
+    def test_what_others_are_set_beside_is_kept(self, sweep: PlanMaker) -> None:
+        plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
+        kept = {t.id for t in plan.trials if t.entry.startswith("segment_2px")}
+        kept = {trial for trial in kept if plan.keeps_output(plan.trial(trial))}
+        assert kept == {
+            "segment_2px_cpu-n1-b1",
+            "segment_2px_cpu-n2-b1",
+            "segment_2px_cuda-n2-b1",
+        }
+
+    def test_nothing_is_set_beside_what_is_not_measured(self, sweep: PlanMaker) -> None:
+        plan = sweep({"device": ["cpu", "cuda"]}, only=("segment_2px_cuda",))
+        assert [(t.id, t.beside_trial) for t in plan.trials] == [
+            ("segment_2px_cuda-n1-b1", None),
+            ("segment_2px_cuda-n1-b2", None),
+        ]
+
+    def test_a_stage_may_be_measured_with_all_its_points(self, sweep: PlanMaker) -> None:
+        assert sweep(only=("segment",)).trials == sweep().trials
+
+    def test_each_worker_has_the_frames_that_the_suite_says(self, sweep: PlanMaker) -> None:
+        plan = sweep(workers=(1, 2))
+        assert {(t.workers, t.movie_frames, t.windows) for t in plan.trials} == {
+            (1, 1, ((0, 1),)),
+            (2, 2, ((0, 1), (1, 2))),
+        }
+        assert not any(t.compared for t in plan.trials)
+
+    def test_a_place_in_the_grid_stays_whatever_the_user_says_of_the_stage(
+        self, sweep: PlanMaker
+    ) -> None:
+        plan = sweep(stages={"segment": {"length_px": 3, "min_size_px": 5, "calls": 4}})
+        params = [t.params for t in plan.trials]
+        assert {p["length_px"] for p in params} == {2, None}
+        assert {(p["min_size_px"], p["calls"]) for p in params} == {(5, 4)}
+
+    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(self, sweep: PlanMaker) -> None:
+        plan = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
+        assert {(t.device, t.gpu_sharing) for t in plan.trials} == {("cpu", "own"), ("cuda", "mps")}
+
+    def test_a_crop_larger_than_the_frames_is_refused(
+        self, sweep: PlanMaker, dataset: Dataset
+    ) -> None:
+        large = {"length_px": [2, 5, 6, "full"]}
+        sentence = "have 4 x 9 pixels, so no 6 x 6 can be cropped .* ask for --sizes 2,full, or"
+        with pytest.raises(UserError, match=sentence):
+            sweep(large, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
+        assert sweep({"length_px": [4]}, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
+
+    def test_more_workers_than_have_frames_are_refused(self, sweep: PlanMaker) -> None:
+        with pytest.raises(UserError, match="each of up to 9 workers 1 of the frames, .* has 8"):
+            sweep(workers=(1, 9))
 
 
 class TestRefuses:

@@ -35,3 +35,12 @@ def test_a_child_of_our_own_is_asked_for() -> None:
 
 def test_no_processes_have_ended_already() -> None:
     wait_until_ended([])
+
+
+def test_those_that_live_are_told_after_the_limit() -> None:
+    process = subprocess.Popen(["sleep", "1000"])
+    alive = psutil.Process(process.pid)
+    assert wait_until_ended([alive], limit_s=0) == [alive]
+    process.kill()
+    assert wait_until_ended([alive]) == []
+    process.wait()

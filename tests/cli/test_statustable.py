@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from pyscale.status import MOST_TASKS, JobCounts, RunState, RunStatus, TrialStatus
+from pyscale.status import (
+    MOST_TASKS,
+    ConfigurationStatus,
+    JobCounts,
+    RunState,
+    RunStatus,
+    TrialStatus,
+)
 from pyscale.statustable import duration, rendered
 from pyscale.taskstatus import TaskStatus
 
@@ -70,6 +77,32 @@ def test_a_task_has_its_node_its_time_and_why() -> None:
     lines = [line.split() for line in text(status(trial)).splitlines()]
     assert ["w3", "failed", "on", "n2", "12", "s", "out", "of", "memory", "on", "n2"] in lines
     assert ["w4", "queued", "job", "17_4", "waiting", "for", "free", "nodes"] in lines
+
+
+def points(count: int) -> tuple[ConfigurationStatus, ...]:
+    return tuple(
+        ConfigurationStatus(
+            entry=f"segment_{size}px", family="segment", workers=1, done=1, failed=size % 2, total=6
+        )
+        for size in range(count)
+    )
+
+
+def rows(*configurations: ConfigurationStatus) -> list[list[str]]:
+    shown = text(status().model_copy(update={"configurations": configurations}))
+    return [line.replace("│", " ").split() for line in shown.splitlines()]
+
+
+def test_the_points_of_a_large_grid_are_counted_together() -> None:
+    track = ConfigurationStatus(entry="track", workers=2, done=0, failed=0, total=6)
+    found = rows(*points(60), track)
+    assert ["segment", "(60", "points)", "1", "60", "30", "360"] in found
+    assert ["track", "2", "0", "0", "6"] in found
+    assert len(found) < 10
+
+
+def test_the_points_of_a_small_grid_are_told_one_by_one() -> None:
+    assert ["segment_11px", "1", "1", "1", "6"] in rows(*points(12))
 
 
 def test_a_silent_slurm_is_told_in_a_line() -> None:

@@ -62,3 +62,18 @@ def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make: Callable[..., P
     settings = {name: value for name, value in plan.settings.items() if name != "scaling"}
     older = plan.model_copy(update={"settings": settings})
     assert Sweep.of(older) == Sweep("strong", (1, 2), 8)
+
+
+def test_a_suite_may_say_how_many_frames_each_worker_has() -> None:
+    sweep = Sweep("strong", (1, 2), 9, frames_each=3)
+    assert sweep.is_weak
+    assert [sweep.frames_at(n) for n in sweep.workers] == [3, 6]
+    assert str(sweep) == (
+        "weak: each worker has 3 of the 9 frames at every N; the last 3 are left out"
+    )
+    with pytest.raises(UserError, match="each of up to 4 workers 3 of the frames, and a.tif has 9"):
+        Sweep("strong", (1, 4), 9, frames_each=3).refuse_too_short("a.tif")
+
+
+def test_the_sweep_of_a_plan_has_the_frames_of_its_suite(sweep: Callable[..., Plan]) -> None:
+    assert Sweep.of(sweep(workers=(1, 2))) == Sweep("strong", (1, 2), 8, 1)

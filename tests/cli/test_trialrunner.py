@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import signal
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -290,16 +291,20 @@ def results(run: RunFolder) -> dict[str, TaskSpec]:
 
 
 def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
-    run: RunFolder,
+    run: RunFolder, make: Callable[..., Plan], tmp_path: Path
 ) -> None:
     """SIGKILL falls at 60 random moments; each time a new process goes on."""
+    start = time.monotonic()
+    carry_out(RunFolder.create(tmp_path / "undisturbed", make()), MockExecutor())
+    # However fast this machine is, 20 of them are too few to carry out the run between them.
+    longest_s = (time.monotonic() - start) / 20
     moments = random.Random(20)
     fork = multiprocessing.get_context("fork")
     kills = 0
     for _ in range(60):
         process = fork.Process(target=carry_out, args=(run, MockExecutor()))
         process.start()
-        process.join(timeout=moments.uniform(0.0, 0.06))
+        process.join(timeout=moments.uniform(0.0, longest_s))
         if process.is_alive():
             os.kill(process.pid or 0, signal.SIGKILL)
             kills += 1

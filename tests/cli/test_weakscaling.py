@@ -139,6 +139,6 @@ def test_a_check_for_quality_alone_is_no_agreement(plan: Plan, tmp_path: Path) -
     trials = tuple(trial.model_copy(update={"truth": truth}) for trial in plan.trials)
     run = RunFolder.create(tmp_path / "runs", plan.model_copy(update={"trials": trials}))
     execute(run, MockExecutor(), lambda _event: None)
-    checks = build_tables(run)[0].filter(pl.col("verb") == "check")
+    checks = build_tables(run).tasks.filter(pl.col("verb") == "check")
     assert set(checks["trial"]) == {f"{entry}-n4-b1" for entry in plan.suite.stages}
     assert checks["agreement"].null_count() == checks.height

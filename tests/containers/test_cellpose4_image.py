@@ -42,7 +42,7 @@ def in_image(
 
 
 def run_suite(folder: Path, images: ImageFolder) -> subprocess.CompletedProcess[str]:
-    options = ("--runtime", "apptainer", "--workers", "1,2", "--repeats", "1")
+    options = ("--runtime", "apptainer", "--workers", "1", "--repeats", "1")
     return subprocess.run(
         [sys.executable, "-m", "pyscale", "run", "mine.toml", "--data", "movie.ome.tif", *options],
         cwd=folder,

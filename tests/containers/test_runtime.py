@@ -245,16 +245,21 @@ def test_inputs_keep_their_true_paths(laboratory: Path, contained: Results) -> N
 def test_the_start_of_the_container_is_a_phase_of_its_own(
     runs: dict[str, RunFolder], native: Results, contained: Results
 ) -> None:
+    outside: dict[str, list[float]] = {stage: [] for stage in STAGES}
     for name, result in contained.items():
         phases = [span.phase for span in result.spans]
-        assert phases[:2] == ["container_start", "python_start"], name
-        container, python = result.spans[:2]
+        assert phases[:3] == ["container_start", "python_start", "import"], name
+        container, python, imports = result.spans[:3]
         assert container.wall_s > 0.02
         assert python.wall_s > 0
         assert container.end_monotonic_s == python.start_monotonic_s
+        assert python.end_monotonic_s == imports.start_monotonic_s
+        attributed = sum(span.wall_s for span in result.spans)
+        assert attributed < result.wall_s + 1e-6
         if result.spec.verb == "run":
-            attributed = sum(span.wall_s for span in result.spans)
-            assert attributed == pytest.approx(result.wall_s, rel=0.01)
+            outside[result.spec.stage].append(1 - attributed / result.wall_s)
+    # The best of a stage's tasks: a busy machine may interrupt any one of them between two spans.
+    assert max(min(shares) for shares in outside.values()) < 0.01
     assert not any(s.phase == "container_start" for r in native.values() for s in r.spans)
     spans = pl.read_parquet(runs["apptainer"].path / SPANS_FILE, glob=False)
     assert spans.filter(phase="container_start").height == len(contained)

@@ -92,7 +92,7 @@ def executor(run_folder: Path) -> Iterator[LocalExecutor]:
 
 
 def executor_of(run_folder: Path) -> LocalExecutor:
-    return LocalExecutor(run_folder / "submitit", local_placement(1))
+    return LocalExecutor(run_folder / "submitit", local_placement)
 
 
 @pytest.fixture

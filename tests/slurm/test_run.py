@@ -40,7 +40,7 @@ def test_a_cluster_computes_what_one_machine_computes(
 def test_every_task_is_recorded_with_its_job_node_and_request(runs: ClusterRuns) -> None:
     code, said = runs.finished(runs.start("--workers", "1,2"))
     assert code == 0, said
-    tasks, _ = build_tables(runs.run)
+    tasks = build_tables(runs.run).tasks
     windows = tasks.filter(pl.col("verb") == "run")
     assert set(windows["node"]) <= set(runs.slurm.nodes)
     assert windows["requested_cpus"].to_list() == [1, 1, 1]
@@ -58,7 +58,7 @@ def test_every_task_is_recorded_with_its_job_node_and_request(runs: ClusterRuns)
 def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
     code, said = runs.finished(runs.start("--chunks-per-worker", "3"))
     assert code == 0, said
-    tasks, _ = build_tables(runs.run)
+    tasks = build_tables(runs.run).tasks
     windows = tasks.filter(pl.col("verb") == "run")
     assert len(windows) == 6
     moments = windows["start_utc"].to_list()
@@ -74,7 +74,7 @@ def test_of_many_windows_none_is_lost_and_none_is_done_twice(runs: ClusterRuns) 
     write_movie(runs.movie, np.ones((frames, 8, 8), np.uint16), "TYX")
     code, said = runs.finished(runs.start("--workers", "8", "--chunks-per-worker", "12"))
     assert code == 0, said
-    tasks, _ = build_tables(runs.run)
+    tasks = build_tables(runs.run).tasks
     windows = tasks.filter(pl.col("verb") == "run")
     assert windows["frames"].to_list() == [1] * frames
     assert windows["job_id"].n_unique() == frames
@@ -86,7 +86,7 @@ def test_of_many_windows_none_is_lost_and_none_is_done_twice(runs: ClusterRuns) 
 def test_the_workers_of_a_gang_are_ranks_of_one_job(runs: ClusterRuns) -> None:
     code, said = runs.finished(runs.start("--workers", "1,3", "--layout", "gang"))
     assert code == 0, said
-    tasks, _ = build_tables(runs.run)
+    tasks = build_tables(runs.run).tasks
     ranks = tasks.filter(pl.col("verb") == "run", pl.col("workers") == 3)
     assert ranks["job_id"].n_unique() == 1
     assert ranks["frames"].to_list() == [2, 2, 2]

@@ -8,7 +8,7 @@ from typing import get_args
 from pyscale.data.registry import load_registry
 from pyscale.shipped import shipped
 from pyscale.suite import MOVIE, Layout
-from pyscale_stages.contract import PHASES, CacheState, Device, Verb
+from pyscale_stages.contract import PHASES, CacheState, Device, GpuSharing, Verb
 from pyscale_stages.registry import STAGE_NAMES
 
 KINDS_BY_FIELD = {
@@ -29,7 +29,7 @@ PATHS_BY_SETTING = frozenset(
 """Settings that are a path, which may be relative."""
 PATH_FIELDS = frozenset(["path", "movie", "truth"])
 """Fields that hold a path and nothing else."""
-SAFE_FIELDS = frozenset(["spans", "versions"])
+SAFE_FIELDS = frozenset(["spans", "calls", "versions"])
 """Fields without a name in them: most of a record, and versions of four parts like addresses."""
 FREE_IN_SITES = frozenset(["summary", "setup", "modules", "binds", "scratch"])
 """Fields of a site that hold what its writer liked: sentences, and lines of shell."""
@@ -43,7 +43,13 @@ _ORDINARY = frozenset(
 
 def own_words() -> set[str]:
     """Words that pyscale's records use, or that say nothing: no names, wherever they appear."""
-    choices = (*PHASES, *get_args(Verb), *get_args(Device), *get_args(Layout))
+    choices = (
+        *PHASES,
+        *get_args(Verb),
+        *get_args(Device),
+        *get_args(GpuSharing),
+        *get_args(Layout),
+    )
     states = (state for part in get_args(CacheState) for state in get_args(part) or (part,))
     said = ("asked", "cold", "warm", "asis", "done", "failed", "queued", "running", "strong")
     fed = (MOVIE, "frames", "labels", "weak", "native", "apptainer", "reference", "array", "gang")

@@ -107,7 +107,7 @@ def _setting(mask: Mask, value: Any, name: str) -> Any:
         return value
     if name in PATHS_BY_SETTING and isinstance(value, str):
         return mask.path(value)
-    if name in {"images", "stages"}:
+    if name in {"images", "stages", "grid"}:
         return _parameter(mask, value, name)
     return _masked(mask, value, name)
 
@@ -140,5 +140,7 @@ def _of_site(mask: Mask, value: Any, field: str) -> Any:
 _OF_FIELDS: dict[str, Callable[[Mask, Any, str], Any]] = {
     "settings": _setting,
     "params": _parameter,
+    "grid": _parameter,
+    "point": _parameter,
     "site": _of_site,
 }

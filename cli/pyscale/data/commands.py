@@ -61,7 +61,7 @@ def fetch(
     ] = False,
     data_folder: FolderOption = None,
 ) -> None:
-    """Fetch datasets; what is broken off goes on where it stopped."""
+    """Fetch or make datasets; a download that is broken off goes on where it stopped."""
     from pyscale.data import consent
     from pyscale.data.fetch import FetchOptions, fetch_dataset
     from pyscale.data.progress import TerminalReport
@@ -199,7 +199,7 @@ def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Set
 def _all_names(registry: Registry, settings: Settings) -> list[str]:
     from pyscale.data.place import synthetic_names
 
-    return [*registry.datasets, *synthetic_names(settings.data_folder)]
+    return [*registry.datasets, *synthetic_names(registry, settings.data_folder)]
 
 
 def _frame_size(size: str | None) -> dict[str, int]:

@@ -26,7 +26,7 @@ KIND_IN_WORDS: dict[Kind, str] = {
 
 
 def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) -> Dataset:
-    """Find the movie of a run, fetch it where it is absent, and read its layout.
+    """Find the movie of a run, fetch or make it where it is absent, and read its layout.
 
     A synthetic movie, in the data folder or anywhere else, brings its truth. What a dataset of
     the registry holds is known before it is fetched; of a path only its pixels tell.
@@ -72,7 +72,9 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
             f"{path} holds {movie.dtype} values, but the suite {suite.name} measures labels, which "
             "are whole numbers: name a label movie by --data"
         )
-    return Dataset(movie=path, frames=movie.n_frames, axes=axes, truth=truth)
+    return Dataset(
+        movie=path, frames=movie.n_frames, axes=axes, truth=truth, shape_yx=movie.shape_yx
+    )
 
 
 def _refuse_other_kind(name: str, kind: Kind, suite: Suite) -> None:

@@ -1,4 +1,4 @@
-"""Fetching of whole datasets: every file checked, unpacked and put in place, or none half."""
+"""Bringing of whole datasets: every file fetched or made, checked and in place, or none half."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from pyscale.data.download import Patience, Transfer, discard, download
 from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
+from pyscale.data.synthetic import make_known
 from pyscale.data.trust import add_trust, read_trust
 from pyscale.data.verify import expected_sha256, file_states
 from pyscale.errors import UserError
@@ -58,7 +59,7 @@ def ensure(
     consent: Consent,
     report: Report,
 ) -> Path:
-    """Path of the movie that a name or path stands for, fetched if it is absent.
+    """Path of the movie that a name or path stands for, fetched or made if it is absent.
 
     Raises
     ------
@@ -69,7 +70,7 @@ def ensure(
     if path is not None:
         return path
     if name_or_path not in registry.datasets:
-        known = [*registry.datasets, *synthetic_names(data_root)]
+        known = [*registry.datasets, *synthetic_names(registry, data_root)]
         raise UserError(
             f"{name_or_path!r} is no dataset, and no file or folder of that name exists: "
             f"{did_you_mean(name_or_path, known)}"
@@ -96,7 +97,8 @@ def fetch_dataset(
     """Fetch the files of a dataset that are absent or changed; return the path of its movie.
 
     Files appear under their names when they are whole and their checksum is right. What a
-    broken download brought stays in a part, from which the next call goes on.
+    broken download brought stays in a part, from which the next call goes on. A synthetic dataset
+    is made instead, without a network.
 
     Parameters
     ----------
@@ -121,6 +123,9 @@ def fetch_dataset(
         consent(name, dataset)
     folder = data_root / name
     with disk_errors_explained(data_root), _sole_fetcher(name, data_root, report):
+        if dataset.synth is not None:
+            make_known(name, dataset.synth, data_root, report)
+            return folder / dataset.movie
         wanted = _wanted(name, dataset, data_root, options, report)
         if wanted:
             _say_terms(name, dataset, report)
@@ -279,7 +284,7 @@ def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        report.say(f"{name}: another pyscale is fetching it; waiting for that one")
+        report.say(f"{name}: another pyscale is fetching or making it; waiting for that one")
         lock.acquire()
     try:
         yield

@@ -50,7 +50,7 @@ def show_verified(
             f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
             "or name another folder by --data-folder"
         )
-    synthetic = synthetic_names(data_root)
+    synthetic = synthetic_names(registry, data_root)
     states = []
     report = TerminalReport()
     for name in names or _present(registry, data_root):
@@ -72,18 +72,19 @@ def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, dataset in registry.datasets.items():
         path = dataset_path(name, registry, data_root)
+        made = dataset.synth is not None and path is not None
         rows.append(
             {
                 "name": name,
                 "kind": dataset.kind,
                 "state": presence(name, dataset, data_root),
-                "size_bytes": dataset.size_bytes,
+                "size_bytes": _size_bytes(data_root / name) if made else dataset.size_bytes,
                 "licence": dataset.licence,
                 "title": dataset.title,
                 "path": None if path is None else str(path),
             }
         )
-    for name in synthetic_names(data_root):
+    for name in synthetic_names(registry, data_root):
         path = dataset_path(name, registry, data_root)
         rows.append(
             {
@@ -109,7 +110,7 @@ def _present(registry: Registry, data_root: Path) -> list[str]:
         for name, dataset in registry.datasets.items()
         if presence(name, dataset, data_root) != "absent"
     ]
-    return [*fetched, *synthetic_names(data_root)]
+    return [*fetched, *synthetic_names(registry, data_root)]
 
 
 def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:

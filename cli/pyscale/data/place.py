@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from pydantic import ValidationError
+
 from pyscale.data.contents import read_contents
 from pyscale.data.disk import disk_errors_explained
 from pyscale.data.registry import Dataset, Registry, RemoteFile
+from pyscale_stages.synth.params import SynthParams
 
 SYNTH_FILE = "synth.json"
 SYNTH_MOVIE = "movie.ome.tif"
 
 Presence = Literal["here", "partly", "changed", "absent"]
-"""changed: a file is there in another size than it must have."""
+"""changed: a file is there in another size, or a movie by other parameters, than it must have."""
 
 
 def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path | None:
@@ -35,7 +38,7 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
     if dataset is not None:
         whole = presence(name_or_path, dataset, data_root) == "here"
         return data_root / name_or_path / dataset.movie if whole else None
-    if name_or_path in synthetic_names(data_root):
+    if name_or_path in synthetic_names(registry, data_root):
         return data_root / name_or_path / SYNTH_MOVIE
     path = Path(name_or_path).expanduser()
     return path if path.exists() else None
@@ -43,10 +46,11 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
 
 def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     """How much of a dataset is there, by names and sizes."""
+    folder = data_root / name
     with disk_errors_explained(data_root):
-        found = [
-            state for file in dataset.files for state in _file_presences(data_root / name, file)
-        ]
+        found = [state for file in dataset.files for state in _file_presences(folder, file)]
+        if dataset.synth is not None:
+            found = _made_presences(folder, dataset.synth)
     if "changed" in found:
         return "changed"
     if "absent" not in found:
@@ -54,10 +58,32 @@ def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     return "partly" if "here" in found else "absent"
 
 
-def synthetic_names(data_root: Path) -> list[str]:
-    """Names of the synthetic movies in a data folder, sorted."""
+def synthetic_names(registry: Registry, data_root: Path) -> list[str]:
+    """Names of the user's own synthetic movies in a data folder, sorted."""
     with disk_errors_explained(data_root):
-        return sorted(path.parent.name for path in data_root.glob(f"[!.]*/{SYNTH_FILE}"))
+        names = {path.parent.name for path in data_root.glob(f"[!.]*/{SYNTH_FILE}")}
+    return sorted(names - registry.datasets.keys())
+
+
+def made_by(folder: Path) -> SynthParams | None:
+    """What the synthetic movie in a folder was made by; None where there is none that is known."""
+    try:
+        return SynthParams.model_validate_json((folder / SYNTH_FILE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValidationError):
+        return None
+
+
+def _made_presences(folder: Path, params: SynthParams) -> list[Presence]:
+    """Of a movie that is made: of each of its files, as they were recorded then."""
+    if not folder.exists():
+        return ["absent"]
+    if made_by(folder) != params:
+        return ["changed"]
+    contents = read_contents(folder)
+    # It was made, and whoever made it was stopped before its checksums were known.
+    if contents is None:
+        return ["here", "absent"]
+    return [_file_presence(folder / known.path, known.size_bytes) for known in contents.files]
 
 
 def _file_presences(folder: Path, file: RemoteFile) -> list[Presence]:

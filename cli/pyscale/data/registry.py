@@ -1,4 +1,4 @@
-"""The dataset registry: what can be fetched, from where, under which licence."""
+"""The dataset registry: what can be fetched or made, from where, under which licence."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
+from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import did_you_mean, first_problem
 
 REGISTRY_FILE = "datasets.toml"
@@ -59,7 +60,10 @@ class Dataset(Record):
         None, pattern=r"^https?://.*/$", description="Address that file names are added to"
     )
     files: tuple[RemoteFile, ...] = Field(
-        min_length=1, description="Each file as [name, size_bytes, sha256] or as a table"
+        (), description="Each file as [name, size_bytes, sha256] or as a table"
+    )
+    synth: SynthParams | None = Field(
+        None, description="What it is made by, where it is not fetched but synthetic"
     )
     movie: str = Field(description="File or folder that a run reads; . is the dataset's folder")
     licence: str = Field(description="SPDX identifier, or the licence in words")
@@ -88,7 +92,17 @@ class Dataset(Record):
         ]
 
     @model_validator(mode="after")
+    def _is_fetched_or_made(self) -> Self:
+        if bool(self.files) == (self.synth is not None):
+            raise ValueError("a dataset has either files or synth")
+        if self.synth is not None and self.kind != "movie":
+            raise ValueError("what synth makes is a movie")
+        return self
+
+    @model_validator(mode="after")
     def _files_can_be_found(self) -> Self:
+        if self.synth is not None:
+            return self
         local_names = [file.local_name for file in self.files]
         if len(set(local_names)) != len(local_names):
             raise ValueError("two files would have the same name")
@@ -105,13 +119,15 @@ class Dataset(Record):
 
     @property
     def size_bytes(self) -> int | None:
-        """Size of all downloads together; None where one is not known."""
+        """Size of all downloads together; None where one is not known, or it is made here."""
         sizes = [file.size_bytes for file in self.files]
-        return None if None in sizes else sum(size for size in sizes if size is not None)
+        if None in sizes or self.synth is not None:
+            return None
+        return sum(size for size in sizes if size is not None)
 
 
 class Registry(Record):
-    """All datasets that can be fetched by name."""
+    """All datasets that are known by name."""
 
     datasets: dict[DatasetName, Dataset]
 

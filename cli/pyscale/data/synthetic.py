@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,12 @@ from pydantic import ValidationError
 
 from pyscale.data.contents import read_contents, survey, write_contents
 from pyscale.data.disk import disk_errors_explained
-from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE
+from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE, made_by
 from pyscale.data.progress import Report
 from pyscale.data.registry import NAME_PATTERN, Registry
 from pyscale.data.verify import verify_synthetic
 from pyscale.errors import UserError
 from pyscale_stages.errors import BadInput
-from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import first_problem
 
@@ -59,15 +59,76 @@ def make_synthetic(
     folder = data_root / name
     made_before = (folder / SYNTH_FILE).is_file() and read_contents(folder) is not None
     try:
-        with disk_errors_explained(data_root), report.bar(f"make {name}", None) as advance:
-            write_synthetic_movie(folder, parameters)
+        with disk_errors_explained(data_root):
+            _make(folder, parameters, report)
             if not made_before:
-                write_contents(folder, survey(folder, advance))
+                _record(folder, report)
     except BadInput as error:
         raise UserError(str(error)) from error
     if made_before:
         _refuse_changed(name, data_root, report)
     return folder / SYNTH_MOVIE
+
+
+def make_known(name: str, params: SynthParams, data_root: Path, report: Report) -> None:
+    """Make a synthetic dataset of the registry, unless it is there and unchanged.
+
+    It appears whole or not at all, and what has changed on disk is made again. One process at a
+    time may make it.
+
+    Parameters
+    ----------
+    name : str
+        Name in the registry.
+    params : SynthParams
+    data_root : Path
+        Folder that holds the datasets.
+    report : Report
+
+    Raises
+    ------
+    UserError
+        If something else has its place.
+    OSError, ResourceExhausted
+        If the disk refuses, or is full.
+    """
+    folder = data_root / name
+    # A killed process leaves them: nobody else is at work on this name.
+    for left in data_root.glob(f".{name}.*.partial"):
+        shutil.rmtree(left)
+    if folder.exists():
+        if any(folder.iterdir()) and made_by(folder) != params:
+            raise UserError(
+                f"{folder} holds something else than the dataset {name}, which pyscale makes: "
+                "move it away, or remove it"
+            )
+        if read_contents(folder) is not None:
+            states = verify_synthetic(name, data_root, report)
+            changed = [found.file for found in states if found.state != "ok"]
+            if not changed:
+                report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
+                return
+            report.say(f"{name}: {', '.join(changed)} has changed: the movie is made again")
+            aside = folder.with_name(f".{name}.changed.partial")
+            folder.rename(aside)
+            shutil.rmtree(aside)
+    _make(folder, params, report)
+    _record(folder, report)
+    report.say(f"{name}: made {params.frames} frames with their truth in {folder}")
+
+
+def _make(folder: Path, params: SynthParams, report: Report) -> None:
+    from pyscale_stages.synth.movie import write_synthetic_movie
+
+    frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
+    with report.bar(f"make {folder.name}", frame_bytes * params.frames) as advance:
+        write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
+
+
+def _record(folder: Path, report: Report) -> None:
+    """Write down what was made, so that a change can be told."""
+    with report.bar(f"check {folder.name}", None) as advance:
+        write_contents(folder, survey(folder, advance))
 
 
 def _parameters(params: dict[str, Any]) -> SynthParams:

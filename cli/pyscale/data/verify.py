@@ -27,13 +27,15 @@ class FileState(Record):
 
 
 def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a fetched dataset.
+    """Checksum every file of a dataset of the registry.
 
     Raises
     ------
     UserError
         If a file cannot be read.
     """
+    if dataset.synth is not None:
+        return verify_synthetic(name, data_root, report)
     trust = read_trust(data_root)
     with disk_errors_explained(data_root), report.bar(name, dataset.size_bytes) as advance:
         return [

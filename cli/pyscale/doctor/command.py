@@ -23,7 +23,7 @@ from pyscale.doctor.probe import NodeAnswer, Request
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.images.lockfile import ImageFolder
-from pyscale.settings import load_settings
+from pyscale.runsettings import settings_for
 from pyscale.sites import Site, load_site
 from pyscale.slurm.commands import nodes_of
 from pyscale_stages.measure.nodename import node_name
@@ -47,12 +47,13 @@ def doctor(
     UserError
         If the suite, a setting, the site or the partition cannot be used.
     """
-    settings = load_settings(device=device, site=site)
-    subject = Subject.of_suite(suite, settings)
+    settings = settings_for(suite, {"device": device, "site": site})
     if partition is None and site is None:
-        found = _here(subject)
+        found = _here(Subject.of_suite(suite, settings))
     else:
-        found = _on_nodes(subject, load_site(settings.site), partition, 60 * wait_min)
+        cluster = load_site(settings.site)
+        subject = Subject.of_suite(suite, settings, cluster)
+        found = _on_nodes(subject, cluster, partition, 60 * wait_min)
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
     else:

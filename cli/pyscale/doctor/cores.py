@@ -70,7 +70,7 @@ def cores(subject: Subject) -> Iterator[Finding]:
     """Compare the cores that there are with those that the workers need."""
     bounds = Bounds.of_this_process(os.environ)
     yield usable(bounds)
-    yield enough(bounds, subject.workers, subject.cpus_per_worker)
+    yield enough(bounds, *subject.widest)
     yield hyperthreads(bounds)
     yield from thread_variables(os.environ, subject)
 
@@ -142,23 +142,24 @@ def hyperthreads(bounds: Bounds) -> Finding:
 
 def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterator[Finding]:
     """Tell which variables of the user have no effect, and which have one that is not meant."""
-    threads = str(subject.cpus_per_worker)
+    given = {name: environment[name] for name in THREAD_VARIABLES if name in environment}
     lost = [
-        f"{name}={environment[name]}"
-        for name in THREAD_VARIABLES
-        if environment.get(name, threads) != threads
+        f"{name}={value}"
+        for name, value in given.items()
+        if {value} != {str(count) for count in subject.threads}
     ]
+    threads = " or ".join(map(str, subject.threads))
     if lost:
+        by = "--cpus-per-worker" if len(subject.threads) == 1 else "the threads of the grid"
         yield warning(
             "cpu.threads",
             f"{', '.join(lost)} would have no effect: each task sets its threads to {threads}, "
-            "as --cpus-per-worker says",
-            "unset them, and use --cpus-per-worker",
+            f"as {by} {'says' if len(subject.threads) == 1 else 'say'}",
+            f"unset them, and use {by}",
         )
     else:
-        yield ok(
-            "cpu.threads", f"each task sets its libraries to {counted(int(threads), 'thread')}"
-        )
+        noun = "thread" if subject.threads == [1] else "threads"
+        yield ok("cpu.threads", f"each task sets its libraries to {threads} {noun}")
     reaching = [
         f"{name}={environment[name]}"
         for name in stamp.THREAD_VARIABLES

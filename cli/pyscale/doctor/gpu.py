@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem
 from pyscale.doctor.subject import Subject
@@ -15,12 +18,24 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure.gpus import Gpu, describe_gpus, gpu_present
 
+_VERSION = re.compile(r"^__version__ = '(?P<version>[^']+)'", re.MULTILINE)
+_BUILT_FOR = re.compile(r"^cuda\b.*= '(?P<version>(?P<major>\d+)[^']*)'", re.MULTILINE)
+"""What torch's own `version.py` says of its build."""
 _LATER = "ask for --device cuda to use it"
 
 
 def gpu(subject: Subject) -> Iterator[Finding]:
-    """Look for the device that the suite is to compute on."""
-    yield {"cpu": _unasked, "cuda": _cuda, "mps": _mps}[subject.device]()
+    """Look for the devices that the suite is to compute on."""
+    asked = {subject.device, *(entry.device for entry in subject.entries)}
+    if asked == {"cpu"}:
+        yield _unasked()
+    if "cuda" in asked:
+        found = _cuda()
+        yield found
+        if found.status != "problem":
+            yield from torch_without_cuda(subject)
+    if "mps" in asked:
+        yield _mps()
     if subject.device != "cpu":
         yield from _without_kernel(subject)
 
@@ -80,13 +95,58 @@ def _mps() -> Finding:
 
 def _without_kernel(subject: Subject) -> Iterator[Finding]:
     """Name the stages that compute on the CPU all the same."""
-    others = [entry.name for entry in subject.entries if entry.device != subject.device]
+    others = [
+        entry.name
+        for entry in subject.entries
+        if subject.device not in entry.definition.resources.devices
+    ]
     if others:
         yield beside_the_point(
             "gpu.stages",
             f"{_listed(others)} {'has' if len(others) == 1 else 'have'} no kernel for "
             f"{subject.device} and {'runs' if len(others) == 1 else 'run'} on the CPU",
         )
+
+
+def torch_without_cuda(subject: Subject) -> Iterator[Finding]:
+    """Name a torch of this environment that cannot use the GPU, in milliseconds.
+
+    Torch is not imported, which takes seconds: its build is read from the file that says it. An
+    image has a torch of its own.
+    """
+    wanted = any(
+        entry.device == "cuda" and "torch" in entry.definition.packages for entry in subject.entries
+    )
+    torch = find_spec("torch")
+    if subject.runtime != "native" or not wanted or torch is None or torch.origin is None:
+        return
+    check, said = "gpu.torch", Path(torch.origin).with_name("version.py").read_text("utf-8")
+    release, built_for = _VERSION.search(said), _BUILT_FOR.search(said)
+    name = f"torch {release['version']}" if release else "torch"
+    if built_for is None:
+        yield problem(
+            check,
+            f"{name} of this environment is built without CUDA",
+            "install a build of torch for CUDA, or use --device cpu",
+        )
+        return
+    driver = _newest_cuda()
+    # Since CUDA 11 a driver serves all builds for its own major version.
+    if driver is not None and int(driver.partition(".")[0]) < int(built_for["major"]):
+        yield problem(
+            check,
+            f"{name} is built for CUDA {built_for['version']}, and the NVIDIA driver supports "
+            f"CUDA {driver}",
+            "update the driver, or install a torch built for a CUDA that the driver supports",
+        )
+
+
+def _newest_cuda() -> str | None:
+    """Newest CUDA that the driver supports; None where it does not tell."""
+    try:
+        return next((gpu.cuda for gpu in describe_gpus()), None)
+    except MissingPart:
+        return None  # Which the check of the device says.
 
 
 def missing_device(device: Device) -> Finding | None:

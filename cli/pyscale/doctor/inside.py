@@ -203,7 +203,9 @@ def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     models.refuse_other_version(params.model, needed, cellpose)
     _weights(tell, models.find_weights(params.model))
     tell.step(f"segment two small frames on {request['device']}")
-    result = _task(tell, request)
+    # No square of a real frame fits into those; that is the movie's affair.
+    whole = {name: value for name, value in request["params"].items() if name != "length_px"}
+    result = _task(tell, request | {"params": whole})
     if result is None:
         return
     if request["device"] == "cuda":

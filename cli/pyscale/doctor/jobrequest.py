@@ -87,11 +87,10 @@ def job_requests(subject: Subject, site: Site, partition: str | None) -> list[Jo
     UserError
         If the site's file leaves open what it needs to say, or Slurm does not answer.
     """
-    threads = subject.cpus_per_worker
     return _gathered(
         _request(
             entry,
-            slurm_options(site, allocation(site, entry.definition, entry.device, threads)),
+            slurm_options(site, allocation(site, entry.definition, entry.device, entry.threads)),
             partition,
         )
         for entry in subject.entries
@@ -114,7 +113,7 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
             if place not in largest or largest[place].tasks < submission.tasks:
                 largest[place] = submission
     asked = [
-        _plan_request(entries[entry], submission, site, plan.settings["cpus_per_worker"])
+        _plan_request(entries[entry], submission, site)
         for (entry, _), submission in largest.items()
     ]
     # A merge that asks for what one element of an array does is not asked about again.
@@ -122,8 +121,8 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
     return _gathered(request for request in asked if request not in covered)
 
 
-def _plan_request(entry: Entry, submission: Submission, site: Site, threads: int) -> JobRequest:
-    wanted = asked_for(site, submission.trial, submission.batch_name, threads)
+def _plan_request(entry: Entry, submission: Submission, site: Site) -> JobRequest:
+    wanted = asked_for(site, submission.trial, submission.batch_name, entry.threads)
     options = slurm_options(site, wanted, submission.tasks if submission.is_gang else 1)
     if submission.tasks > 1 and not submission.is_gang:
         options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"

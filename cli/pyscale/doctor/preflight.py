@@ -28,6 +28,7 @@ from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
+from pyscale.mps import absent, is_installed
 from pyscale.plan import Plan
 from pyscale_stages.errors import ResourceExhausted, StageError
 
@@ -95,6 +96,9 @@ def _here(subject: Subject, movie: Path) -> Iterator[Finding]:
     device = missing_device(subject.device)
     if device is not None:
         yield device
+    elif subject.shares_gpu and not is_installed():
+        sentence, _, remedy = str(absent()).rpartition(": ")
+        yield problem("gpu.mps", sentence, remedy)
     yield from _parts(subject, _LOOKS)
     yield from _surroundings(subject, movie)
     yield from memory(subject)
@@ -141,11 +145,9 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
 
 def _look_for_weights(entry: Entry) -> None:
     from pyscale_stages.segment import models
+    from pyscale_stages.segment.params import SegmentParams
 
-    model = str(entry.params["model"])
-    cellpose = models.installed_cellpose()
-    models.refuse_other_version(model, models.CELLPOSE_OF_MODEL.get(model, cellpose), cellpose)
-    models.find_weights(model)
+    models.find_model(SegmentParams.model_validate(entry.params))
 
 
 def _look_for_opencl(entry: Entry) -> None:

@@ -26,7 +26,13 @@ from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
 
 TIME_LIMIT_S = 300.0
 """A cold network filesystem can take minutes to serve torch; what takes longer hangs."""
-_DECIDING_PARAMS = ("model", "backend", "trackmate_jars", "trackmate_heap_mib")
+_DECIDING_PARAMS = (
+    "model",
+    "estimate_diameter",
+    "backend",
+    "trackmate_jars",
+    "trackmate_heap_mib",
+)
 """Parameters that decide which parts a stage needs."""
 
 
@@ -43,7 +49,7 @@ def stages(subject: Subject) -> Iterator[Finding]:
     """Ask the interpreter that would run each stage what it can do for it."""
     for entry in distinct(subject.entries):
         if subject.runtime == "native":
-            yield from asked(entry, [sys.executable], threads=subject.cpus_per_worker)
+            yield from asked(entry, [sys.executable])
         else:
             yield from _in_image(entry, subject)
 
@@ -72,14 +78,13 @@ def _in_image(entry: Entry, subject: Subject) -> list[Finding]:
         "scratch_prefix": "pyscale-doctor-",
     }
     with prepared(order, {"TMPDIR": "/tmp", **around.variables}) as environment:
-        return asked(entry, command, threads=subject.cpus_per_worker, environment=environment)
+        return asked(entry, command, environment=environment)
 
 
 def asked(
     entry: Entry,
     interpreter: Sequence[str],
     *,
-    threads: int,
     environment: Mapping[str, str] | None = None,
     time_limit_s: float = TIME_LIMIT_S,
 ) -> list[Finding]:
@@ -90,8 +95,6 @@ def asked(
     entry : Entry
     interpreter : sequence of str
         Command line of a Python that has `pyscale_stages`, natively or in an image.
-    threads : int
-        Threads that a task may use.
     environment : mapping, optional
         In place of this process's own.
     time_limit_s : float
@@ -107,7 +110,7 @@ def asked(
         "stage": entry.stage,
         "params": entry.params,
         "device": entry.device,
-        "threads": threads,
+        "threads": entry.threads,
     }
     try:
         done = subprocess.run(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from pyscale.gridhere import measured_suite
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan, powers_of_two
 from pyscale.runtimes.choice import image_for
 from pyscale.settings import Settings
+from pyscale.sites import Site
 from pyscale.suite import load_suite
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
@@ -24,6 +27,7 @@ class Entry(Record):
     stage: str
     params: dict[str, JsonValue]
     device: Device = Field(description="Where it computes: cpu where it has no other kernel")
+    threads: int = Field(description="Cores and threads of each worker")
 
     @property
     def definition(self) -> Stage:
@@ -40,7 +44,10 @@ class Subject(Record):
     runtime: Literal["native", "apptainer"]
     cache: Literal["cold", "warm", "asis"]
     workers: int = Field(description="Largest number of workers")
-    cpus_per_worker: int
+    widest: tuple[int, int] = Field(
+        description="Workers, and cores of each, of the trial that needs most cores"
+    )
+    shares_gpu: bool = Field(description="Whether workers share a GPU by NVIDIA's MPS")
     tasks: int = Field(description="Tasks of the whole run")
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
@@ -60,14 +67,25 @@ class Subject(Record):
         return cls(
             suite=plan.suite.name,
             entries=tuple(
-                Entry(name=trial.entry, stage=trial.stage, params=trial.params, device=trial.device)
+                Entry(
+                    name=trial.entry,
+                    stage=trial.stage,
+                    params=trial.params,
+                    device=trial.device,
+                    threads=plan.threads_of(trial),
+                )
                 for trial in sorted(first.values(), key=lambda trial: order.index(trial.entry))
             ),
             device=settings["device"],
             runtime=settings["runtime"],
             cache=settings["cache"],
             workers=max(trial.workers for trial in plan.trials),
-            cpus_per_worker=settings["cpus_per_worker"],
+            widest=max(
+                ((trial.workers, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
+            ),
+            shares_gpu=any(
+                trial.device == "cuda" and trial.gpu_sharing == "mps" for trial in plan.trials
+            ),
             tasks=sum(len(trial.tasks) for trial in plan.trials),
             data=settings["data"],
             axes=plan.axes,
@@ -80,8 +98,15 @@ class Subject(Record):
         )
 
     @classmethod
-    def of_suite(cls, suite_name: str, settings: Settings) -> Subject:
+    def of_suite(cls, suite_name: str, settings: Settings, site: Site | None = None) -> Subject:
         """What a run of a suite would ask of a machine; its movie need not be there.
+
+        Parameters
+        ----------
+        suite_name : str
+        settings : Settings
+        site : Site, optional
+            The cluster whose nodes are asked.
 
         Raises
         ------
@@ -90,14 +115,21 @@ class Subject(Record):
         """
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
         workers = settings.workers or powers_of_two(max(1, fitting))
+        suite = measured_suite(load_suite(suite_name), settings, site)
+        frames = max(workers) * (suite.frames_per_worker or 1)
         plan = make_plan(
-            load_suite(suite_name),
-            Dataset(movie=Path(settings.data), frames=max(workers), axes=settings.axes),
+            suite,
+            Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes),
             run_id="doctor",
             settings=settings.model_dump(mode="json"),
             workers=workers,
         )
         return cls.of_plan(plan).model_copy(update={"movie": None})
+
+    @property
+    def threads(self) -> list[int]:
+        """Threads that tasks set their libraries to, each number once."""
+        return sorted({entry.threads for entry in self.entries})
 
     def image_of(self, entry: Entry) -> str:
         """Name of the image that an entry runs in.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Executor
 from pyscale.executors.slurm import SlurmExecutor
@@ -21,4 +23,4 @@ def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
     """
     if run.plan.site is not None:
         return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, listener))
-    return LocalExecutor(run.submissions, local_placement(run.plan.settings["cpus_per_worker"]))
+    return LocalExecutor(run.submissions, cache(local_placement))

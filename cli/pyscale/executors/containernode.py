@@ -15,6 +15,8 @@ from typing import Any
 
 AMD_DEVICE = Path("/dev/kfd")
 NVIDIA_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
+"""Names the folder of sockets by which workers share an NVIDIA GPU at once."""
 
 
 @contextmanager
@@ -39,10 +41,21 @@ def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[d
             **{prefix + name: value for name, value in (inside | dict(own)).items()},
             option + "WORKDIR": scratch,
             **({option + _gpu_option(): "1"} if container["gpu"] else {}),
+            **_sockets(option, own),
         }
     finally:
         # A stage that locked its own folder must not cost its record.
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Option that shows a task the sockets by which it shares a GPU, where it does."""
+    folder = own.get(MPS_VARIABLE)
+    if folder is None or not Path(folder).is_dir():
+        return {}
+    name = f"{option_prefix}BIND"
+    # The container program takes what stands here beside what its command line binds.
+    return {name: ",".join(filter(None, (os.environ.get(name), f"{folder}:{folder}")))}
 
 
 def scratch_prefix(run: Path) -> str:

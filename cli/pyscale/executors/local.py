@@ -6,8 +6,8 @@ import os
 import shutil
 import signal
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -16,13 +16,16 @@ import psutil
 
 from pyscale.executors.containernode import left_scratch
 from pyscale.executors.launch import launch
-from pyscale.executors.protocol import Batch
+from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import blocked
-from pyscale.placement import Placement
+from pyscale.mps import end_left, service
+from pyscale.placement import GPUS, Place, Placement
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import TaskOrder
-from pyscale.store.taskfiles import write_order
+from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
+from pyscale.store.taskfiles import read_record, write_order
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import TaskError
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
 SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
@@ -57,18 +60,22 @@ class LocalExecutor:
     ----------
     submissions : Path
         Folder for submitit's own files.
-    placement : Placement
-        Which cores and GPUs each worker gets.
+    placement : callable
+        Which cores and GPUs each worker gets, where each has as many cores as it is called with.
     """
 
     on_this_node = True
 
-    def __init__(self, submissions: Path, placement: Placement) -> None:
+    def __init__(self, submissions: Path, placement: Callable[[int], Placement]) -> None:
         self._submissions = submissions
         self._placement = placement
 
     def run(self, batch: Batch) -> None:
         """Keep as many workers busy as the batch allows, until all its tasks have ended."""
+        with self._gpu_service(batch) as variables:
+            self._run(batch, variables)
+
+    def _run(self, batch: Batch, variables: dict[str, str]) -> None:
         waiting = deque(batch.orders)
         idle = list(range(batch.at_once))
         running: dict[Path, LocalJob] = {}
@@ -77,7 +84,7 @@ class LocalExecutor:
             started = {waiting.popleft(): slot for slot in idle[: len(waiting)]}
             # Orders carry the time of submission, so all are written before the first starts.
             for folder, slot in started.items():
-                write_order(folder, self._placed(batch, batch.orders[folder], slot))
+                write_order(folder, self._placed(batch, batch.orders[folder], slot, variables))
             jobs = dict(zip(started, self._submit(list(started)), strict=True))
             if jobs:
                 batch.submitted({folder.name: job.id for folder, job in jobs.items()})
@@ -95,11 +102,18 @@ class LocalExecutor:
         """End all: a process that has lost its pyscale cannot be waited for."""
         return self.end_all()
 
-    def _placed(self, batch: Batch, order: TaskOrder, slot: int) -> TaskOrder:
-        place = self._placement.of(slot, batch.trial.workers, batch.trial.device)
+    def _place(self, batch: Batch, slot: int) -> Place:
+        trial = batch.trial
+        placement = self._placement(batch.threads)
+        return placement.of(slot, trial.workers, trial.device, trial.gpu_sharing)
+
+    def _placed(
+        self, batch: Batch, order: TaskOrder, slot: int, variables: dict[str, str]
+    ) -> TaskOrder:
+        place = self._place(batch, slot)
         return order.model_copy(
             update={
-                "env": place.env | order.env,
+                "env": place.env | variables | order.env,
                 "cpus": place.cpus,
                 "oversubscribed": place.shared,
                 "slot": slot,
@@ -124,6 +138,11 @@ class LocalExecutor:
         A launcher may be starting while the others are found: the search goes on until it
         finds none.
         """
+        ended = self._end_tasks()
+        # These end once nobody uses them.
+        return ended + end_left(self._submissions.parent)
+
+    def _end_tasks(self) -> int:
         ended = 0
         while found := [
             process.pid
@@ -135,6 +154,45 @@ class LocalExecutor:
             ended += _end_trees(_orphaned_containers(session))
             shutil.rmtree(folder, ignore_errors=True)
         return ended
+
+    @contextmanager
+    def _gpu_service(self, batch: Batch) -> Iterator[dict[str, str]]:
+        """Run what the batch's workers share a GPU by; yield the variables by which they find it.
+
+        Tasks that did not use it, and so measured something else, are made failed ones.
+        """
+        trial = batch.trial
+        if batch.name != WINDOWS or trial.device != "cuda" or trial.gpu_sharing != "mps":
+            yield {}
+            return
+        with service(self._submissions.parent, self._place(batch, 0).env[GPUS]) as running:
+            try:
+                yield running.variables
+            except BaseException:
+                with blocked(signal.SIGINT, signal.SIGTERM):
+                    self._end_tasks()
+                raise
+            if not running.was_used():
+                _fail_all(batch.orders, _unused(running.last_words()))
+
+
+def _unused(last_words: str) -> TaskError:
+    said = f" ({last_words})" if last_words else ""
+    return TaskError(
+        kind="NoMps",
+        message=f"the workers computed without NVIDIA's MPS, though it was there for them{said}: "
+        "have the driver checked, run without images, or leave mps out of gpu_sharing",
+        exit_code=1,
+    )
+
+
+def _fail_all(folders: Iterable[Path], cause: TaskError) -> None:
+    """Make tasks that ended well failed ones."""
+    for folder in folders:
+        ended = read_record(ExitRecord, folder / EXIT_FILE)
+        if ended is not None and ended.returncode == 0:
+            failed = ended.model_copy(update={"returncode": cause.exit_code, "cause": cause})
+            write_atomically(folder / EXIT_FILE, failed.model_dump_json() + "\n")
 
 
 def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:

@@ -11,18 +11,18 @@ from pyscale.plan import Trial
 from pyscale.store.records import TaskOrder
 
 WINDOWS = "windows"
-"""Name of the batch of a trial's windows; the merge and the check are batches of their own."""
+"""Name of the batch of a trial's windows; each task that follows them is a batch of its own."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Tasks of one trial that are started together: its windows, its merge or its check.
+    """Tasks of one trial that are started together: its windows, or one that follows them.
 
     Attributes
     ----------
     trial : Trial
     name : str
-        `windows`, `merge` or `check`.
+        `windows`, `merge`, `check` or `beside`.
     orders : mapping of Path to TaskOrder
         Task folder and draft of its order, in the order in which they should start. The
         executor adds what depends on the place and writes it.
@@ -32,6 +32,8 @@ class Batch:
         To be told of the jobs, by task, as soon as they are submitted.
     taken_up : callable
         To be told when tasks are found running and are waited for, and not started.
+    threads : int
+        Cores and threads of each task.
     """
 
     trial: Trial
@@ -40,6 +42,7 @@ class Batch:
     at_once: int
     submitted: Callable[[Mapping[str, str]], None]
     taken_up: Callable[[], None]
+    threads: int = 1
 
 
 class Executor(Protocol):

@@ -67,12 +67,11 @@ class SlurmExecutor:
         self._site = site
         self._name = job_name(run.plan.run_id)
         self._book = JobBook(self._name, journal)
-        self._threads: int = run.plan.settings["cpus_per_worker"]
 
     def run(self, batch: Batch) -> None:
         """Submit the tasks of a batch by one call of sbatch, and wait for all."""
-        asked = requested(self._site, batch.trial, self._threads, batch.name)
-        # An earlier try of a merge or a check may have left its own.
+        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        # An earlier try of what follows the windows may have left its own.
         forget_jobs(self._run.trial(batch.trial), batch.name)
         job_ids: Mapping[Path, str] | None = None
         with telling_time() as clock:
@@ -149,7 +148,7 @@ class SlurmExecutor:
             **parameters(
                 self._site,
                 trial,
-                threads=self._threads,
+                threads=batch.threads,
                 run_id=self._run.plan.run_id,
                 batch_name=batch.name,
                 tasks=len(names),

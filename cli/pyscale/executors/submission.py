@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pyscale.errors import UserError
 from pyscale.executors.protocol import WINDOWS
-from pyscale.plan import Trial
+from pyscale.plan import Plan, Trial
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
 from pyscale.sites import Site
 from pyscale.slurm.queue import job_name
@@ -34,7 +35,7 @@ class Submission:
     ----------
     trial : Trial
     batch_name : str
-        `windows`, `merge` or `check`.
+        `windows`, `merge`, `check` or `beside`.
     tasks : int
     at_once : int
         How many of them may run at the same time.
@@ -56,6 +57,27 @@ def submissions(trial: Trial) -> Iterator[Submission]:
     yield Submission(trial, WINDOWS, len(trial.windows), min(trial.workers, len(trial.windows)))
     for task in trial.tasks[len(trial.windows) :]:
         yield Submission(trial, task, 1, 1)
+
+
+def refuse_shared_gpus(plan: Plan) -> None:
+    """Raise where workers are to share a GPU that Slurm gives to each job alone.
+
+    Raises
+    ------
+    UserError
+        If a trial of the plan shares GPUs otherwise than by having one each.
+    """
+    shared = {
+        trial.gpu_sharing: None
+        for trial in plan.trials
+        if trial.device == "cuda" and trial.gpu_sharing != "own"
+    }
+    if shared:
+        raise UserError(
+            f"gpu_sharing {' and '.join(shared)}: on a cluster its staff decide whether jobs share "
+            "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale run "
+            "--executor local), or keep to gpu_sharing own"
+        )
 
 
 def is_gang(trial: Trial, batch_name: str) -> bool:
@@ -103,7 +125,7 @@ def parameters(
         Threads of each task.
     run_id : str
     batch_name : str
-        `windows`, `merge` or `check`.
+        `windows`, `merge`, `check` or `beside`.
     tasks : int
     at_once : int
         How many of the tasks may run at the same time.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.references.model import Loaded, Reference
+from pyscale.references.model import Loaded, Reference, is_of_devices
+from pyscale.report.sizetable import read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.shipped import shipped
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -156,6 +157,8 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
             f"{path.parent}"
         )
     table = read_wall_times(path) if reference.has_wall_times else _read_as_it_is(path)
+    if is_of_devices(reference, table):
+        table = read_sizes(path)
     if reference.sweep not in table.columns:
         raise UserError(
             f"{path} has no column {reference.sweep!r}, which {reference.name}.toml names as its "

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.grid.axes import SIZE
 from pyscale.errors import UserError
 from pyscale.references.model import WORKERS, Loaded, Reference
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
+from pyscale_stages.registry import load_stage
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,7 +25,7 @@ HARDWARE = (
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:
-    """Make a reference of the timed trials of a run.
+    """Make a reference of the timed trials of a run; of a grid over sizes, of its times by size.
 
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
@@ -42,32 +44,38 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     """
     from pyscale.analysis.scaling import configurations
     from pyscale.analysis.trials import trial_table
+    from pyscale.references.fromgrid import size_sweep
     from pyscale.store.tables import build_tables
 
     plan = run.plan
-    tasks, spans = build_tables(run)
-    trials = trial_table(tasks, spans)
+    tables = build_tables(run)
+    trials = trial_table(tables.tasks, tables.spans)
     timed = trials.filter("valid")
     if timed.is_empty():
         raise UserError(
             f"the run {plan.run_id} has no timed trial to make a reference of: `pyscale status "
             f"{plan.run_id} --log` says what happened"
         )
-    manifest = build_manifest(run)
+    manifest = build_manifest(run, tables.sources)
+    measured = configurations(trials)
+    stamps = [found["stamp"] for found in manifest["hardware"].values()]
+    sizes = size_sweep(plan, tables, trials, measured, stamps)
     entries = timed["stage"].unique(maintain_order=True)
+    figures = f"{sizes.figures};" if sizes else "wall times of the timed trials of"
+    hardware = _hardware(run, manifest, tables.tasks)
     reference = Reference(
         name=name,
         title=f"{name} ({' and '.join(manifest['hardware'])})",
         source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
         measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
-        figures=f"wall times of the timed trials of {_what_ran(run)}",
-        hardware=_hardware(run, manifest, tasks),
-        caveats=tuple(_caveats(run, configurations(trials), n_timed=timed.height)),
-        sweep=WORKERS,
-        stages={entry: plan.suite.stage_name(entry) for entry in entries},
+        figures=f"{figures} {_what_ran(run)}",
+        hardware=hardware | (sizes.conditions if sizes else {}),
+        caveats=tuple(_caveats(run, measured, n_timed=timed.height)),
+        sweep=SIZE if sizes else WORKERS,
+        stages=sizes.stages if sizes else {e: plan.suite.stage_name(e) for e in entries},
         work_id=work_id_of(run),
     )
-    return Loaded(reference, _wall_times(timed))
+    return Loaded(reference, sizes.table if sizes else _wall_times(timed))
 
 
 def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
@@ -116,7 +124,19 @@ def _hardware(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) 
         "device": settings["device"],
         "executor": settings["executor"],
         "runtime": settings["runtime"],
+        "software": ", ".join(_software(manifest)),
     }
+
+
+def _software(manifest: Mapping[str, Any]) -> list[str]:
+    """Versions of what the stages are made of, each once; a checksum of weights is no version."""
+    packages = {
+        f"{package} {versions[package]}": None
+        for stage, versions in manifest["versions"].items()
+        for package in load_stage(stage).packages
+        if package in versions
+    }
+    return [*packages, f"Python {manifest['python']}"]
 
 
 def _caveats(run: RunFolder, table: pl.DataFrame, n_timed: int) -> Iterator[str]:

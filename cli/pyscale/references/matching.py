@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pyscale.references.model import Loaded, Referred
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.references.model import Loaded, Reference, Referred
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +61,48 @@ def matching(
         if beside:
             found.append(Referred(loaded.reference, pl.concat(beside)))
     return found
+
+
+def matching_grids(
+    references: Iterable[Loaded],
+    grids: Sequence[GridFindings],
+    stages: Mapping[str, str] | None = None,
+) -> list[tuple[Reference, GridFindings]]:
+    """Find what others measured of the stages of grids, against the same axis.
+
+    A reference that is the very measurement reported, to the last digit, is left out.
+
+    Parameters
+    ----------
+    references : iterable of Loaded
+    grids : sequence of GridFindings
+        As reported; every `family` is looked up.
+    stages : mapping of str to str, optional
+        The stage of pyscale behind each family, where the two differ.
+
+    Returns
+    -------
+    list of tuple of Reference and GridFindings
+        In the order of `references`. The `family` of the findings is that of the grid that they
+        stand beside; in their tables it is the reference's own.
+    """
+    found = []
+    for loaded in references:
+        measured = loaded.grids() if grids else ()
+        for grid in grids:
+            stage = (stages or {}).get(grid.family, grid.family)
+            found += [
+                (loaded.reference, replace(other, family=grid.family))
+                for other in measured
+                if loaded.reference.stages.get(other.family) == stage
+                and other.against == grid.against
+                and _steady(other) != _steady(grid)
+            ]
+    return found
+
+
+def _steady(grid: GridFindings) -> list[Any]:
+    return sorted(grid.points.drop_nulls("steady_s").select("length_px", "steady_s").iter_rows())
 
 
 def _scale_alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
+from pyscale.analysis.grid.axes import SIZE
+from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale_stages.contract import Record
 from pyscale_stages.registry import STAGE_NAMES
 from pyscale_stages.wording import did_you_mean
@@ -64,6 +66,11 @@ class Reference(Record):
         return self.sweep == WORKERS
 
 
+def is_of_devices(reference: Reference, table: pl.DataFrame) -> bool:
+    """Whether a table is one of times by device and size, from which ratios follow."""
+    return reference.sweep == SIZE and "device" in table.columns
+
+
 @dataclass(frozen=True)
 class Loaded:
     """A reference with its table.
@@ -73,7 +80,8 @@ class Loaded:
     reference : Reference
     table : polars.DataFrame
         As its CSV has it; where the sweep is workers, what
-        `pyscale.analysis.walltimes.trials_from_wall_times` takes.
+        `pyscale.analysis.walltimes.trials_from_wall_times` takes, and where it is length_px and
+        there are devices, what `pyscale.analysis.grid.findings.grid_findings_of_table` does.
     """
 
     reference: Reference
@@ -101,6 +109,12 @@ class Loaded:
         table = self.table.filter(self.table["stage"].is_in(wanted))
         trials = trials_from_wall_times(table, suite=self.reference.name)
         return configurations(trials, interleaved=False)
+
+    def grids(self) -> tuple[GridFindings, ...]:
+        """What follows from its times by device and size, a stage each; none where it has none."""
+        if not is_of_devices(self.reference, self.table):
+            return ()
+        return grid_findings_of_table(self.table, self.reference.name)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +57,8 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             "reference": loaded.reference.model_dump(mode="json"),
             "table": loaded.table.to_dicts(),
             "configurations": None if found is None else found.to_dicts(),
+            "ratios": [row for grid in loaded.grids() for row in grid.ratios.to_dicts()],
+            "ceilings": [asdict(one) for grid in loaded.grids() for one in grid.ceilings],
         }
         print(json.dumps(told, indent=1, default=str))  # noqa: T201 - the command's answer
         return
@@ -81,6 +84,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             *(Text(f"- {caveat}") for caveat in reference.caveats),
             Text(),
             _numbers(loaded),
+            *(Text(sentence) for sentence in _ceilings(loaded)),
         )
     )
 
@@ -96,8 +100,24 @@ def _numbers(loaded: Loaded) -> RenderableType:
         return summary(found)
     table = _table(*loaded.table.columns)
     for row in loaded.table.iter_rows():
-        table.add_row(*(Text(ABSENT if cell is None else str(cell)) for cell in row))
+        table.add_row(*(Text(_written(cell)) for cell in row))
     return table
+
+
+def _written(cell: object) -> str:
+    """Write a cell as its table has it: a length read as a number has no decimals."""
+    if cell is None:
+        return ABSENT
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _ceilings(loaded: Loaded) -> Iterator[str]:
+    """Say where the ratios of its devices end, if it has any."""
+    from pyscale.report.grid.ratios import where_it_ends
+
+    for grid in loaded.grids():
+        for one in grid.ceilings:
+            yield f"\n{one.value} against {one.base}: {where_it_ends(one)}"
 
 
 def _pairs(facts: Mapping[str, str]) -> Table:

@@ -17,18 +17,51 @@ FILES = {
     "trials": "benchmark_trials.csv",
 }
 """Field of `Results` and the file that it is written to."""
+GRID_FILES = {
+    "points": "benchmark_points.csv",
+    "ratios": "benchmark_ratios.csv",
+    "parts": "benchmark_call_parts.csv",
+}
+"""Field of `GridFindings` and the file that it is written to, where there is a grid."""
 
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its field of `Results`."""
-    return {name: csv_text(getattr(results, name)) for name in FILES}
+    """Every table by its field of `Results`, or of `GridFindings`."""
+    tables = {name: getattr(results, name) for name in FILES} | _of_grids(results)
+    return {name: csv_text(table) for name, table in tables.items()}
+
+
+def files_of(results: Results) -> dict[str, str]:
+    """Every table that there is, and the file that it is written to."""
+    files = FILES | GRID_FILES
+    return {name: files[name] for name in (*FILES, *_of_grids(results))}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
-    """Write every table: one row a configuration, one a part of its worker-seconds, one a trial."""
+    """Write every table: one row a configuration, one a part of its worker-seconds, one a trial.
+
+    Where there is a grid: one row a point, one a ratio, one a part of a call. Files of an earlier
+    report that this one has no table for are removed.
+    """
+    files = files_of(results)
+    for name, file in GRID_FILES.items():
+        if name not in files:
+            (folder / file).unlink(missing_ok=True)
     for name, text in csv_texts(results).items():
-        write_atomically(folder / FILES[name], text)
-    return [folder / file for file in FILES.values()]
+        write_atomically(folder / files[name], text)
+    return [folder / file for file in files.values()]
+
+
+def _of_grids(results: Results) -> dict[str, pl.DataFrame]:
+    """Tables of all grids, of which any has rows."""
+    import polars as pl
+
+    if not results.grids:
+        return {}
+    tables = {
+        name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES
+    }
+    return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
 def csv_text(table: pl.DataFrame) -> str:

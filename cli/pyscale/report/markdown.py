@@ -10,6 +10,9 @@ from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
+from pyscale.report.grid import text as grid_text
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.grid.sweep import largest_px, sweeps
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.wording import (
@@ -40,6 +43,11 @@ RESULT_COLUMNS = (
 
 def write_markdown(folder: Path, results: Results) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
+    every = curves(results.configurations)
+    not_to_be_trusted = list(gate.not_to_be_trusted(results.configurations))
+    doubts = list(sentences.doubts_and_drifts(every, results.drifts))
+    grids = grid_text.sections(results)
+    results = about_workers(results)
     found = curves(results.configurations)
     context = results.context
     properties = list(dict.fromkeys(name for node in context.hardware for name in node))
@@ -59,8 +67,9 @@ def write_markdown(folder: Path, results: Results) -> Path:
             if any(choice.objective == objective for choice in results.choices)
         ],
         how_sure=advice.HOW_SURE,
-        doubts=list(sentences.doubts_and_drifts(found, results.drifts)),
-        not_to_be_trusted=list(gate.not_to_be_trusted(results.configurations)),
+        doubts=doubts,
+        not_to_be_trusted=not_to_be_trusted,
+        grids=grids,
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
         cost_columns=costs.columns(found),
@@ -69,7 +78,12 @@ def write_markdown(folder: Path, results: Results) -> Path:
         stages=[_stage(curve, results) for curve in found],
         has_laws=bool(results.fits),
         is_scaled=scalingkind.legend(found) is not None,
-        not_measured=[*sentences.not_measured(found), *context.not_measured],
+        is_over_n=bool(found) or not results.grids,
+        is_over_size=bool(results.grids),
+        not_measured=[
+            *sentences.not_measured(every, largest_px(sweeps(results.grids))),
+            *context.not_measured,
+        ],
         resamples=resamples(max([1, *(row["repeats"] for curve in found for row in curve.rows)])),
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",

@@ -32,6 +32,13 @@ PARTS = {
 }
 """Of the parts of worker-seconds, in the order in which bars stack them from the axis."""
 
+CALL_PARTS = (
+    *("#F2B12E", "#6E4200", "#0072B2", "#A6DCFF", "#00523B", "#43C29A"),
+    *("#7D2E5E", "#E9A9CB", "#B04A00", "#F9DDA0", "#5C6670"),
+)
+"""Of the parts of a call, which stages name as they like: by the order in which bars stack them,
+dark beside light. What no part covers has the colour of what no phase covers."""
+
 CURVES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Of curves that share a panel; the order is that of the pipeline. Shapes tell them apart too."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")

@@ -9,8 +9,9 @@ from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.fits import CurveFits
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.requests import Request
-from pyscale.references.model import Referred
+from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
 
 if TYPE_CHECKING:
@@ -45,7 +46,12 @@ class Results:
     timeline : polars.DataFrame or None
         What every task did when (see `pyscale.analysis.timeline`); None where no phases are known.
     references : list of Referred
-        What others measured of the same stages in the same sweep.
+        What others measured of the same stages over numbers of workers.
+    grids : tuple of GridFindings
+        What each grid of points tells: of devices and sizes, say; none where there is no grid.
+    grid_references : list of tuple of Reference and GridFindings
+        What others measured of the same stages against the same axis, with the stages named as
+        here; one for each stage of a reference.
     """
 
     configurations: pl.DataFrame
@@ -59,3 +65,5 @@ class Results:
     context: ReportContext
     timeline: pl.DataFrame | None = None
     references: list[Referred] = field(default_factory=list)
+    grids: tuple[GridFindings, ...] = ()
+    grid_references: list[tuple[Reference, GridFindings]] = field(default_factory=list)

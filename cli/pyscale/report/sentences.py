@@ -149,8 +149,15 @@ def doubts_and_drifts(found: Sequence[Curve], drifts: Iterable[Drift]) -> Iterat
                 yield from (f"{curve.name}: {sentence}" for sentence in own.sentences())
 
 
-def not_measured(found: list[Curve]) -> Iterator[str]:
-    """Say what the tables leave open, each with the curves that it concerns."""
+def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterator[str]:
+    """Say what the tables leave open, each with the curves that it concerns.
+
+    Parameters
+    ----------
+    found : list of Curve
+    largest_px : float, optional
+        Length of the largest image, where sizes were swept.
+    """
     for sentence, lacks in (
         (
             f"95 % intervals ({repeats_needed()} timed trials per configuration are needed)",
@@ -185,8 +192,9 @@ def not_measured(found: list[Curve]) -> Iterator[str]:
             yield f"{where}: {sentence}."
     yield from scalingkind.not_compared(found)
     largest = max((row["workers"] for curve in found for row in curve.timed), default=None)
+    px = "" if largest_px is None else f" and images larger than {largest_px:.0f} px"
     if largest is not None:
-        yield f"Anything beyond N = {largest}: nothing here is extrapolated."
+        yield f"Anything beyond N = {largest}{px}: nothing here is extrapolated."
     states = {row["cache_state"] for curve in found for row in curve.rows}
     if "verified-cold" in states:
         yield (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.errors import UserError
-from pyscale.report.tablecells import DATES, NUMBERS, SMALLEST, cell
-from pyscale_stages.wording import did_you_mean
+from pyscale.report.tablecells import DATES, NUMBERS, SMALLEST
+from pyscale.report.tabletext import check_columns, parsed_rows, read_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,13 +49,13 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     """
     import polars as pl
 
-    table = _read_text(path)
+    table = read_text(path, REQUIRED)
     _check_columns(path, table.columns)
     if table.is_empty():
         raise UserError(f"{path} has a header and no rows: add one row per measured wall time")
     analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
     given = [column for column in analysed if column in table.columns]
-    rows = list(_parsed_rows(path, table.select(given)))
+    rows = list(parsed_rows(path, table.select(given), needed=(*REQUIRED, "repeat", "task")))
     kinds: dict[str, Any] = {
         **dict.fromkeys(NUMBERS, pl.Float64),
         **dict.fromkeys(SMALLEST, pl.Int64),
@@ -69,70 +67,13 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={column: kinds[column] for column in given})
 
 
-def _read_text(path: Path) -> pl.DataFrame:
-    """Read every cell as text, so that a wrong one can be named."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    advice = "save it as plain UTF-8 text with commas between the columns"
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UserError(f"{path} does not exist: give --table the path of a CSV file") from None
-    except IsADirectoryError:
-        raise UserError(f"{path} is a folder: give --table the path of a CSV file") from None
-    except UnicodeDecodeError:
-        raise UserError(f"{path} is not UTF-8 text: {advice}") from None
-    except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from None
-    if not text.strip():
-        raise UserError(
-            f"{path} is empty: it must begin with a line of column names, such as "
-            f"{','.join(REQUIRED)}"
-        )
-    try:
-        table = pl.read_csv(text.encode(), infer_schema=False)
-    except PolarsError as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path} is not a CSV table ({reason}): {advice}") from None
-    return table.rename(str.strip)
-
-
 def _check_columns(path: Path, columns: list[str]) -> None:
-    unknown = [column for column in columns if column not in (*COLUMNS, *BESIDE)]
-    lacking = [column for column in REQUIRED if column not in columns]
-    for column in unknown:
-        # The reader of CSV marks the second of two equal names so.
-        name, mark, _ = column.rpartition("_duplicated_")
-        if mark and name in columns:
-            raise UserError(f"{path} has the column {name!r} twice: keep one of them")
-    if lacking:
-        meant = get_close_matches(lacking[0], unknown, n=1)
-        raise UserError(
-            f"{path} has no column {lacking[0]!r}: "
-            + (f"rename {meant[0]!r}" if meant else f"its columns are {', '.join(columns)!r}")
-            + f" ({', '.join(REQUIRED)} are needed, separated by commas)"
-        )
-    if unknown:
-        meant_by = did_you_mean(unknown[0], [c for c in (*COLUMNS, *BESIDE) if c not in columns])
-        raise UserError(f"{path} has an unknown column {unknown[0]!r}: {meant_by}")
+    check_columns(path, columns, needed=REQUIRED, known=(*COLUMNS, *BESIDE))
     if "mean_task_s" in columns and "task" in columns:
         raise UserError(
             f"{path} has both 'task' and 'mean_task_s': a row is one task or the mean of all, "
             "so keep one of these columns"
         )
-
-
-def _parsed_rows(path: Path, table: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Turn text into values, line by line as the user counts them."""
-    for line, texts in enumerate(table.iter_rows(named=True), start=2):
-        row: dict[str, Any] = {}
-        for column, told in texts.items():
-            text = (told or "").strip()
-            if not text and column in (*REQUIRED, "repeat", "task"):
-                raise UserError(f"{path}, line {line}: {column!r} is blank, fill it in")
-            row[column] = cell(f"{path}, line {line}", column, text) if text else None
-        yield row
 
 
 def _check_rows(path: Path, rows: list[dict[str, Any]]) -> None:

@@ -11,8 +11,11 @@ from pyscale.errors import UserError
 Value = str | int | float | datetime
 
 TIME, ENERGY, AMOUNT = "a time in seconds", "an energy in joules", "an amount of work"
+LENGTH = "a length in pixels"
 NUMBERS = {
     "wall_s": TIME,
+    "time_s": TIME,
+    "length_px": LENGTH,
     "mean_task_s": TIME,
     "sd_task_s": TIME,
     "cpu_s": TIME,
@@ -20,7 +23,7 @@ NUMBERS = {
     "work": AMOUNT,
 }
 """Columns of numbers, and what each is."""
-ABOVE_ZERO = frozenset({"wall_s", "work"})
+ABOVE_ZERO = frozenset({"wall_s", "time_s", "length_px", "work"})
 SMALLEST = {
     "workers": 1,
     "repeat": 0,

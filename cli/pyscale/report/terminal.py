@@ -9,6 +9,10 @@ from pyscale.analysis.flags import SENTENCES
 from pyscale.report import beside, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.grid.sweep import sweeps
+from pyscale.report.grid.table import grid_summary
+from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
 
 if TYPE_CHECKING:
@@ -27,6 +31,16 @@ BESIDE = (
     *("win-\ndows", "nodes", "queue\nwait s", "longest\nwait s", "stagger\ns", "over-\nlap"),
     *("gaps\ns", "memory\nGiB", "cores"),
 )
+
+
+def summary_of(results: Results) -> RenderableType:
+    """Lay out everything that was measured: points of grids first, then what is about N."""
+    from rich.console import Group
+
+    found = sweeps(results.grids)
+    left = about_workers(results).configurations
+    about_n = [summary(left)] if not (found and left.is_empty()) else []
+    return Group(*(grid_summary(found) if found else []), *about_n)
 
 
 def summary(configurations: pl.DataFrame) -> RenderableType:

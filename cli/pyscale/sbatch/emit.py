@@ -10,10 +10,11 @@ from pyscale.benchmark import plan_run
 from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
+from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.folder import refuse_unusable, write_scripts
 from pyscale.sbatch.scripts import SUBMIT_FILE, render
-from pyscale.settings import load_settings
 from pyscale.sites import load_site
 from pyscale.suite import suite_names
 
@@ -45,16 +46,17 @@ def emit(
             f"{' or '.join(given)}: leave that out"
         )
     refuse_unusable(folder)
-    settings = load_settings(**flags)
+    settings = settings_for(suite, flags)
     site = load_site(settings.site)
     if settings.workers is None:
         raise UserError(
             "--emit-sbatch needs --workers, as in 1,4: the cores of this machine do not tell how "
             "many workers the cluster has"
         )
-    if settings.device == "mps":
+    if "mps" in {settings.device, *settings.grid.get("device", ())}:
         raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
-    plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
+    refuse_shared_gpus(plan)
     texts = render(plan, site, frozen_images(plan, TerminalReport()))
     write_scripts(folder, texts)
     talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")

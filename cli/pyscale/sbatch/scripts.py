@@ -204,12 +204,12 @@ class _Job:
             stage=self.stage.name,
             inputs=(),
             seed=self._plan.settings["seed"],
-            threads=self._plan.settings["cpus_per_worker"],
+            threads=self._plan.threads_of(self.trial),
             device=device,
         )
 
     def _directives(self, extra: Mapping[str, str], device: Device) -> list[str]:
-        threads = self._plan.settings["cpus_per_worker"]
+        threads = self._plan.threads_of(self.trial)
         wanted = allocation(self._site, self.stage, device, threads)
         options = {**extra, **slurm_options(self._site, wanted)}
         return [

@@ -19,7 +19,7 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import SPANS_FILE, TASKS_FILE
+from pyscale.store.tables import CALLS_FILE, SPANS_FILE, TASKS_FILE
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _FILES = {
     MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
     TASKS_FILE: "Table of all tasks, one row a task",
     SPANS_FILE: "Table of the phases of all tasks, one row a phase",
+    CALLS_FILE: "Table of the calls that tasks timed one by one, one row a part of a call",
 }
 
 

@@ -100,7 +100,7 @@ def add_actions(
             "result": [
                 part
                 for part in crate.root_dataset["hasPart"]
-                if part.id.startswith(("report/", "tasks.", "spans."))
+                if part.id.startswith(("report/", "tasks.", "spans.", "calls."))
             ]
             + [entity for trial in outputs.values() for entity in trial],
             "startTime": iso(lasted[0]),

@@ -4,35 +4,52 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
-from pyscale.store.taskfiles import read_cache, read_node, read_surroundings, read_task
+from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
 from pyscale_stages.contract import TaskResult
 
 Row = dict[str, Any]
 
+_VERBS = {"merge": "merge", "check": "check", "beside": "check"}
 
-def trial_rows(run: RunFolder, trial: Trial) -> tuple[list[Row], list[Row]]:
-    """Rows of the tasks of a trial that have ended, and rows of their spans.
+
+class Rows(NamedTuple):
+    """Rows of the tables of tasks, of spans and of calls."""
+
+    tasks: list[Row]
+    spans: list[Row]
+    calls: list[Row]
+
+
+def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) -> Rows:
+    """Rows of the tasks of a trial that have ended, of their spans and of their calls.
 
     All times are as the nodes told them.
+
+    Parameters
+    ----------
+    run : RunFolder
+    trial : Trial
+    records : mapping of str to TaskRecord
+        Of each of its tasks, in their order.
     """
     attempts = run.attempts(trial)
-    tasks: list[Row] = []
-    spans: list[Row] = []
-    for task in trial.tasks:
-        record = read_task(run.task(trial, task))
+    rows = Rows([], [], [])
+    for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            tasks.append(header | _columns(trial, record))
-            spans += _spans(trial, task, record.result)
-    _add_what_nodes_were_like(run, trial, tasks)
-    return tasks, spans
+            rows.tasks.append(header | _columns(trial, task, record))
+            if record.result is not None:
+                rows.spans.extend(_spans(trial, task, record.result))
+                rows.calls.extend(_calls(run, trial, task, record.result))
+    _add_what_nodes_were_like(run, trial, rows.tasks)
+    return rows
 
 
 def _header(run: RunFolder, trial: Trial, task: str) -> Row:
@@ -44,25 +61,33 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "windows": len(trial.windows),
         "block": trial.block,
         "task": task,
-        "verb": task if task in {"merge", "check"} else "run",
+        "verb": _VERBS.get(task, "run"),
         "device": trial.device,
+        "family": _family(run, trial),
+        "point": json.dumps(run.plan.suite.stages[trial.entry].point),
+        "threads": run.plan.threads_of(trial),
+        "gpu_sharing": trial.gpu_sharing,
         "quality": "{}",
         "image": trial.image,
     }
 
 
-def _columns(trial: Trial, record: TaskRecord) -> Row:
+def _family(run: RunFolder, trial: Trial) -> str:
+    return run.plan.suite.stages[trial.entry].family or trial.entry
+
+
+def _columns(trial: Trial, task: str, record: TaskRecord) -> Row:
     return {
         "status": record.state,
         "error": record.error.message if record.error else None,
         **(_order_columns(record.order) if record.order else {}),
         **(_launch_columns(record.launch) if record.launch else {}),
-        **(_result_columns(trial, record.result) if record.result else {}),
+        **(_result_columns(trial, task, record.result) if record.result else {}),
     }
 
 
-def _spans(trial: Trial, task: str, result: TaskResult | None) -> Iterator[Row]:
-    for span in result.spans if result else ():
+def _spans(trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
+    for span in result.spans:
         yield {
             "trial": trial.id,
             "stage": trial.entry,
@@ -73,6 +98,25 @@ def _spans(trial: Trial, task: str, result: TaskResult | None) -> Iterator[Row]:
             "start_utc": span.start_utc,
             "wall_s": span.wall_s,
         }
+
+
+def _calls(run: RunFolder, trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
+    for call in result.calls:
+        header = {
+            "trial": trial.id,
+            "stage": trial.entry,
+            "family": _family(run, trial),
+            "workers": trial.workers,
+            "block": trial.block,
+            "task": task,
+            "frame": call.frame,
+            "call": call.index,
+            "pixels": call.shape_yx[0] * call.shape_yx[1],
+        }
+        yield header | {"wall_s": call.wall_s, "objects": call.objects}
+        parts = {} if call.build_s is None else {"build": call.build_s}
+        for part, wall_s in (parts | call.parts).items():
+            yield header | {"part": part, "wall_s": wall_s}
 
 
 def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> None:
@@ -98,7 +142,7 @@ def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> 
         if seen is None or (own is None and seen.start.node != node):
             continue
         times = [(row["start_utc"], row["end_utc"]) for row in windows if "end_utc" in row]
-        threads = most_at_once(times) * int(run.plan.settings["cpus_per_worker"])
+        threads = most_at_once(times) * run.plan.threads_of(trial)
         for row in there:
             row["disturbed"] = seen.disturb(threads)
 
@@ -130,20 +174,36 @@ def _launch_columns(launch: LaunchRecord) -> Row:
     }
 
 
-def _result_columns(trial: Trial, result: TaskResult) -> Row:
-    # Where nothing else is compared with the reference, its check is for its quality alone.
-    agreement = result.agreement if trial.compared else None
-    return {
+def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
+    compared = _beside_columns(trial, result) if task == "beside" else _checked(trial, result)
+    return compared | {
         "wall_s": result.wall_s,
         "start_utc": result.start_utc,
         "end_utc": result.end_utc,
         **result.counters.model_dump(),
+        "hardware": result.stamp.get("label"),
+        "image_sha256": result.stamp.get("image_sha256"),
+    }
+
+
+def _checked(trial: Trial, result: TaskResult) -> Row:
+    # Where nothing else is compared with the reference, its check is for its quality alone.
+    agreement = result.agreement if trial.compared else None
+    return {
         "agreement": agreement.score if agreement else None,
         "agreement_same": agreement.same if agreement else None,
         "agreement_identical": agreement.identical if agreement else None,
         "agreement_measure": agreement.measure if agreement else None,
         "agreement_tolerance": agreement.tolerance if agreement else None,
         "quality": json.dumps(result.quality, sort_keys=True),
-        "hardware": result.stamp.get("label"),
-        "image_sha256": result.stamp.get("image_sha256"),
+    }
+
+
+def _beside_columns(trial: Trial, result: TaskResult) -> Row:
+    agreement = result.agreement
+    return {
+        "beside_trial": trial.beside_trial,
+        "beside_agreement": agreement.score if agreement else None,
+        "beside_identical": agreement.identical if agreement else None,
+        "beside_details": json.dumps(agreement.details if agreement else {}, sort_keys=True),
     }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pyscale.analysis.clocks import on_one_clock
 from pyscale.analysis.lanes import with_lanes
-from pyscale.store.columns import span_schema, task_schema
+from pyscale.store.columns import call_schema, span_schema, task_schema
 from pyscale.store.folder import RunFolder
-from pyscale.store.rows import trial_rows
+from pyscale.store.rows import Rows, trial_rows
+from pyscale.store.sources import Sources
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 
@@ -17,45 +20,70 @@ if TYPE_CHECKING:
 
 TASKS_FILE = "tasks.parquet"
 SPANS_FILE = "spans.parquet"
+CALLS_FILE = "calls.parquet"
 
 
-def build_tables(run: RunFolder) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tables of all tasks and of all spans that have a record.
+@dataclass(frozen=True)
+class Tables:
+    """What the records of a run tell, each of them read once.
 
-    Returns
-    -------
-    tasks, spans : DataFrame
-        One row a task, one row a span; the columns are those of `task_schema` and
-        `span_schema`. The times of all nodes are on one clock, as far as that is known, and
-        every window's task has its lane: which of the N workers did it.
+    Attributes
+    ----------
+    tasks, spans, calls : polars.DataFrame
+        One row a task, one a phase of a task, one a part of a call; the columns are those of
+        `task_schema`, `span_schema` and `call_schema`. The times of all nodes are on one clock,
+        as far as that is known, and every window's task has its lane: which of the N workers did
+        it.
+    sources : Sources
+        What the manifest is made from.
     """
+
+    tasks: pl.DataFrame
+    spans: pl.DataFrame
+    calls: pl.DataFrame
+    sources: Sources
+
+
+def build_tables(run: RunFolder) -> Tables:
+    """Tables of all tasks, spans and calls that have a record."""
     import polars as pl
 
-    tasks: list[dict[str, Any]] = []
-    spans: list[dict[str, Any]] = []
-    for trial in sorted(run.plan.trials, key=run.plan.place_in_pipeline):
-        own_tasks, own_spans = trial_rows(run, trial)
-        tasks += own_tasks
-        spans += own_spans
-    corrected, corrected_spans = on_one_clock(
-        pl.DataFrame(tasks, schema=task_schema(), orient="row"),
-        pl.DataFrame(spans, schema=span_schema(), orient="row"),
+    sources = Sources()
+    by_trial: dict[str, Rows] = {}
+    for trial in run.plan.trials:
+        records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+        by_trial[trial.id] = trial_rows(run, trial, records)
+        for task, record in records.items():
+            sources.add(run, trial, task, record)
+    ordered = [by_trial[t.id] for t in sorted(run.plan.trials, key=run.plan.place_in_pipeline)]
+    tasks, spans = on_one_clock(
+        pl.DataFrame([row for rows in ordered for row in rows.tasks], task_schema(), orient="row"),
+        pl.DataFrame([row for rows in ordered for row in rows.spans], span_schema(), orient="row"),
     )
     first_submit = pl.col("submit_utc").min().over("trial")
     waited = pl.col("begin_utc") - pl.col("submit_utc")
-    return (
-        with_lanes(corrected).with_columns(
+    return Tables(
+        tasks=with_lanes(tasks).with_columns(
             position=first_submit.rank("dense").cast(pl.Int64) - 1,
             queue_s=waited.dt.total_microseconds() / 1e6,
             cores_used=pl.col("cpu_s") / pl.col("wall_s"),
             memory_used_share=pl.col("peak_rss_bytes") / pl.col("requested_memory_bytes"),
         ),
-        corrected_spans,
+        spans=spans,
+        calls=pl.DataFrame(
+            [row for rows in ordered for row in rows.calls], call_schema(), orient="row"
+        ),
+        sources=sources,
     )
 
 
-def write_tables(run: RunFolder, tasks: pl.DataFrame, spans: pl.DataFrame) -> None:
-    """Write both tables as Parquet into the run folder."""
-    for name, table in ((TASKS_FILE, tasks), (SPANS_FILE, spans)):
+def write_tables(run: RunFolder, tables: Tables) -> None:
+    """Write the tables as Parquet into the run folder; that of calls where there are any."""
+    found = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans, CALLS_FILE: tables.calls}
+    if tables.calls.is_empty():
+        # One of an earlier state of the run would be taken for what it is now.
+        del found[CALLS_FILE]
+        (run.path / CALLS_FILE).unlink(missing_ok=True)
+    for name, table in found.items():
         with atomic_path(run.path / name) as temporary:
             write_table(temporary, table)

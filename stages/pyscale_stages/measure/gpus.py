@@ -113,6 +113,15 @@ def first_visible(nvml: Any) -> Any:
     return nvml.nvmlDeviceGetHandleByIndex(int(first or 0))
 
 
+def cuda_version(number: int) -> str:
+    """Version of CUDA as people write it, from the number that its libraries use.
+
+    >>> cuda_version(12040)
+    '12.4'
+    """
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
 def _described(nvml: Any, handle: Any) -> Gpu:
     def told(function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -131,7 +140,7 @@ def _described(nvml: Any, handle: Any) -> Gpu:
         uuid=told(nvml.nvmlDeviceGetUUID, handle),
         memory_bytes=memory and int(memory.total),
         driver=told(nvml.nvmlSystemGetDriverVersion),
-        cuda=cuda and f"{cuda // 1000}.{cuda % 1000 // 10}",
+        cuda=cuda and cuda_version(cuda),
         sm_clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
         sm_clock_max_mhz=told(nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_SM),
         memory_clock_mhz=told(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM),

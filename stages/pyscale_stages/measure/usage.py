@@ -1,4 +1,4 @@
-"""What a process uses between two moments: CPU, memory, input and output, GPU."""
+"""What a process uses between two moments: CPU, memory, input and output, GPU, energy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from pyscale_stages.contract import Counters, Device
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure.energy import CpuEnergyMeter, gpu_energy_mj
 from pyscale_stages.measure.gpus import first_visible, opened_nvml
 from pyscale_stages.measure.kernel_text import kernel_text
 
@@ -30,6 +31,8 @@ class Usage:
     storage_read_bytes: int | None
     gpu_peak_bytes: int | None
     gpu_mean_utilisation: float | None
+    gpu_energy_j: float | None
+    cpu_energy_j: float | None
     warnings: tuple[str, ...] = ()
     """What could not be measured although it was asked for."""
 
@@ -59,6 +62,8 @@ class Usage:
             gpu_peak_bytes=self.gpu_peak_bytes,
             gpu_mean_utilisation=self.gpu_mean_utilisation,
             gpu_own_peak_bytes=gpu_own_peak_bytes,
+            gpu_energy_j=self.gpu_energy_j,
+            cpu_energy_j=self.cpu_energy_j,
         )
 
 
@@ -72,12 +77,13 @@ class UsageMeter:
     Parameters
     ----------
     device : {"cpu", "cuda", "mps"}
-        With "cuda" a thread samples the GPU that CUDA calls device 0. Its memory counts all
-        processes on that GPU.
+        With "cuda" a thread samples the GPU that CUDA calls device 0. Its memory and energy are
+        those of all processes on that GPU.
     """
 
     def __init__(self, device: Device) -> None:
         self._gpu = _GpuSampler() if device == "cuda" else None
+        self._cpu_energy = CpuEnergyMeter()
         self._io = _io_bytes()
         self._cpu_wait_s = _cpu_wait_s()
         self._cpu_s = _cpu_s()
@@ -89,6 +95,7 @@ class UsageMeter:
             waited - self._cpu_wait_s.get(thread, 0.0) for thread, waited in _cpu_wait_s().items()
         ]
         io = {name: count - self._io[name] for name, count in _io_bytes().items()}
+        cpu_energy_j = self._cpu_energy.stop()
         if self._gpu is not None:
             self._gpu.stop()
         return Usage(
@@ -100,15 +107,18 @@ class UsageMeter:
             storage_read_bytes=io.get("read_bytes"),
             gpu_peak_bytes=self._gpu.peak_bytes if self._gpu else None,
             gpu_mean_utilisation=self._gpu.mean_utilisation if self._gpu else None,
+            gpu_energy_j=self._gpu.energy_j if self._gpu else None,
+            cpu_energy_j=cpu_energy_j,
             warnings=self._gpu.warnings if self._gpu else (),
         )
 
 
 class _GpuSampler:
-    """Samples GPU memory and utilisation in a daemon thread until told to stop."""
+    """Samples GPU memory, utilisation and energy in a daemon thread until told to stop."""
 
     def __init__(self) -> None:
         self.peak_bytes: int | None = None
+        self.energy_j: float | None = None
         self._utilisations: list[float] = []
         self._warnings: dict[str, None] = {}
         self._enough = threading.Event()
@@ -136,12 +146,16 @@ class _GpuSampler:
         try:
             with opened_nvml() as nvml:
                 handle = first_visible(nvml)
+                start_mj = gpu_energy_mj(nvml, handle)
                 while True:
                     last = self._enough.is_set()
                     self._take(nvml, handle)
                     if last:
-                        return
+                        break
                     self._enough.wait(GPU_PERIOD_S)
+                end_mj = gpu_energy_mj(nvml, handle)
+                if start_mj is not None and end_mj is not None:
+                    self.energy_j = (end_mj - start_mj) / 1000
         except MissingPart as error:
             self._warnings[str(error)] = None
         except Exception as error:

@@ -13,8 +13,10 @@ import numpy.typing as npt
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.segment.crop import Crop, centre_crop
 from pyscale_stages.segment.labels import LABELS_FILE, open_labels
 from pyscale_stages.segment.models import Labels
+from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
@@ -94,10 +96,11 @@ def check(task: Task) -> Agreement:
     reference = open_labels(reference_folder, length)
     other = open_labels(other_folder, length)
     if task.spec.truth is not None:
-        truth = _open_truth(task, task.spec.truth, window)
-        found = _sum(_matches_by_frame(truth, window.frames, other))
+        truth, crop = _open_truth(task, task.spec.truth, window)
+        found = _sum(_matches_by_frame(truth, crop, window.frames, other))
         task.set_quality(ap_iou50=found.average_precision)
-    by_frame = list(_matches_by_frame(reference, (0, length), other))
+    whole = centre_crop(reference, None)
+    by_frame = list(_matches_by_frame(reference, whole, (0, length), other))
     total = _sum(by_frame)
     task.count(frames=length, objects=total.cells_other)
     return Agreement(
@@ -172,11 +175,13 @@ def _most_pairs(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:
     return int((maximum_bipartite_matching(allowed) >= 0).sum())
 
 
-def _matches_by_frame(reference: Movie, frames: tuple[int, int], other: Movie) -> Iterable[Matches]:
-    """Match frames start to stop of the reference with all frames of the other."""
-    if reference.shape_yx != other.shape_yx:
+def _matches_by_frame(
+    reference: Movie, crop: Crop, frames: tuple[int, int], other: Movie
+) -> Iterable[Matches]:
+    """Match a crop of frames start to stop of the reference with all frames of the other."""
+    if crop.shape_yx != other.shape_yx:
         raise BadInput(
-            f"{reference.path} has frames of {reference.shape_yx}, {other.path} of "
+            f"{reference.path} has frames of {crop.shape_yx}, {other.path} of "
             f"{other.shape_yx}: compare label images of one movie"
         )
     pairs = zip(
@@ -184,19 +189,20 @@ def _matches_by_frame(reference: Movie, frames: tuple[int, int], other: Movie) -
         other.frames(0, other.n_frames, channel=0),
         strict=True,
     )
-    return (match_cells(first, second) for first, second in pairs)
+    return (match_cells(crop.of(first), second) for first, second in pairs)
 
 
 def _sum(matches: Iterable[Matches]) -> Matches:
     return sum(matches, start=Matches())
 
 
-def _open_truth(task: Task, folder: Path, window: Window) -> Movie:
-    """Open the true labels of the channel that was segmented."""
+def _open_truth(task: Task, folder: Path, window: Window) -> tuple[Movie, Crop]:
+    """Open the true labels of the channel that was segmented, and say which part of them was."""
     truth = task.counted(Movie.open(folder / f"labels_ch{window.params['channel']}.ome.tif"))
     if truth.n_frames != window.movie_frames or not np.issubdtype(truth.dtype, np.unsignedinteger):
         raise BadInput(
             f"{truth.path} does not hold the true labels of the {window.movie_frames} frames of "
             "this movie: give the truth that was made with it"
         )
-    return truth
+    # Outputs of earlier versions name no length: they hold whole frames.
+    return truth, centre_crop(truth, SegmentParams.model_validate(window.params).length_px)

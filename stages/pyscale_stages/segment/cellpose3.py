@@ -21,6 +21,8 @@ OUTPUTS = 3
 """Flow along Y, flow along X, and the cell's logit."""
 STYLE_WIDTH = 256
 """Cellpose keeps the style vector in an array of this fixed width."""
+TILE_PX = 224
+"""Side of the tiles that Cellpose cuts a larger frame into."""
 
 
 class Cellpose3Segmenter:
@@ -31,6 +33,8 @@ class Cellpose3Segmenter:
     weights : Path
         A state dict as `CPnet.save_model` writes it; float16 and float32 are both read.
     device : torch.device
+    size_weights : Path, optional
+        Those of the model's size model, where `estimate_diameter` is on.
 
     Raises
     ------
@@ -40,7 +44,11 @@ class Cellpose3Segmenter:
         If they are not weights of Cellpose.
     """
 
-    def __init__(self, weights: Path, device: torch.device) -> None:
+    tile_px = TILE_PX
+
+    def __init__(
+        self, weights: Path, device: torch.device, size_weights: Path | None = None
+    ) -> None:
         from cellpose.models import CellposeModel
 
         state = read_state(weights)
@@ -51,6 +59,11 @@ class Cellpose3Segmenter:
         self.model.net = net.to(device)
         self.model.diam_mean = float(net.diam_mean.item())
         self.model.diam_labels = float(net.diam_labels.item())
+        self.size_model: Any = None
+        if size_weights is not None:
+            from pyscale_stages.segment.sizemodel import load_size_model
+
+            self.size_model = load_size_model(size_weights, self.model)
 
     def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
         """Label a frame; see `Segmenter.segment`."""
@@ -59,12 +72,20 @@ class Cellpose3Segmenter:
             channels=[0, 0],
             batch_size=params.batch_size,
             normalize=params.normalise,
-            diameter=params.diameter_px,
+            diameter=self._diameter_px(frame, params),
             cellprob_threshold=params.cellprob_threshold,
             flow_threshold=params.flow_threshold,
             min_size=params.min_size_px,
         )[0]
         return masks.reshape(frame.shape)
+
+    def _diameter_px(self, frame: Pixels, params: SegmentParams) -> float | None:
+        if not params.estimate_diameter:
+            return params.diameter_px
+        estimate, _from_style = self.size_model.eval(
+            frame, channels=[0, 0], batch_size=params.batch_size, normalize=params.normalise
+        )
+        return float(estimate)
 
 
 def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:

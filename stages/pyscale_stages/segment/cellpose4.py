@@ -13,6 +13,10 @@ from pyscale_stages.segment.weights import cellpose_of_state, read_state
 if TYPE_CHECKING:
     import torch
 
+TILE_PX = {"sam_vitl": 256}
+OTHER_TILE_PX = 384
+"""Side of the tiles that Cellpose cuts a frame into, by the network's encoder."""
+
 
 class Cellpose4Segmenter:
     """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default.
@@ -38,6 +42,7 @@ class Cellpose4Segmenter:
         needed = cellpose_of_state(weights, read_state(weights, mapped=True))
         refuse_other_version(str(weights), needed, installed=4)
         self.model = CellposeModel(pretrained_model=str(weights), device=device)
+        self.tile_px = TILE_PX.get(self.model.backbone, OTHER_TILE_PX)
 
     def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
         """Label a frame; see `Segmenter.segment`."""

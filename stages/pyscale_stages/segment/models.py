@@ -6,6 +6,7 @@ Weights are never downloaded: a model that Cellpose would fetch must already lie
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,6 +37,9 @@ MODEL_FOLDER_VARIABLE = "CELLPOSE_LOCAL_MODELS_PATH"
 class Segmenter(Protocol):
     """A loaded model that labels the cells of one frame."""
 
+    tile_px: int
+    """Side of the tiles that the network sees; a smaller frame is padded."""
+
     def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
         """Label a frame.
 
@@ -51,6 +55,50 @@ class Segmenter(Protocol):
             Shape (Y, X), uint16 or uint32; 0 is background, cells are 1 to their number.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """Which weights a task uses and which major version of Cellpose runs them."""
+
+    cellpose: int
+    weights: Path
+    size_weights: Path | None = None
+
+    def build(self, device: torch.device) -> Segmenter:
+        """Build the network and fill in the weights."""
+        if self.cellpose == 4:
+            from pyscale_stages.segment.cellpose4 import Cellpose4Segmenter
+
+            return Cellpose4Segmenter(self.weights, device)
+        from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+
+        return Cellpose3Segmenter(self.weights, device, self.size_weights)
+
+
+def find_model(params: SegmentParams) -> Model:
+    """Find what the parameters ask for on this machine; imports no library.
+
+    Raises
+    ------
+    BadInput
+        If there is no such model, or its version of Cellpose estimates no diameters.
+    MissingPart
+        If Cellpose, the version of it or the weights are absent.
+    """
+    cellpose = installed_cellpose()
+    refuse_other_version(params.model, CELLPOSE_OF_MODEL.get(params.model, cellpose), cellpose)
+    weights = find_weights(params.model)
+    if not params.estimate_diameter:
+        return Model(cellpose, weights)
+    if cellpose == 4:
+        raise BadInput(
+            "estimate_diameter asks for a size model and Cellpose 4 has none: leave it out, or "
+            "choose a model of Cellpose 3"
+        )
+    from pyscale_stages.segment.sizemodel import find_size_weights
+
+    return Model(cellpose, weights, find_size_weights(params.model))
 
 
 def installed_cellpose() -> int:
@@ -130,17 +178,6 @@ def import_cellpose(cellpose: int) -> None:
     import_module("cellpose.models")
 
 
-def load_segmenter(weights: Path, cellpose: int, device: torch.device) -> Segmenter:
-    """Build the network of this major version and fill in the weights."""
-    if cellpose == 4:
-        from pyscale_stages.segment.cellpose4 import Cellpose4Segmenter
-
-        return Cellpose4Segmenter(weights, device)
-    from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
-
-    return Cellpose3Segmenter(weights, device)
-
-
 def model_folder() -> Path:
     """Folder where Cellpose looks for weights, by its own rule."""
     given = os.environ.get(MODEL_FOLDER_VARIABLE)
@@ -156,10 +193,15 @@ def image_of(params: SegmentParams) -> str:
 
 
 def surroundings(params: SegmentParams) -> Surroundings:
-    """Weights that do not ship with the stage."""
+    """Weights that do not ship with the stage, the size model's too where it is asked for."""
     if params.model == EMBEDDED_MODEL:
         return Surroundings()
+    sizes: tuple[Path, ...] = ()
+    if params.estimate_diameter:
+        from pyscale_stages.segment.sizemodel import size_files
+
+        sizes = size_files(params.model)
     if params.model in CELLPOSE_OF_MODEL:
         folder = model_folder()
-        return Surroundings((folder / params.model,), {MODEL_FOLDER_VARIABLE: str(folder)})
-    return Surroundings((Path(params.model).expanduser(),))
+        return Surroundings((folder / params.model, *sizes), {MODEL_FOLDER_VARIABLE: str(folder)})
+    return Surroundings((Path(params.model).expanduser(), *sizes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from pyscale_stages.contract import StageParams
 
@@ -35,3 +37,31 @@ class SegmentParams(StageParams):
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
     )
+    length_px: int | None = Field(
+        None,
+        ge=1,
+        description="Side of a square in the middle of each frame; None is the whole frame",
+    )
+    calls: int = Field(
+        1,
+        ge=1,
+        description=(
+            "How often each frame is segmented, the last for its labels: a process's first call "
+            "takes longer than those after it"
+        ),
+    )
+    build_each_call: bool = Field(
+        False, description="Build the model anew before each call, and not once for all"
+    )
+    estimate_diameter: bool = Field(
+        False, description="Let Cellpose 3 estimate the cells' diameter anew in each call"
+    )
+
+    @model_validator(mode="after")
+    def _one_diameter(self) -> Self:
+        if self.estimate_diameter and self.diameter_px is not None:
+            raise ValueError(
+                f"diameter_px {self.diameter_px:g} is given and estimate_diameter is on: "
+                "leave one of them out"
+            )
+        return self

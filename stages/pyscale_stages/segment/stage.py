@@ -7,11 +7,13 @@ from itertools import chain
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
-from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.segment import device, models
+from pyscale_stages.segment import models
 from pyscale_stages.segment.agreement import check
+from pyscale_stages.segment.calls import ModelCalls
+from pyscale_stages.segment.crop import centre_crop
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, open_labels
+from pyscale_stages.segment.memory import refuse_beyond_memory
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
@@ -27,15 +29,17 @@ def run(task: Task) -> None:
     with task.span("read"):
         movie = task.movie("frames")
         start, stop = task.window(movie)
+        crop = centre_crop(movie, params.length_px)
+        refuse_beyond_memory(crop.shape_yx, movie, params)
     frames = _frames(task, movie, start, stop, params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
     first = next(frames)
-    segmenter = _load(task, params)
+    calls = ModelCalls(task, params, _model(task, params))
     stack = LabelStack()
-    for frame in task.progress(chain([first], frames), stop - start, "segmenting"):
-        with task.span("compute"):
-            labels = segmenter.segment(frame, params)
-            task.count(frames=1, objects=int(labels.max(initial=0)))
+    together = task.progress(chain([first], frames), stop - start, "segmenting")
+    for number, frame in enumerate(together, start):
+        labels = calls.segment(crop.of(frame), number)
+        task.count(frames=1, objects=int(labels.max(initial=0)))
         with task.span("write"):
             stack.add(labels)
     with task.span("write"):
@@ -64,17 +68,11 @@ def merge(task: Task) -> None:
     task.write_whole(windows[0][1])
 
 
-def _load(task: Task, params: SegmentParams) -> models.Segmenter:
-    cellpose = models.installed_cellpose()
-    needed = models.CELLPOSE_OF_MODEL.get(params.model, cellpose)
-    models.refuse_other_version(params.model, needed, cellpose)
-    weights = models.find_weights(params.model)
+def _model(task: Task, params: SegmentParams) -> models.Model:
+    model = models.find_model(params)
     with task.span("import"):
-        models.import_cellpose(cellpose)
-    with task.span("model_load"):
-        where = device.prepare(task.spec.device, threads=task.spec.threads, seed=task.spec.seed)
-        task.versions["weights_sha256"] = sha256_of(weights)
-        return models.load_segmenter(weights, cellpose, where)
+        models.import_cellpose(model.cellpose)
+    return model
 
 
 def _frames(task: Task, movie: Movie, start: int, stop: int, channel: int) -> Iterator[Pixels]:

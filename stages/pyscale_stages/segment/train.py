@@ -1,7 +1,8 @@
-"""Trains the embedded model: `python -m pyscale_stages.segment.train --output config/models`.
+"""Trains the embedded models: `python -m pyscale_stages.segment.train --output config/models`.
 
-The network is Cellpose 3's own, narrower than published ones, and so is the training. It sees
-only synthetic frames; a record beside the weights says from what and how well they were made.
+The network is Cellpose 3's own, narrower than published ones, and so is the training; a size model,
+which estimates diameters, is trained for it. Both see only synthetic frames; a record beside the
+weights says from what and how well they were made.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ from pyscale_stages.segment import device, models
 from pyscale_stages.segment.agreement import Matches, match_cells
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.sizetraining import (
+    SizePlan,
+    SizeRecord,
+    size_record,
+    train_size_model,
+    true_diameter_px,
+)
 from pyscale_stages.segment.training_set import (
     HELD_OUT_SEED,
     Example,
@@ -56,6 +64,7 @@ class TrainingPlan(Record):
     weight_decay: float = Field(1e-5, description="Of AdamW")
     seed: int = Field(1, ge=0, lt=HELD_OUT_SEED, description="Of the movies and the network")
     threads: int = Field(2, ge=1, description="Threads of torch")
+    size_model: SizePlan = Field(SizePlan(), description="Of the size model")
 
 
 class TrainingRecord(Record):
@@ -66,7 +75,9 @@ class TrainingRecord(Record):
     training_cells: int
     trained_diameter_px: float = Field(description="Mean diameter of the training cells")
     loss_by_epoch: tuple[float, ...]
-    wall_s: float = Field(description="Rendering and training, without scoring")
+    wall_s: float = Field(
+        description="Rendering and training the network, without size model and scoring"
+    )
     versions: dict[str, str]
     weights_sha256: str
     weights_bytes: int
@@ -77,6 +88,7 @@ class TrainingRecord(Record):
     real_nuclei: dict[str, float | str] = Field(
         description="The same on real nuclei with reference labels, where they were given"
     )
+    size_model: SizeRecord
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -113,7 +125,7 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
     ----------
     plan : TrainingPlan
     folder : Path
-        Where `pyscale-tiny.pt` and `pyscale-tiny.json` go.
+        Where `pyscale-tiny.pt`, `pyscale-tiny-size.json` and `pyscale-tiny.json` go.
     nuclei : Path, optional
         Folder with a real frame and its reference labels.
 
@@ -133,7 +145,10 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
     # Given a path, torch keeps its random name in the file; given a file, the bytes repeat.
     with atomic_path(weights) as temporary, temporary.open("wb") as file:
         net.save_model(file)
-    segmenter = Cellpose3Segmenter(weights, cpu)
+    size_weights = folder / f"{EMBEDDED_MODEL}-size.json"
+    size_wall_s = train_size_model(net, known, plan.size_model, size_weights)
+    segmenter = Cellpose3Segmenter(weights, cpu, size_weights)
+    real = None if nuclei is None else _nuclei_example(nuclei)
     held_out = held_out_movies()
     record = TrainingRecord(
         plan=plan,
@@ -150,7 +165,15 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
             name: score(segmenter, examples(movie), diameter_px=2 * movie.radius_px)
             for name, movie in held_out.items()
         },
-        real_nuclei=_score_on_nuclei(segmenter, nuclei),
+        real_nuclei=_score_on_nuclei(segmenter, real, "" if nuclei is None else nuclei.name),
+        size_model=size_record(
+            plan.size_model,
+            size_wall_s,
+            size_weights,
+            segmenter.size_model,
+            held_out={name: examples(movie) for name, movie in held_out.items()},
+            nuclei=real,
+        ),
     )
     write_atomically(weights.with_suffix(".json"), record.model_dump_json(indent=1) + "\n")
     return record
@@ -189,20 +212,24 @@ def _trained(plan: TrainingPlan, known: list[Example]) -> tuple[Any, tuple[float
     return net, tuple(round(float(loss), 4) for loss in losses)
 
 
-def _score_on_nuclei(segmenter: models.Segmenter, folder: Path | None) -> dict[str, float | str]:
-    from cellpose.utils import diameters
-
-    if folder is None:
+def _score_on_nuclei(
+    segmenter: models.Segmenter, nuclei: Example | None, source: str
+) -> dict[str, float | str]:
+    if nuclei is None:
         return {"ap_iou50": "not scored: no --nuclei folder was given"}
-    frame, labels = (_single_frame(folder / name) for name in NUCLEI_FILES)
-    median_px = float(diameters(labels)[0])
+    median_px = true_diameter_px(nuclei[1])
     return {
-        "source": folder.name,
-        "nuclei": float(len(np.unique(labels)) - 1),
+        "source": source,
+        "nuclei": float(len(np.unique(nuclei[1])) - 1),
         "diameter_px": median_px,
-        "ap_iou50": score(segmenter, [(frame, labels)], diameter_px=median_px),
-        "ap_iou50_default_diameter": score(segmenter, [(frame, labels)], diameter_px=None),
+        "ap_iou50": score(segmenter, [nuclei], diameter_px=median_px),
+        "ap_iou50_default_diameter": score(segmenter, [nuclei], diameter_px=None),
     }
+
+
+def _nuclei_example(folder: Path) -> Example:
+    frame, labels = (_single_frame(folder / name) for name in NUCLEI_FILES)
+    return frame, labels
 
 
 def _single_frame(path: Path) -> Pixels:

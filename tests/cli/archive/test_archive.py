@@ -15,6 +15,8 @@ from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
 from pyscale.archive.archive import archive
+from pyscale.archive.mask import Mask
+from pyscale.archive.masking import masked_record
 from pyscale.benchmark import execute
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -28,7 +30,7 @@ from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder, find_run, new_run_id
 from pyscale.store.lock import run_lock
 from pyscale.suite import load_suite
-from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.contract import Call, TaskError, TaskSpec
 from pyscale_stages.measure.nodename import node_name
 
 TELL = "zqx"
@@ -346,3 +348,25 @@ def test_frames_of_a_folder_are_masked_each_by_its_own_word(
         "input-3.tif",
         "input-4.tif",
     ]
+
+
+def test_the_table_of_calls_is_made_anew_too(measured: RunFolder, tmp_path: Path) -> None:
+    file = measured.task(measured.plan.trials[0], "w0") / "result.json"
+    call = Call(frame=3, index=0, shape_yx=(8, 8), wall_s=1.5, parts={"network": 1.0})
+    record = json.loads(file.read_text()) | {"calls": [call.model_dump(mode="json")]}
+    file.write_text(json.dumps(record))
+    folder = unpacked(archive(measured, tmp_path / "out", tables, masked=True))
+    calls = pl.read_parquet(folder / "calls.parquet")
+    assert calls.select("frame", "part", "wall_s").rows() == [(3, None, 1.5), (3, "network", 1.0)]
+
+
+def test_paths_among_the_values_of_a_grid_are_masked_as_those_of_parameters_are() -> None:
+    model = f"models/{TELL}.pth"
+    plan = {
+        "suite": {"stages": {"segment_1": {"point": {"model": model}, "grid": {"model": [model]}}}},
+        "settings": {"grid": {"length_px": [224], "model": [model, "pyscale-tiny"]}},
+    }
+    masked = masked_record(Mask(names={}, run_id="r"), "plan.json", json.dumps(plan).encode())
+    assert TELL.encode() not in masked
+    assert json.loads(masked)["settings"]["grid"]["length_px"] == [224]
+    assert b"pyscale-tiny" in masked

@@ -211,6 +211,23 @@ def dataset_of(registry_of: Callable[..., Registry]) -> Callable[..., Dataset]:
     return lambda files, **changes: registry_of(files, **changes).get("cells")
 
 
+SMALL_MOVIE: dict[str, Any] = {
+    "frames": 2,
+    "height_px": 64,
+    "width_px": 80,
+    "cell_types": 1,
+    "cells": 3,
+    "radius_px": 5,
+    "max_drift_px": 0,
+}
+
+
+@pytest.fixture
+def made_registry(registry_of: Callable[..., Registry]) -> Registry:
+    """A registry whose only dataset, `cells`, is made here."""
+    return registry_of([], base_url=None, synth=SMALL_MOVIE, movie="movie.ome.tif")
+
+
 @pytest.fixture
 def put(server: FaultyServer) -> Callable[[str, bytes], None]:
     """Put a file of the dataset `cells` on the server."""

@@ -69,6 +69,27 @@ def test_list_shows_every_dataset_with_its_state(run: Any, shared_data: Path) ->
     }
 
 
+def test_a_synthetic_dataset_is_listed_made_found_and_verified(
+    run: Any, made_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.data.registry.load_registry", lambda _folder: made_registry)
+    (row,) = json.loads(run("list", "--json").stdout)
+    assert (row["state"], row["size_bytes"], row["path"]) == ("absent", None, None)
+    with pytest.raises(UserError, match="pyscale data fetch cells"):
+        run("path", "cells")
+    movie = data_root / "cells" / "movie.ome.tif"
+    assert run("fetch", "cells").stdout == f"{movie}\n"
+    assert run("path", "cells").stdout == f"{movie}\n"
+    (row,) = json.loads(run("list", "--json").stdout)
+    assert (row["state"], row["path"]) == ("here", str(movie))
+    assert row["size_bytes"] > movie.stat().st_size
+    assert "ok" in run("verify").stdout
+    with movie.open("ab") as file:
+        file.write(b"x")
+    states = json.loads(run("verify", "cells", "--json", code=1).stdout)
+    assert [s["file"] for s in states if s["state"] == "changed"] == ["movie.ome.tif"]
+
+
 def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
     run: Any, shared_data: Path, data_root: Path
 ) -> None:

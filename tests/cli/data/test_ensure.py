@@ -50,6 +50,19 @@ def test_a_synthetic_movie_brings_its_truth(
     for data in ("dense", str(movie), str(movie.parent)):
         found = find(data)
         assert (found.movie, found.frames, found.truth) == (movie, 3, movie.parent / "truth")
+        assert found.shape_yx == (64, 64)
+
+
+def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(
+    find: Any, made_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: made_registry)
+    found = find("cells", mirror="http://127.0.0.1:9")
+    assert found.movie == data_root / "cells" / "movie.ome.tif"
+    assert found.truth == data_root / "cells" / "truth"
+    assert (found.frames, found.shape_yx, found.axes) == (2, (64, 80), "TYX")
+    with pytest.raises(UserError, match="cells holds a movie, but the suite labels"):
+        find("cells", suite="labels")
 
 
 @pytest.mark.parametrize(

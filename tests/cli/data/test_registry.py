@@ -135,3 +135,40 @@ def test_every_shipped_entry_says_its_licence_and_what_to_cite() -> None:
         assert dataset.licence, name
         assert len(dataset.citation) > 10, name
         assert all(dataset.address(file).startswith("https://") for file in dataset.files), name
+
+
+SYNTHETIC = re.sub("base_url.*|files.*", "", GOOD).replace("cells.tif", "movie.ome.tif")
+SYNTH = "synth = { seed = 3, frames = 4 }\n"
+
+
+def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path: Path) -> None:
+    cells = load(tmp_path, SYNTHETIC + SYNTH).get("cells")
+    assert cells.synth is not None
+    assert (cells.synth.seed, cells.synth.frames) == (3, 4)
+    assert (cells.files, cells.size_bytes) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SYNTHETIC, "either files or synth"),
+        (GOOD + SYNTH, "either files or synth"),
+        (SYNTHETIC.replace('"movie"', '"labels"') + SYNTH, "what synth makes is a movie"),
+        (SYNTHETIC + "synth = { frmes = 4 }", "did you mean 'frames'"),
+        (SYNTHETIC + "synth = { cells = 9999 }", "use at most"),
+    ],
+)
+def test_a_dataset_that_can_neither_be_fetched_nor_made_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    assert said in refusal(tmp_path, text)
+
+
+def test_the_shipped_synthetic_cells_fill_frames_as_large_as_the_published_image() -> None:
+    made = load_registry(shipped("config")).get("synthetic-cells").synth
+    assert made is not None
+    assert made.shape_yx == (2160, 2560)
+    assert 1000 <= made.cells <= 2000
+    # The truth of frames that drift would not fit the frames as they are.
+    assert made.max_drift_px == 0
+    assert made.frames >= 8

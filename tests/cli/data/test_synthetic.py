@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyscale.data.place import dataset_path, synthetic_names
+from pyscale.data import consent
+from pyscale.data.contents import read_contents
+from pyscale.data.fetch import FetchOptions, fetch_dataset
+from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.progress import Advance, Report, SilentReport
+from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
+from pyscale.data.verify import verify_dataset
 from pyscale.errors import UserError
 
 SMALL = {"frames": 2, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
@@ -26,8 +36,9 @@ def test_a_synthetic_movie_is_known_by_its_name(
     make: Any, registry_of: Any, row: Any, data_root: Path
 ) -> None:
     movie = make("dense")
-    assert synthetic_names(data_root) == ["dense"]
-    assert dataset_path("dense", registry_of([row("a.tif", b"a")]), data_root) == movie
+    registry = registry_of([row("a.tif", b"a")])
+    assert synthetic_names(registry, data_root) == ["dense"]
+    assert dataset_path("dense", registry, data_root) == movie
 
 
 def test_making_it_again_keeps_it_and_other_parameters_are_refused(make: Any) -> None:
@@ -88,3 +99,123 @@ def test_without_a_number_cells_fill_any_field_alike(
     params = {"frames": 1, "cell_types": 1} | params
     movie = make_synthetic("dense", registry, data_root, params, report)
     assert json.loads((movie.parent / "synth.json").read_text())["cells"] == cells
+
+
+@pytest.fixture
+def fetch_made(made_registry: Registry, data_root: Path, report: Any) -> Callable[..., Path]:
+    """Fetch the synthetic dataset `cells` where nothing could be fetched from."""
+
+    def fetch_cells(report: Report = report) -> Path:
+        return fetch_dataset(
+            "cells",
+            made_registry.get("cells"),
+            data_root,
+            options=FetchOptions(mirror="http://127.0.0.1:9"),
+            consent=consent.asked,
+            report=report,
+        )
+
+    return fetch_cells
+
+
+def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
+    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path, report: Any
+) -> None:
+    cells = made_registry.get("cells")
+    assert presence("cells", cells, data_root) == "absent"
+    movie = fetch_made()
+    assert movie == dataset_path("cells", made_registry, data_root)
+    assert (movie.parent / "truth" / "specimen" / "tracks.parquet").is_file()
+    assert presence("cells", cells, data_root) == "here"
+    assert {state.state for state in verify_dataset("cells", cells, data_root, report)} == {"ok"}
+    # It is no movie of the user's own.
+    assert synthetic_names(made_registry, data_root) == []
+    before = movie.stat().st_mtime_ns
+    assert fetch_made().stat().st_mtime_ns == before
+    assert report.said[-1].endswith("and unchanged")
+
+
+@pytest.mark.parametrize("damage", ["another byte", "a byte more", "no file"])
+def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
+    fetch_made: Callable[..., Path], data_root: Path, report: Any, damage: str
+) -> None:
+    movie = fetch_made()
+    content = movie.read_bytes()
+    if damage == "no file":
+        movie.unlink()
+    elif damage == "a byte more":
+        movie.write_bytes(content + b"x")
+    else:
+        movie.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert fetch_made().read_bytes() == content
+    assert "cells: movie.ome.tif has changed: the movie is made again" in report.said
+    assert left_of(data_root) == {"cells"}
+
+
+def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(
+    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
+) -> None:
+    movie = fetch_made()
+    movie.write_bytes(b"short")
+    assert presence("cells", made_registry.get("cells"), data_root) == "changed"
+    assert dataset_path("cells", made_registry, data_root) is None
+
+
+def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
+    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path, report: Any
+) -> None:
+    own = make_synthetic("own", made_registry, data_root, SMALL, report).parent
+    shutil.copytree(own, data_root / "cells")
+    assert presence("cells", made_registry.get("cells"), data_root) == "changed"
+    with pytest.raises(UserError, match="cells holds something else than the dataset cells"):
+        fetch_made()
+    assert (data_root / "cells" / "movie.ome.tif").is_file()
+
+
+class _StopsAfterAFrame(SilentReport):
+    @contextmanager
+    def bar(self, what: str, total_bytes: int | None) -> Iterator[Advance]:
+        del what, total_bytes
+
+        def stop(_bytes: int) -> None:
+            raise KeyboardInterrupt
+
+        yield stop
+
+
+def test_making_that_is_stopped_leaves_nothing_half(
+    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fetch_made(report=_StopsAfterAFrame())
+    assert left_of(data_root) == set()
+    assert presence("cells", made_registry.get("cells"), data_root) == "absent"
+    assert fetch_made().is_file()
+
+
+def test_what_a_killed_process_left_is_cleared_or_completed(
+    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
+) -> None:
+    half = data_root / ".cells.0a1b2c3d.partial"
+    half.mkdir(parents=True)
+    (half / "movie.ome.tif").write_bytes(b"half")
+    movie = fetch_made()
+    assert not half.exists()
+    made = movie.stat().st_mtime_ns
+    # It was killed between the movie and the record of its checksums.
+    (data_root / ".cells.contents.json").unlink()
+    assert presence("cells", made_registry.get("cells"), data_root) == "partly"
+    assert fetch_made().stat().st_mtime_ns == made
+    assert read_contents(data_root / "cells") is not None
+
+
+def test_two_at_once_make_it_once(fetch_made: Callable[..., Path], data_root: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: fetch_made(report=SilentReport()), range(2))
+    assert first == second
+    assert left_of(data_root) == {"cells"}
+
+
+def left_of(data_root: Path) -> set[str]:
+    """What lies in a data folder, but locks and records."""
+    return {path.name for path in data_root.iterdir() if path.suffix not in {".lock", ".json"}}

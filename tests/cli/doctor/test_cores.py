@@ -94,6 +94,17 @@ def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject: SubjectM
     assert "ITK" not in found.sentence
 
 
+def test_the_threads_of_every_point_are_told(subject: SubjectMaker) -> None:
+    plain = subject()
+    first, *others = plain.entries
+    wide = first.model_copy(update={"name": "wide", "threads": 4})
+    several = plain.model_copy(update={"entries": (first, wide, *others)})
+    (found,) = thread_variables({}, several)
+    assert found.sentence == "each task sets its libraries to 1 or 4 threads"
+    (found,) = thread_variables({"OMP_NUM_THREADS": "4"}, several)
+    assert "its threads to 1 or 4, as the threads of the grid say" in found.sentence
+
+
 def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(
     subject: SubjectMaker,
 ) -> None:
@@ -110,3 +121,7 @@ def test_memory_is_compared_with_the_tightest_limit(subject: SubjectMaker) -> No
     assert tight.status == "warning"
     assert "may need 8 GiB, and the job's memory is 6.0 GiB" in tight.sentence
     assert enough_memory(subject(workers=(1,)), limits).status == "ok"
+
+
+def test_the_trial_that_needs_most_cores_is_compared_with_them(subject: SubjectMaker) -> None:
+    assert subject(workers=(1, 4), cpus_per_worker=2).widest == (4, 2)

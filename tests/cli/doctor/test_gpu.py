@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.doctor.gpu import gpu, missing_device
+from pyscale.doctor.gpu import gpu, missing_device, torch_without_cuda
 from pyscale.doctor.subject import Subject
-from pyscale_stages.measure.gpus import gpu_present
+from pyscale_stages.measure.gpus import Gpu, gpu_present
 
 SubjectMaker = Callable[..., Subject]
 without_gpu = pytest.mark.skipif(gpu_present(), reason="this machine has a GPU")
@@ -57,3 +57,53 @@ def test_mps_needs_a_mac() -> None:
     found = missing_device("mps")
     assert found is not None
     assert "this is Linux" in found.sentence
+
+
+@pytest.fixture
+def torch_built_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str | None, str], None]:
+    """Put a torch of some build into this environment, and a GPU whose driver knows some CUDA."""
+
+    def put(build: str | None, driver: str) -> None:
+        folder = tmp_path / "torch"
+        folder.mkdir(exist_ok=True)
+        (folder / "__init__.py").write_text("raise ImportError('torch must not be imported')")
+        (folder / "version.py").write_text(
+            "from typing import Optional\n\n__version__ = '2.13.0+x'\ndebug = False\n"
+            f"cuda: Optional[str] = {build!r}\ngit_version = 'c'\n"
+        )
+        described = dict.fromkeys(Gpu.model_fields) | {"name": "A100", "cuda": driver}
+        monkeypatch.setattr(
+            "pyscale.doctor.gpu.describe_gpus", lambda: (Gpu.model_validate(described),)
+        )
+
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    return put
+
+
+def test_a_torch_without_cuda_is_named_before_the_run(
+    subject: SubjectMaker, torch_built_for: Callable[[str | None, str], None]
+) -> None:
+    torch_built_for(None, "13.0")
+    (found,) = torch_without_cuda(subject("pipeline", device="cuda"))
+    assert (found.check, found.status) == ("gpu.torch", "problem")
+    assert found.sentence == "torch 2.13.0+x of this environment is built without CUDA"
+    assert list(torch_without_cuda(subject("pipeline", device="cpu"))) == []
+    assert list(torch_without_cuda(subject("pipeline", device="cuda", runtime="apptainer"))) == []
+
+
+def test_a_driver_that_is_too_old_for_torch_is_named_before_the_run(
+    subject: SubjectMaker, torch_built_for: Callable[[str | None, str], None]
+) -> None:
+    torch_built_for("13.0", "12.4")
+    (found,) = torch_without_cuda(subject("pipeline", device="cuda"))
+    assert found.sentence == (
+        "torch 2.13.0+x is built for CUDA 13.0, and the NVIDIA driver supports CUDA 12.4"
+    )
+    # Within a major version an older driver serves a newer build.
+    torch_built_for("12.8", "12.2")
+    assert list(torch_without_cuda(subject("pipeline", device="cuda"))) == []
+    torch_built_for("12.8", "13.1")
+    assert list(torch_without_cuda(subject("pipeline", device="cuda"))) == []

@@ -50,6 +50,17 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make: PlanMake
     assert heavy & set(sys.modules) == before
 
 
+def test_sharing_a_gpu_at_once_needs_a_program(
+    make: PlanMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.doctor.preflight.missing_device", lambda _device: None)
+    plan = make(device="cuda")
+    assert "gpu.mps" not in problems(plan)
+    shared = tuple(trial.model_copy(update={"gpu_sharing": "mps"}) for trial in plan.trials)
+    found = problems(plan.model_copy(update={"trials": shared}))
+    assert found["gpu.mps"].endswith("nvidia-cuda-mps-control is not on PATH here")
+
+
 @pytest.mark.parametrize(
     ("library", "check"),
     [

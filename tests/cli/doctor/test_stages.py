@@ -29,10 +29,10 @@ def ask(
 ) -> dict[str, Finding]:
     """Ask this environment about a stage, with variables of the test's own."""
     whole = load_stage(stage).params.model_validate(params or {}).model_dump(mode="json")
-    entry = Entry(name=stage, stage=stage, params=whole, device=device)
+    entry = Entry(name=stage, stage=stage, params=whole, device=device, threads=1)
     variables = {name: str(value) for name, value in environment.items()}
     found = asked(
-        entry, [sys.executable], threads=1, environment={**os.environ, **variables}, time_limit_s=60
+        entry, [sys.executable], environment={**os.environ, **variables}, time_limit_s=600
     )
     return {one.check.rpartition(".")[2]: one for one in found}
 
@@ -82,15 +82,15 @@ def test_a_broken_library_is_named_with_what_it_did(tmp_path: Path, body: str, s
 
 def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
     folder = library(tmp_path, "laptrack", "import signal; signal.pause()")
-    entry = Entry(name="track", stage="track", params=default("track"), device="cpu")
+    entry = Entry(name="track", stage="track", params=default("track"), device="cpu", threads=1)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    (found,) = asked(entry, [sys.executable], threads=1, environment=environment, time_limit_s=10)
+    (found,) = asked(entry, [sys.executable], environment=environment, time_limit_s=10)
     assert found.sentence == "track did not get past this in 10 s: import laptrack"
 
 
 def test_an_interpreter_that_is_not_there_is_a_problem(tmp_path: Path) -> None:
-    entry = Entry(name="track", stage="track", params=default("track"), device="cpu")
-    (found,) = asked(entry, [str(tmp_path / "python")], threads=1)
+    entry = Entry(name="track", stage="track", params=default("track"), device="cpu", threads=1)
+    (found,) = asked(entry, [str(tmp_path / "python")])
     assert "cannot be started" in found.sentence
 
 
@@ -128,6 +128,19 @@ def test_the_embedded_weights_are_those_of_the_record() -> None:
     found = ask("segment")
     assert "as recorded" in found["weights"].sentence
     assert found["works"].status == "ok"
+
+
+def test_a_crop_of_the_real_frames_is_nothing_to_the_small_ones() -> None:
+    assert ask("segment", {"length_px": 2016})["works"].status == "ok"
+
+
+def test_a_size_model_that_is_absent_is_a_problem(tmp_path: Path) -> None:
+    from pyscale_stages.resources import embedded_model
+
+    copy = tmp_path / "mine.pt"
+    copy.write_bytes(embedded_model("pyscale-tiny").read_bytes())
+    found = ask("segment", {"model": str(copy), "estimate_diameter": True})["works"]
+    assert (found.status, "estimate_diameter" in found.remedy) == ("problem", True)
 
 
 def test_a_copy_of_the_weights_that_has_changed_is_not_those_of_the_record(tmp_path: Path) -> None:

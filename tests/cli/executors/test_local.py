@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import multiprocessing
 import os
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
@@ -22,6 +24,7 @@ from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import has_ended, read_task, write_order
+from standinmps import put_on_path
 from trials import one_trial
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
@@ -31,7 +34,7 @@ Submitted = Callable[[Mapping[str, str]], None]
 
 
 def executor_of(run: Path) -> LocalExecutor:
-    return LocalExecutor(run / "submitit", Placement(CORES, 1, ()))
+    return LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, ["GPU-1"]))
 
 
 @pytest.fixture
@@ -49,17 +52,20 @@ def batch_of(
     orders: Mapping[Path, TaskOrder],
     at_once: int | None = None,
     submitted: Submitted = lambda _jobs: None,
+    threads: int = 1,
+    **trial: object,
 ) -> Batch:
     workers = at_once or len(orders)
     for folder in orders:
         folder.mkdir(parents=True, exist_ok=True)
     return Batch(
-        trial=one_trial("track", workers),
+        trial=one_trial("track", workers).model_copy(update=trial),
         name="windows",
         orders=orders,
         at_once=workers,
         submitted=submitted,
         taken_up=lambda: None,
+        threads=threads,
     )
 
 
@@ -131,6 +137,92 @@ def test_a_task_is_pinned_and_has_its_variables(executor: LocalExecutor, tmp_pat
     order = read_task(folder).order
     assert order is not None
     assert (order.cpus, order.slot, order.oversubscribed) == ((CORES[0],), 0, False)
+
+
+def test_trials_of_one_run_may_have_workers_of_other_sizes(
+    executor: LocalExecutor, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if len(CORES) < 2:
+        missing("a second core", "run this test on a machine that has two")
+    for threads in (1, 2):
+        executor.run(batch_of({tmp_path / f"{threads}": python("pass")}, threads=threads))
+    assert launched(tmp_path / "1").cpus == tuple(CORES[:1])
+    assert launched(tmp_path / "2").cpus == tuple(CORES[:2])
+
+
+class TestWorkersThatShareAGpuAtOnce:
+    """A program stands in for NVIDIA's service, and a connection for computing through it."""
+
+    COMPUTES = (
+        "import os, socket; socket.socket(socket.AF_UNIX).connect("
+        "os.environ['CUDA_MPS_PIPE_DIRECTORY'] + '/control')"
+    )
+
+    @pytest.fixture(autouse=True)
+    def places(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
+        # A socket's path is short, and that of a test is not.
+        with TemporaryDirectory(dir="/tmp") as folder:
+            monkeypatch.setattr("tempfile.tempdir", folder)
+            yield Path(folder)
+
+    def batch(self, *orders: TaskOrder, folder: Path) -> Batch:
+        folders = {folder / f"w{worker}": order for worker, order in enumerate(orders)}
+        return batch_of(folders, at_once=2, device="cuda", gpu_sharing="mps")
+
+    def test_they_find_a_service_of_their_own_and_it_ends_with_them(
+        self, executor: LocalExecutor, tmp_path: Path, places: Path
+    ) -> None:
+        batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tmp_path)
+        executor.run(batch)
+        orders = [order for folder in batch.orders if (order := read_task(folder).order)]
+        assert [order.env["CUDA_VISIBLE_DEVICES"] for order in orders] == ["GPU-1", "GPU-1"]
+        assert [ended(folder).returncode for folder in batch.orders] == [0, 0]
+        assert list(places.iterdir()) == []
+
+    def test_what_was_computed_without_it_is_a_failure_with_the_reason(
+        self, executor: LocalExecutor, tmp_path: Path
+    ) -> None:
+        batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tmp_path)
+        executor.run(batch)
+        first, second = (read_task(folder) for folder in batch.orders)
+        assert first.error is not None
+        assert "computed without NVIDIA's MPS, though it was there" in first.error.message
+        assert second.error is not None
+        assert second.error.exit_code == 3, "it has a reason of its own"
+
+    def test_one_worker_that_dies_ends_neither_the_other_nor_the_service(
+        self, executor: LocalExecutor, tmp_path: Path, places: Path
+    ) -> None:
+        dies = python("import os; os.kill(os.getpid(), 9)")
+        batch = self.batch(dies, python(self.COMPUTES), folder=tmp_path)
+        executor.run(batch)
+        assert [ended(folder).returncode for folder in batch.orders] == [-9, 0]
+        assert list(places.iterdir()) == []
+
+    def test_a_pyscale_that_ends_in_between_ends_the_workers_first(
+        self, executor: LocalExecutor, tmp_path: Path, places: Path
+    ) -> None:
+        class Interrupted(BaseException):
+            pass
+
+        def interrupt(_jobs: Mapping[str, str]) -> None:
+            wait_until_ready(tmp_path / "w0")
+            raise Interrupted
+
+        batch = self.batch(python(WAITS_FOREVER), folder=tmp_path)
+        with pytest.raises(Interrupted):
+            executor.run(dataclasses.replace(batch, submitted=interrupt))
+        assert not lives(launched(tmp_path / "w0").pid)
+        assert list(places.iterdir()) == []
+
+    def test_a_service_that_a_killed_pyscale_left_is_ended_with_its_workers(
+        self, executor: LocalExecutor, tmp_path: Path, places: Path
+    ) -> None:
+        start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tmp_path))
+        assert len(list(places.iterdir())) == 1
+        assert executor.end_strays() > 1
+        assert list(places.iterdir()) == []
 
 
 def test_the_workers_of_a_batch_run_at_once(executor: LocalExecutor, tmp_path: Path) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from pyscale.errors import UserError
 from pyscale.executors.submission import (
     Submission,
     outside_of_any_job,
     parameters,
+    refuse_shared_gpus,
     requested,
     script,
     setup_lines,
@@ -47,6 +49,15 @@ def options(
     place: Site, trial: Trial, batch_name: str = "windows", tasks: int = 2
 ) -> dict[str, Any]:
     return dict(told(place, trial, batch_name, tasks)["additional_parameters"])
+
+
+@pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
+def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make: PlanMaker, sharing: str) -> None:
+    plan = make(device="cuda")
+    refuse_shared_gpus(plan)
+    shared = [trial.model_copy(update={"gpu_sharing": sharing}) for trial in plan.trials]
+    with pytest.raises(UserError, match=f"gpu_sharing {sharing}: on a cluster .*--executor local"):
+        refuse_shared_gpus(plan.model_copy(update={"trials": tuple(shared)}))
 
 
 def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make: PlanMaker) -> None:

@@ -122,7 +122,11 @@ def test_an_absent_lock_is_one_sentence(copy_of_all: Path) -> None:
 
 
 def test_eight_hashes_take_no_time_to_speak_of(copy_of_all: Path) -> None:
-    start = time.perf_counter()
-    for _ in range(2):
+    took = []
+    for _ in range(10):
+        start = time.perf_counter()
         hashes()
-    assert time.perf_counter() - start < 0.3
+        hashes()
+        took.append(time.perf_counter() - start)
+    # The best of many: a loaded machine may interrupt any one of them.
+    assert min(took) < 0.3

@@ -90,6 +90,16 @@ def test_show_as_json(reference: Line) -> None:
     assert other["table"][0]["effective_patches_per_s"] == 312
 
 
+def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference: Line) -> None:
+    told = json.loads(reference("show", "cellpose-devices", "--json").stdout)
+    assert (len(told["table"]), len(told["ratios"])) == (40, 20)
+    assert [one["shape"] for one in told["ceilings"]] == ["flattens", "flattens"]
+    text = " ".join(reference("show", "cellpose-devices").stdout.split())
+    assert "desktop-gpu-rtx4070 2351 5.33" in text
+    assert "desktop-gpu-rtx4070 against desktop-cpu-i7-8086K: The ratio flattens" in text
+    assert "logarithm" not in text.partition("macbook-m1-mps 2351 19.57")[2]
+
+
 def test_markup_in_a_reference_is_text(reference: Line, write: Write, toml: str) -> None:
     write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
     assert "[red]Our[/red] cluster" in reference("show", "ours").stdout

@@ -132,6 +132,19 @@ def test_other_tables_keep_their_columns_and_have_no_configurations(
     loaded = load_reference("ours", own)
     assert loaded.table.rows() == [("cells", 224, 0.98)]
     assert loaded.configurations() is None
+    assert loaded.grids() == ()
+
+
+def test_a_table_of_devices_is_read_as_reports_read_it(own: Path, write: Write, toml: str) -> None:
+    toml = toml.replace('"workers"', '"length_px"')
+    write(toml=toml, csv="stage,device,length_px,time_s\ncells,cpu,224,8\ncells,gpu,224,2\n")
+    loaded = load_reference("ours", own)
+    assert loaded.table.columns == ["stage", "device", "length_px", "wall_s"]
+    (grid,) = loaded.grids()
+    assert grid.ratios["ratio"].to_list() == [4]
+    write(toml=toml, csv="stage,device,length_px,time_s\ncells,cpu,224,8\ncells,gpu,224,0\n")
+    with pytest.raises(UserError, match="line 3: time_s 0 must be above zero"):
+        load_reference("ours", own)
 
 
 def test_nothing_is_needed_of_the_users_folder(tmp_path: Path) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching
+from pyscale.references.matching import matching, matching_grids
 from pyscale.references.model import Loaded, Referred
 
 Write = Callable[..., Path]
@@ -110,3 +112,45 @@ def test_the_very_measurement_is_not_its_own_reference(own: Path, write: Write) 
     known = list(all_references(own).values())
     assert "ours" not in by_name(matching(known, again))
     assert "ours" in by_name(matching(known, other))
+
+
+def sizes(family: str, *wall_s: float) -> GridFindings:
+    """What a table of sizes on one CPU tells."""
+    table = pl.DataFrame({"wall_s": wall_s}).with_columns(
+        device=pl.lit("cpu"), length_px=224.0 * pl.int_range(1, pl.len() + 1)
+    )
+    (found,) = grid_findings_of_table(table, family)
+    return found
+
+
+def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known: list[Loaded]) -> None:
+    ((reference, found),) = matching_grids(known, [sizes("segment", 1.0, 4.0)])
+    assert reference.name == "cellpose-devices"
+    assert (found.family, found.against) == ("segment", "length_px")
+    assert found.points["family"].unique().to_list() == ["cellpose"]
+    assert len(found.ceilings) == 2
+
+
+def test_a_grid_is_known_by_the_stage_that_its_points_run(known: list[Loaded]) -> None:
+    grid = sizes("nuclei", 1.0, 4.0)
+    assert matching_grids(known, [grid]) == []
+    assert len(matching_grids(known, [grid], {"nuclei": "segment"})) == 1
+
+
+def test_a_grid_against_another_axis_has_no_sweep_over_sizes_beside_it(
+    known: list[Loaded],
+) -> None:
+    grid = replace(sizes("segment", 1.0, 4.0), against="batch_size")
+    assert matching_grids(known, [grid]) == []
+
+
+def test_a_sweep_over_sizes_is_not_its_own_reference(own: Path, write: Write, toml: str) -> None:
+    csv = "stage,device,length_px,wall_s\ncells,cpu,224,1\ncells,cpu,448,4\n"
+    write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
+    known = list(all_references(own).values())
+
+    def names(grid: GridFindings) -> list[str]:
+        return [reference.name for reference, _ in matching_grids(known, [grid])]
+
+    assert names(sizes("segment", 1.0, 4.0)) == ["cellpose-devices"]
+    assert names(sizes("segment", 1.0, 4.1)) == ["cellpose-devices", "ours"]

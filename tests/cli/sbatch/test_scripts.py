@@ -18,7 +18,7 @@ from pyscale.sbatch.scripts import render
 from pyscale.settings import Settings
 from pyscale.sites import Site, load_site
 from pyscale.store.provenance import ImageFile
-from pyscale.suite import load_suite
+from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale.tomlfile import shipped_names
 
 SHA256 = "ab" * 32
@@ -31,9 +31,15 @@ def texts_for(
     movie: Path = Path("/data/my movie, [1].tif"),
     **changes: Any,
 ) -> Texts:
+    return rendered(site, load_suite(suite), movie, **changes)
+
+
+def rendered(
+    site: Site, suite: Suite, movie: Path = Path("/data/movie.tif"), **changes: Any
+) -> Texts:
     settings = Settings(**({"repeats": 2} | changes))
     plan = make_plan(
-        load_suite(suite),
+        suite,
         Dataset(movie, frames=8, axes="TYX"),
         run_id="one",
         settings=settings.model_dump(mode="json"),
@@ -94,6 +100,25 @@ def test_each_configuration_runs_once_however_often_it_would_be_measured() -> No
     assert "--array=0" in directives(texts["segment-n1/windows.sbatch"])
     assert "--array=0-1" in directives(texts["segment-n2/windows.sbatch"])
     assert "frames=(0:4 4:8)\n" in texts["segment-n2/windows.sbatch"]
+
+
+def test_each_point_of_a_grid_has_its_own_script_parameters_and_cores() -> None:
+    """Nothing is compared: the scripts run, and measure nothing."""
+    frames = {"frames": "movie"}
+    one = SuiteStage(stage="segment", inputs=frames, threads=1)
+    four = SuiteStage(
+        stage="segment", inputs=frames, threads=4, beside="one", params={"channel": 1}
+    )
+    texts = rendered(
+        load_site("plain"), Suite(name="s", summary="", stages={"one": one, "four": four})
+    )
+    for entry, threads in (("one", 1), ("four", 4)):
+        script = texts[f"{entry}-n1/windows.sbatch"]
+        assert f"--cpus-per-task={threads}" in directives(script)
+        assert f"--threads {threads} \\\n" in script
+        assert f"--cpus-per-task={threads}" in directives(texts[f"{entry}-n2/merge.sbatch"])
+    assert json.loads(texts["four-n1/params.json"])["channel"] == 1
+    assert not [name for name in texts if "beside" in name or "check" in name]
 
 
 def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers() -> None:

@@ -18,7 +18,7 @@ from pyscale.results import results_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import MANIFEST_FILE
-from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.contract import Call, TaskError, TaskSpec
 
 Entity = dict[str, Any]
 
@@ -226,3 +226,14 @@ def test_it_is_read_back_by_the_library_of_its_makers(measured: RunFolder) -> No
     assert crate.mainEntity.id == "plan.json"
     assert len(crate.get_by_type("CreateAction")) == len(measured.plan.trials) + 1
     assert crate.name.startswith("pyscale run ")
+
+
+def test_the_table_of_calls_is_a_part_and_a_result_where_there_is_one(measured: RunFolder) -> None:
+    assert "calls.parquet" not in crate_of(measured)
+    file = measured.task(measured.plan.trials[0], "w0") / "result.json"
+    call = Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0).model_dump(mode="json")
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"calls": [call]}))
+    entities = crate_of(measured)
+    assert {"@id": "calls.parquet"} in entities["./"]["hasPart"]
+    whole = entities[f"#run-{measured.plan.run_id}"]
+    assert {"@id": "calls.parquet"} in whole["result"]

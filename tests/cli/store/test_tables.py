@@ -14,7 +14,7 @@ import pytest
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
-from pyscale.store.columns import span_schema, task_schema
+from pyscale.store.columns import call_schema, span_schema, task_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
@@ -40,14 +40,16 @@ def change(run: RunFolder, task: str, record: str, **keys: Any) -> None:
 
 
 def row(run: RunFolder, task: str) -> dict[str, Any]:
-    tasks, _ = build_tables(run)
+    tasks = build_tables(run).tasks
     return tasks.row(by_predicate=(pl.col("trial") == TRIAL) & (pl.col("task") == task), named=True)
 
 
 def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
-    tasks, spans = build_tables(run)
+    tables = build_tables(run)
+    tasks, spans = tables.tasks, tables.spans
     assert dict(tasks.schema) == task_schema()
     assert dict(spans.schema) == span_schema()
+    assert dict(tables.calls.schema) == call_schema()
     assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
     assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
 
@@ -87,11 +89,13 @@ def test_on_this_machine_nothing_was_asked_for(run: RunFolder) -> None:
 
 
 def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run: RunFolder) -> None:
-    before, spans_before = build_tables(run)
+    tables = build_tables(run)
+    before, spans_before = tables.tasks, tables.spans
     ahead = {"offset_s": 5.0, "error_s": 0.002}
     for task in ("w0", "w1"):
         change(run, task, "launch.json", node="a", clock=ahead)
-    after, spans_after = build_tables(run)
+    tables = build_tables(run)
+    after, spans_after = tables.tasks, tables.spans
     shifted = after.filter(pl.col("node") == "a")
     as_told = before.filter(pl.col("trial") == TRIAL, pl.col("verb") == "run")
     for column in ("begin_utc", "start_utc", "end_utc"):
@@ -169,6 +173,6 @@ def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
 
 
 def test_a_run_without_records_has_empty_tables(make: Callable[..., Plan], tmp_path: Path) -> None:
-    tasks, spans = build_tables(RunFolder.create(tmp_path / "others", make()))
-    assert (tasks.height, spans.height) == (0, 0)
-    assert dict(tasks.schema) == task_schema()
+    tables = build_tables(RunFolder.create(tmp_path / "others", make()))
+    assert (tables.tasks.height, tables.spans.height, tables.calls.height) == (0, 0, 0)
+    assert dict(tables.tasks.schema) == task_schema()

@@ -16,13 +16,14 @@ from pyscale_stages.contract import Residency
 from pyscale_stages.measure import pagecache, residency
 
 MIB = 1 << 20
+UNKNOWN_CALL = 100_000
 Reader = Callable[[str, Path], dict[str, object]]
 
 
 @pytest.fixture
 def without_cachestat(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel before 6.5: it answers ENOSYS to a number that it does not know."""
-    monkeypatch.setattr(residency, "_CACHESTAT", 100_000)
+    monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
 
 
 @pytest.fixture
@@ -41,13 +42,18 @@ class TestProbe:
         for _ in range(3):
             assert pagecache.probe(frames).resident_bytes == 0
 
-    def test_it_counts_part_of_a_file(self, frames: Path) -> None:
+    def test_it_counts_part_of_a_file(self, frames: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         pagecache.evict(frames)
         descriptor = os.open(frames, os.O_RDONLY)
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # no read-ahead
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # as little read-ahead as can be
         os.pread(descriptor, 1, 0)
         os.close(descriptor)
-        assert pagecache.probe(frames).resident_bytes == residency.PAGE_BYTES
+        counted = pagecache.probe(frames).resident_bytes
+        assert counted is not None
+        # How much comes in with one byte is the kernel's choice.
+        assert residency.PAGE_BYTES <= counted < 4 * MIB
+        monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
+        assert pagecache.probe(frames).resident_bytes == counted
 
     def test_residency_never_exceeds_the_size(self, disk: Path) -> None:
         small = disk / "small.json"

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure import pagecache, usage
 from pyscale_stages.measure.usage import UsageMeter
@@ -30,10 +31,13 @@ def used_by(program: str) -> dict[str, Any]:
         "import json, os, sys, subprocess\n"
         "from pyscale_stages.measure.usage import UsageMeter\n"
         f"meter = UsageMeter(device='cpu')\n{program}\nused = meter.stop()\n"
-        "print(used.counters(frames=1, objects=2, input_bytes=3, input_files=1, output_bytes=4)"
-        ".model_dump_json())\n"
+        "print(used.counters(frames=1, objects=2, input_bytes=3, input_files=1, output_bytes=4,"
+        " gpu_own_peak_bytes=None).model_dump_json())\n"
     )
-    done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=True)
+    # What it says on stderr is left to be seen: of a program that fails that is the reason.
+    done = subprocess.run(
+        [sys.executable, "-c", whole], stdout=subprocess.PIPE, text=True, check=True
+    )
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -59,15 +63,18 @@ def test_cpu_time_of_children_counts() -> None:
 
 def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time() -> None:
     core = min(os.sched_getaffinity(0))
-    hog = subprocess.Popen(["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"])
+    endless = f"import os; os.sched_setaffinity(0, {{{core}}}); print(flush=True)\nwhile True: pass"
+    hog = subprocess.Popen([sys.executable, "-c", endless], stdout=subprocess.PIPE)
+    assert hog.stdout is not None
     try:
+        hog.stdout.readline()  # It has the core by now, however busy the machine is.
         shared = used_by(
             f"import time; os.sched_setaffinity(0, {{{core}}})\n"
             "end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
         )
     finally:
         hog.kill()
-        hog.wait()
+        hog.communicate()
     # Two that always want the same core have it in turns.
     assert shared["cpu_wait_s"] > 0.1
     assert shared["cpu_s"] < 0.6
@@ -95,7 +102,9 @@ def test_only_a_cold_read_reaches_the_disk(frames: Path) -> None:
     warm = meter.stop()
     assert cold.storage_read_bytes is not None
     assert cold.storage_read_bytes >= 4 * MIB
-    assert warm.storage_read_bytes == 0
+    # The kernel may bring in a page of this very program at any time.
+    assert warm.storage_read_bytes is not None
+    assert warm.storage_read_bytes < 1 * MIB
 
 
 def test_a_kernel_without_accounting_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +116,8 @@ def test_a_kernel_without_accounting_leaves_none(monkeypatch: pytest.MonkeyPatch
 def test_peak_memory_counts_what_was_freed_again() -> None:
     small = used_by("pass")["peak_rss_bytes"]
     large = used_by("block = b'x' * (100 << 20); del block")["peak_rss_bytes"]
-    # The kernel keeps this mark in per-CPU counters, to some 100 KiB.
-    assert large - small >= 99 * MIB
+    # The kernel keeps this mark in counters of each CPU: the more of them, the less exactly.
+    assert large - small > 50 * MIB
 
 
 def test_peak_memory_is_not_inherited_from_a_large_launcher() -> None:
@@ -126,6 +135,7 @@ def test_counters_carry_what_was_processed() -> None:
         4,
     ]
     assert counters["gpu_peak_bytes"] is None
+    assert counters["gpu_energy_j"] is None
 
 
 class NvmlError(Exception):
@@ -140,6 +150,7 @@ class ScriptedNvml:
     def __init__(self, used: list[int], busy_percent: list[int] | None) -> None:
         self.used = used
         self.busy_percent = busy_percent
+        self.energy_mj: int | None = 90_000_000
         self.handle = ""
         self.asked = 0
         self.half_way = threading.Event()
@@ -164,6 +175,12 @@ class ScriptedNvml:
             raise NvmlError("Not Supported")
         return SimpleNamespace(gpu=self.busy_percent[min(self.asked, len(self.busy_percent)) - 1])
 
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+        if self.energy_mj is None:
+            raise NvmlError("Not Supported")
+        # Each sample of the memory is two joules apart from the one before.
+        return self.energy_mj + 2000 * self.asked
+
 
 @pytest.fixture
 def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
@@ -187,6 +204,20 @@ def test_gpu_memory_is_the_peak_of_all_samples(nvml: ScriptedNvml) -> None:
     assert used.gpu_mean_utilisation is not None
     # 0.5, 1, then 0 for every further sample
     assert used.gpu_mean_utilisation == pytest.approx(1.5 / nvml.asked)
+    assert used.warnings == ()
+
+
+def test_gpu_energy_is_the_difference_over_the_task(nvml: ScriptedNvml) -> None:
+    used = UsageMeter(device="cuda").stop()
+    assert used.gpu_energy_j == pytest.approx(2.0 * nvml.asked)
+    assert used.warnings == ()
+
+
+def test_a_gpu_without_an_energy_counter_leaves_none_and_no_warning(nvml: ScriptedNvml) -> None:
+    nvml.energy_mj = None
+    used = UsageMeter(device="cuda").stop()
+    assert used.gpu_energy_j is None
+    assert used.gpu_peak_bytes is not None
     assert used.warnings == ()
 
 
@@ -223,12 +254,14 @@ def test_without_nvml_the_gpu_counters_are_none_with_a_warning(
 
     monkeypatch.setattr(usage, "opened_nvml", absent)
     used = UsageMeter(device="cuda").stop()
-    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation) == (None, None)
+    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation, used.gpu_energy_j) == (None,) * 3
     assert used.warnings == ("no NVML: pip install nvidia-ml-py",)
 
 
-def test_on_a_cpu_nothing_is_sampled() -> None:
-    before = threading.active_count()
-    meter = UsageMeter(device="cpu")
-    assert threading.active_count() == before
-    assert meter.stop().warnings == ()
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_without_an_nvidia_gpu_none_is_sampled(device: Device) -> None:
+    meter = UsageMeter(device=device)
+    assert "gpu-sampler" not in {thread.name for thread in threading.enumerate()}
+    used = meter.stop()
+    assert (used.gpu_peak_bytes, used.gpu_mean_utilisation, used.gpu_energy_j) == (None,) * 3
+    assert used.warnings == ()

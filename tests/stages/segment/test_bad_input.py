@@ -86,12 +86,34 @@ def test_a_misspelt_parameter_is_refused_with_the_nearest_name(
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("diameter_px", 0), ("batch_size", 0), ("channel", -1), ("flow_threshold", -0.1)],
+    [
+        ("diameter_px", 0),
+        ("batch_size", 0),
+        ("channel", -1),
+        ("flow_threshold", -0.1),
+        ("length_px", 0),
+        ("calls", 0),
+    ],
 )
 def test_a_parameter_out_of_range_is_refused_by_name(
     name: str, value: float, frames: Path, refused: Callable[..., str]
 ) -> None:
     assert repr(name) in refused(frames, **{name: value})
+
+
+def test_a_diameter_is_given_or_estimated_and_not_both(
+    frames: Path, refused: Callable[..., str]
+) -> None:
+    said = refused(frames, diameter_px=20, estimate_diameter=True)
+    assert "diameter_px 20 is given and estimate_diameter is on" in said
+
+
+def test_a_crop_larger_than_the_frames_is_refused_with_both_sizes(
+    frames: Path, refused: Callable[..., str]
+) -> None:
+    said = refused(frames, length_px=500)
+    assert "500 x 500 pixels" in said
+    assert "movie.ome.tif have 144 x 128" in said
 
 
 def test_weights_are_not_downloaded(

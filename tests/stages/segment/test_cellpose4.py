@@ -16,6 +16,7 @@ from cellpose4_grid import MAKE_WEIGHTS, TOKEN_PX
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.segment.parts import PARTS
 
 
 def run_python(cellpose4: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -54,6 +55,11 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(
     result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
     assert result.versions["cellpose"].startswith("4.")
     assert result.versions["weights_sha256"] == sha256_of(weights)
+    (call,) = result.calls
+    assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
+    assert all(seconds > 0 for seconds in call.parts.values()), call.parts
+    assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
+    assert result.warnings[0].startswith("96 x 64 pixels are less than a tile of the network (256")
     labels = tifffile.imread(tmp_path / "out" / "labels.ome.tif")
     assert labels.max() == (64 // TOKEN_PX) * (96 // TOKEN_PX)
     assert set(np.bincount(labels.ravel())[1:].tolist()) == {36}

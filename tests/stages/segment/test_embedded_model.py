@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import tifffile
@@ -16,6 +17,8 @@ from pyscale_stages.segment import device
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.sizemodel import find_size_weights
+from pyscale_stages.segment.sizetraining import estimate_px, true_diameter_px
 from pyscale_stages.segment.train import TrainingRecord, score
 from pyscale_stages.segment.training_set import (
     HELD_OUT_SEED,
@@ -29,7 +32,8 @@ from pyscale_stages.synth.movie import SynthParams
 @pytest.fixture(scope="module")
 def segmenter() -> Cellpose3Segmenter:
     cpu = device.prepare("cpu", threads=1, seed=0)
-    return Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
+    weights = embedded_model(EMBEDDED_MODEL)
+    return Cellpose3Segmenter(weights, cpu, find_size_weights(EMBEDDED_MODEL))
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +94,27 @@ def test_it_finds_the_nuclei_of_migrating_cells(
     areas = np.bincount(labels.ravel())[1:]
     assert 14 <= len(areas) <= 22
     assert 250 < np.median(areas) < 700
+
+
+def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(
+    training: TrainingRecord,
+) -> None:
+    weights, size_model = find_size_weights(EMBEDDED_MODEL), training.size_model
+    assert size_model.weights_sha256 == sha256_of(weights)
+    assert size_model.weights_bytes == weights.stat().st_size
+    assert set(size_model.relative_error_held_out) == set(held_out_movies())
+    assert size_model.relative_error < 0.05
+    assert "estimated_px" in size_model.real_nuclei
+
+
+@pytest.mark.parametrize("zoom", [0.6, 1.0, 1.5])
+def test_it_estimates_diameters_on_frames_of_any_magnification(
+    segmenter: Cellpose3Segmenter, zoom: float
+) -> None:
+    frame, labels = next(examples(held_out_movies()["default"]))
+    seen = cv2.resize(frame, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA)
+    estimated, _from_style = estimate_px(segmenter.size_model, seen)
+    assert estimated == pytest.approx(zoom * true_diameter_px(labels), rel=0.15)
 
 
 def test_no_held_out_movie_was_trained_on(training: TrainingRecord) -> None:

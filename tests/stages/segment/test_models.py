@@ -11,7 +11,7 @@ import torch
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.segment import models
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net, widths_of
-from pyscale_stages.segment.params import EMBEDDED_MODEL
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.weights import cellpose_of_state, read_state
 
 
@@ -75,6 +75,27 @@ def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch: pytest.Monk
         models.refuse_other_version(
             EMBEDDED_MODEL, models.CELLPOSE_OF_MODEL[EMBEDDED_MODEL], models.installed_cellpose()
         )
+
+
+def test_an_image_is_given_the_size_model_where_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
+    given = models.surroundings(SegmentParams(model="cyto3"))
+    assert given.files == (tmp_path / "cyto3",)
+    asked = models.surroundings(SegmentParams(model="cyto3", estimate_diameter=True))
+    assert asked.files == (tmp_path / "cyto3", tmp_path / "size_cyto3.npy")
+    assert asked.variables == given.variables == {models.MODEL_FOLDER_VARIABLE: str(tmp_path)}
+
+
+def test_under_cellpose_4_no_diameter_is_estimated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
+    (tmp_path / "mine.pt").write_bytes(b"weights")
+    own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
+    with pytest.raises(BadInput, match="a size model and Cellpose 4 has none"):
+        models.find_model(own)
 
 
 @pytest.mark.parametrize("widths", [[2, 8, 16, 24], [2, 4, 8, 16, 256]])

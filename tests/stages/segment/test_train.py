@@ -7,11 +7,20 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.segment.sizemodel import read_size_weights
+from pyscale_stages.segment.sizetraining import SizePlan
 from pyscale_stages.segment.train import TrainingPlan, TrainingRecord, train_embedded_model
 from pyscale_stages.segment.training_set import examples, held_out_movies, training_movies
 
 SHORT = TrainingPlan(
-    widths=(2, 4, 8), movies=1, epochs=2, frames_per_epoch=2, batch_size=2, crop_px=64, threads=1
+    widths=(2, 4, 8),
+    movies=1,
+    epochs=2,
+    frames_per_epoch=2,
+    batch_size=2,
+    crop_px=64,
+    threads=1,
+    size_model=SizePlan(passes=1, crop_px=64),
 )
 
 
@@ -25,8 +34,14 @@ def test_the_same_plan_gives_the_same_weights(tmp_path: Path) -> None:
         assert record.weights_sha256 == sha256_of(weights)
         assert record.plan == SHORT
         assert len(record.loss_by_epoch) == 2
+        size_weights = tmp_path / name / "pyscale-tiny-size.json"
+        assert record.size_model.weights_sha256 == sha256_of(size_weights)
+        # The style of a network is as wide as its last level.
+        assert len(read_size_weights(size_weights).slopes) == SHORT.widths[-1]
     assert records[0].weights_sha256 == records[1].weights_sha256
     assert records[0].ap_iou50_held_out == records[1].ap_iou50_held_out
+    of_size = [record.size_model.model_dump(exclude={"wall_s"}) for record in records]
+    assert of_size[0] == of_size[1]
 
 
 def test_training_movies_vary_and_repeat_with_their_seed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
@@ -57,20 +59,30 @@ def hela_with_lost_cells(hela_labels: Path, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def hela_whole(hela_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tracks of the real movie in one window, with divisions."""
+    folder = tmp_path_factory.mktemp("hela")
+    params = folder / "params.json"
+    params.write_text('{"splitting": true}')
+    line = ["track", "run", "--input", hela_labels, "--output", folder / "whole"]
+    line += ["--params", params, "--result", folder / "result.json"]
+    assert main([str(word) for word in line], time.monotonic()) == 0
+    return folder / "whole"
+
+
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(
-    n: int, hela_labels: Path, track_stage: Callable[..., int], tmp_path: Path
+    n: int, hela_labels: Path, hela_whole: Path, track_stage: Callable[..., int], tmp_path: Path
 ) -> None:
-    whole = tmp_path / "whole"
-    assert track_stage("run", hela_labels, output=whole, splitting=True) == 0
     merged = tracked(track_stage, hela_labels, tmp_path, n, splitting=True)
     result = tmp_path / "check.json"
-    assert track_stage("check", whole, merged, result=result) == 0
+    assert track_stage("check", hela_whole, merged, result=result) == 0
     agreement = TaskResult.model_validate_json(result.read_bytes()).agreement
     assert agreement is not None
     assert agreement.same
     assert agreement.score == 1.0
-    assert_same_files(whole, merged)
+    assert_same_files(hela_whole, merged)
 
 
 def test_windows_agree_although_many_gaps_cross_their_ends(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyscale.report.charts import gridcharts, gridrows
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
@@ -19,6 +20,8 @@ from pyscale.report.charts.rows import (
 )
 from pyscale.report.charts.timeline import TIMELINE, timeline, timeline_rows
 from pyscale.report.curves import Curve, curves
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.grid.sweep import sweeps
 from pyscale.report.results import Results
 
 Row = dict[str, Any]
@@ -31,13 +34,23 @@ def charts(results: Results) -> list[Chart]:
     """
     from altair.utils.schemapi import debug_mode
 
-    found = _curves(results)
-    if not found:
-        return []
+    about = about_workers(results)
+    found = _curves(about)
     # Altair would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
-        drawn = _drawn(found, results)
+        drawn = [*_over_sizes(results), *(_drawn(found, about) if found else [])]
     return [chart for chart in drawn if chart is not None]
+
+
+def _over_sizes(results: Results) -> list[Chart | None]:
+    found = sweeps(results.grids)
+    elsewhere = gridrows.elsewhere_rows(found, results.grid_references)
+    compared = gridrows.ratio_rows(found), gridrows.ceiling_rows(found)
+    return [
+        gridcharts.ratios(found, *compared, elsewhere),
+        gridcharts.times(found, gridrows.point_rows(found), elsewhere),
+        gridcharts.call_parts(found, gridrows.part_rows(found)),
+    ]
 
 
 def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
@@ -57,6 +70,8 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
+    over_sizes = _datasets_over_sizes(results)
+    results = about_workers(results)
     found = _curves(results)
     laid = results.timeline
     return {
@@ -67,6 +82,20 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         TRIALS: trial_rows(found, results.trials),
         REFERENCES: reference_rows(found, results.references),
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
+        **over_sizes,
+    }
+
+
+def _datasets_over_sizes(results: Results) -> dict[str, list[Row]]:
+    found = sweeps(results.grids)
+    if not found:
+        return {}
+    return {
+        gridcharts.GRID_POINTS: gridrows.point_rows(found),
+        gridcharts.GRID_RATIOS: gridrows.ratio_rows(found),
+        gridcharts.CEILINGS: gridrows.ceiling_rows(found),
+        gridcharts.ELSEWHERE: gridrows.elsewhere_rows(found, results.grid_references),
+        gridcharts.CALL_PARTS_DATA: gridrows.part_rows(found),
     }
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.palette import CURVES, IDEAL, INVALID, PARTS, REFERENCE, SHAPES, SINGLE
+from pyscale.report.palette import (
+    CALL_PARTS,
+    CURVES,
+    IDEAL,
+    INVALID,
+    PARTS,
+    REFERENCE,
+    SHAPES,
+    SINGLE,
+)
 
 _DARK_CURVES = ("#3D9BDB", "#E8681A", "#1FBF91", "#DB8FBA", "#E69F00", "#A6DCFF", "#F2F2F2")
 _DARK_PARTS = PARTS | {
@@ -17,6 +26,10 @@ _DARK_PARTS = PARTS | {
     "unattributed": "#8C8C8C",
     "idle": "#3A4047",
 }
+_DARK_CALL_PARTS = (
+    *("#F2B12E", "#8F5A0A", "#2F8FD0", "#A6DCFF", "#0B8F68", "#7BE3C3"),
+    *("#A8447F", "#E9A9CB", "#D2641A", "#F9DDA0", "#5C6670"),
+)
 COLOURS = {
     "ink": ("#1F2328", "#E6E8EB"),
     "quiet": ("#57606A", "#A7AFB8"),
@@ -28,6 +41,9 @@ COLOURS = {
     "invalid": (INVALID, "#FF7A33"),
     **{f"curve-{place}": pair for place, pair in enumerate(zip(CURVES, _DARK_CURVES, strict=True))},
     **{f"part-{part}": (PARTS[part], _DARK_PARTS[part]) for part in PARTS},
+    **{
+        f"call-{place}": p for place, p in enumerate(zip(CALL_PARTS, _DARK_CALL_PARTS, strict=True))
+    },
 }
 """Colour of everything on light and on dark ground."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"

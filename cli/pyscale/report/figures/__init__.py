@@ -1,11 +1,14 @@
 """Figures for papers, by plotnine: a function each, usable from a notebook."""
 
 from pyscale.report.figures.cache import cache
+from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.comparison import comparison
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.losses import losses
 from pyscale.report.figures.saving import save
+from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_sweep import size_sweep
+from pyscale.report.figures.size_time import size_time
 from pyscale.report.figures.speedup import speedup
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.figures.wall_time import wall_time
@@ -14,10 +17,13 @@ from pyscale.report.figures.writing import write_all_figures, write_figures
 __all__ = [
     "NothingToDrawError",
     "cache",
+    "call_parts",
     "comparison",
     "losses",
     "save",
+    "size_speedup",
     "size_sweep",
+    "size_time",
     "speedup",
     "timeline",
     "wall_time",

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale.report.figures.cache import cache
+from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.losses import losses
-from pyscale.report.figures.saving import save
+from pyscale.report.figures.saving import FORMATS, save
+from pyscale.report.figures.size_speedup import size_speedup
+from pyscale.report.figures.size_time import size_time
 from pyscale.report.figures.speedup import speedup
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.figures.wall_time import wall_time
+from pyscale.report.grid.scope import about_workers
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -21,20 +25,28 @@ if TYPE_CHECKING:
 Figure = Callable[[Results], "ggplot"]
 
 OF_A_REPORT: Mapping[str, Figure] = {"benchmark_results": wall_time, "benchmark_speedup": speedup}
-"""Those of every report, by the name of their files."""
+"""Those of every report about N, by the name of their files."""
+OF_A_GRID: Mapping[str, Figure] = {
+    "benchmark_size_sweep": size_time,
+    "benchmark_size_speedup": size_speedup,
+}
+"""Those of every report of a grid."""
 ALL: Mapping[str, Figure] = {
     "wall_time": wall_time,
     "speedup": speedup,
     "losses": losses,
     "timeline": timeline,
     "cache": cache,
+    "call_parts": call_parts,
 }
 """All that show results of one run or table."""
 FOLDER = "figures"
 
 
 def write_figures(folder: Path, results: Results) -> list[Path]:
-    """Write the two figures of every report; none where no trial was timed.
+    """Write the two figures of every report, and of a grid two; none where no trial was timed.
+
+    Figures of an earlier report that this one has not are removed, or they would tell of another.
 
     Parameters
     ----------
@@ -46,7 +58,14 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     list of Path
         What was written: each figure as PNG, SVG and PDF.
     """
-    return _write(OF_A_REPORT, folder, results)
+    figures = {**OF_A_GRID, **OF_A_REPORT}
+    written = _write(figures, folder, results)
+    for name in figures:
+        for suffix in FORMATS:
+            path = folder / f"{name}.{suffix}"
+            if path not in written:
+                path.unlink(missing_ok=True)
+    return written
 
 
 def write_all_figures(folder: Path, results: Results) -> list[Path]:
@@ -67,10 +86,12 @@ def write_all_figures(folder: Path, results: Results) -> list[Path]:
 
 
 def _write(figures: Mapping[str, Figure], folder: Path, results: Results) -> list[Path]:
+    about_n = about_workers(results)
+    of_grids = {size_time, size_speedup, call_parts}
     written = []
     for name, draw in figures.items():
         try:
-            plot = draw(results)
+            plot = draw(results if draw in of_grids else about_n)
         except NothingToDrawError:
             continue
         written += save(plot, folder / name)

@@ -10,9 +10,13 @@ from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, gate, laws, scalingkind, sentences
 from pyscale.report.context import ReportContext
-from pyscale.report.csv import FILES
+from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
-from pyscale.report.page import tables
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.grid.sweep import Sweep, largest_px, sweeps
+from pyscale.report.grid.text import title_of
+from pyscale.report.grid.told import told
+from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.values import CONFIGURATION, key
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
@@ -26,14 +30,32 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 
 def sections(results: Results) -> dict[str, Any]:
     """Collect what `page/report.html.j2` names, but charts."""
+    every = curves(results.configurations)
+    over_sizes = sweeps(results.grids)
+    told_of_all = {
+        "doubts": list(sentences.doubts_and_drifts(every, results.drifts)),
+        "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
+        "not_measured": [
+            *sentences.not_measured(every, largest_px(over_sizes)),
+            *results.context.not_measured,
+        ],
+        "files": files_of(results),
+        "grid": _grid(over_sizes, every, results),
+    }
+    results = about_workers(results)
     found = curves(results.configurations)
     context = results.context
-    return {
+    return told_of_all | {
         "context": context,
-        "ran": ran(found),
+        "ran": "; ".join(
+            [
+                *([gridverdicts.ran(over_sizes)] if over_sizes else []),
+                *([ran(found)] if found or not over_sizes else []),
+            ]
+        ),
         "hardware": hardware(context),
         "title": subject(results),
-        "stages": [curve.name for curve in found],
+        "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
         "verdicts": [(own, _speedup_key(own)) for own in verdicts(results)],
         "results": tables.results(found),
         "choices": tables.choices(found, results),
@@ -51,16 +73,36 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "how_sure": advice.HOW_SURE,
         "too_much": list(beside.too_much(found)),
-        "doubts": list(sentences.doubts_and_drifts(found, results.drifts)),
-        "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
-        "not_measured": [*sentences.not_measured(found), *context.not_measured],
         "method": method(found, results),
-        "references": [referred.reference for referred in results.references],
+        "references": [
+            *(referred.reference for referred in results.references),
+            *(reference for reference, _ in results.grid_references),
+        ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}
             for node in context.nodes
         ],
-        "files": FILES,
+    }
+
+
+def _grid(
+    found: Sequence[Sweep], every: Sequence[Curve], results: Results
+) -> dict[str, Any] | None:
+    """What the section of the grid holds; None where there is none."""
+    if not found:
+        return None
+    titles = dict.fromkeys(map(title_of, found))
+    points = {row["stage"] for sweep in found for row in sweep.points}
+    own = [curve for curve in every if curve.key["stage"] in points]
+    return {
+        "title": next(iter(titles)) if len(titles) == 1 else "By size",
+        "verdicts": gridverdicts.sweep_verdicts(found),
+        "told": [{"name": sweep.name, "under": told(sweep)} for sweep in found],
+        "by_size": gridtables.by_size(found),
+        "parts": gridtables.call_parts(found),
+        "agreement": gridtables.agreement(found),
+        "processes": gridtables.processes(own),
+        "phases": tables.losses(own, results),
     }
 
 
@@ -136,6 +178,8 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             poor_fit=f"{100 * POOR_FIT:g} %",
             has_laws=bool(results.fits),
             is_scaled=scalingkind.legend(found) is not None,
+            is_over_n=bool(found) or not results.grids,
+            is_over_size=bool(results.grids),
         )
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]

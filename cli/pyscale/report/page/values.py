@@ -14,6 +14,12 @@ CONFIGURATION = ("suite", "stage", "device", "workers")
 """Columns whose values name a row of the table of configurations."""
 PART = (*CONFIGURATION, "part")
 """The same for the table of losses."""
+POINT = ("suite", "stage", "workers")
+"""The same for the table of points."""
+RATIO = ("suite", "family", "series", "value", "workers", "measure", "pixels")
+"""The same for the table of ratios."""
+CALL_PART = (*POINT, "part")
+"""The same for the table of the parts of a call."""
 
 Row = Mapping[str, Any]
 
@@ -21,7 +27,7 @@ Row = Mapping[str, Any]
 class Value(Record):
     """A number as it is read, and as the CSV has it."""
 
-    table: str = Field(description="One of `pyscale.report.csv.FILES`")
+    table: str = Field(description="One of `pyscale.report.csv.FILES` or `GRID_FILES`")
     key: str = Field(description="Values that name its row, with | between; None is empty")
     column: str
     raw: str = Field(description="At full precision")
@@ -34,14 +40,15 @@ Cell = tuple[Value | str, ...]
 
 def value(row: Row, column: str, text: str) -> Value | str:
     """Tie the text for one number of a configuration to the CSV; what is absent is only text."""
+    return value_of("configurations", CONFIGURATION, row, column, text)
+
+
+def value_of(table: str, columns: tuple[str, ...], row: Row, column: str, text: str) -> Value | str:
+    """Tie the text for one number of any table, whose rows these columns name."""
     if row[column] is None:
         return text
     return Value(
-        table="configurations",
-        key=key(row, CONFIGURATION),
-        column=column,
-        raw=repr(row[column]),
-        text=text,
+        table=table, key=key(row, columns), column=column, raw=repr(row[column]), text=text
     )
 
 
@@ -59,11 +66,22 @@ def cell(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
 
 def with_interval(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
     """One number of a configuration, with its interval where there is one."""
+    return interval_of("configurations", CONFIGURATION, row, column, written)
+
+
+def interval_of(
+    table: str,
+    columns: tuple[str, ...],
+    row: Row,
+    column: str,
+    written: Callable[[Any], str],
+) -> Cell:
+    """One number of any table, with its interval where there is one."""
     low, high = (f"{column}_{end}" for end in ("low", "high"))
-    found = value(row, column, written(row[column]))
+    found = value_of(table, columns, row, column, written(row[column]))
     if ABSENT in {written(row[low]), written(row[high])}:
         return (found,)
-    first, last = (value(row, end, written(row[end])) for end in (low, high))
+    first, last = (value_of(table, columns, row, end, written(row[end])) for end in (low, high))
     return (found, " [", first, ", ", last, "]")
 
 

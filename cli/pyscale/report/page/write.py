@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import csv_texts
+from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.data import page_data
 from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import rendered
@@ -32,7 +33,7 @@ def write_page(folder: Path, results: Results) -> Path:
         The page.
     """
     drawn = charts(results)
-    compared = viewer(beside_references(results))
+    compared = viewer(beside_references(about_workers(results)))
     data = {
         **page_data(drawn, datasets(results), compared),
         "tables": csv_texts(results),

@@ -138,11 +138,16 @@
       if (this.names.includes("amount")) await this.set({ amount: value });
     }
 
+    // A panel is a stage, or belongs to one.
+    get stage() {
+      return charts[this.id].spec.usermeta.stages?.[this.panel] ?? this.panel;
+    }
+
     async stages() {
       if (this.everyStage) await this.set({ stages: this.everyStage.filter(isChosen) });
       if (this.panel === null) return;
       const wasHidden = this.place.parentElement.hidden;
-      this.place.parentElement.hidden = !isChosen(this.panel);
+      this.place.parentElement.hidden = !isChosen(this.stage);
       // Hidden it had no width.
       if (wasHidden && this.view) await this.view.signal("width", this.place.clientWidth).resize().runAsync();
     }

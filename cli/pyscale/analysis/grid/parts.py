@@ -1,0 +1,162 @@
+"""The parts of a call at each point, and what of them a device cannot speed up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.grid.samples import BUILD, built
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNATTRIBUTED = "unattributed"
+"""What of a call no part covers."""
+UNAIDED_BELOW = 1.2
+"""A part is sped up where its base takes this many times as long, or more. Times of one part
+scatter by a few per cent between trials, so that a part which is as fast on both stays below; and
+one that gains less than a fifth would not raise the ratio if all else were as it is."""
+
+
+def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """Take the calls of every point apart.
+
+    Steady calls count; where a point has none, first ones. A part is the median over the calls of
+    a process, then over the workers and timed trials. `unattributed` is what of a call no part
+    covers; a part that a call does not have is 0 there.
+
+    Parameters
+    ----------
+    calls : polars.DataFrame
+        As `pyscale.store.columns.call_schema` describes it.
+    points : polars.DataFrame
+        As `grid_points` gives them.
+    trials : polars.DataFrame
+        As `trial_table` gives them; those not `valid` are left out.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a point, N and part: points in their order, parts in that in which the table of
+        calls first names them, `unattributed` last. Columns of `part_schema`.
+    """
+    import polars as pl
+
+    one = ["trial", "task", "call"]
+    counted = calls.join(trials.filter("valid").select("trial"), on="trial", how="semi")
+    counted = counted.filter(pl.col("stage").is_in(points["stage"].unique().to_list()))
+    # Where a stage has steady calls the first ones are left out.
+    steady = (pl.col("call") > 0).any().over("stage", "workers")
+    counted = counted.filter((pl.col("call") > 0) | ~steady)
+    named = counted.filter(pl.col("part").is_not_null() & (pl.col("part") != BUILD))
+    order = [*named["part"].unique(maintain_order=True), UNATTRIBUTED]
+    if named.is_empty():
+        return pl.DataFrame(schema=part_schema())
+    wide = (
+        built(counted)
+        .select("stage", "workers", *one, whole_s="wall_s")
+        .join(named.pivot("part", index=one, values="wall_s"), on=one, how="inner")
+        .with_columns(pl.col(order[:-1]).fill_null(0.0))
+        .with_columns((pl.col("whole_s") - pl.sum_horizontal(order[:-1])).alias(UNATTRIBUTED))
+    )
+    each = wide.group_by("stage", "workers", "trial", "task").agg(pl.col(order).median())
+    medians = each.group_by("stage", "workers").agg(pl.col(order).median())
+    long = medians.unpivot(
+        order, index=["stage", "workers"], variable_name="part", value_name="part_s"
+    ).with_columns(
+        share=pl.col("part_s") / pl.col("part_s").sum().over("stage", "workers"),
+        _place=pl.col("part").replace_strict(order, range(len(order)), return_dtype=pl.Int64),
+    )
+    there = long.select("workers", "part", base_stage="stage", base_s="part_s")
+    return (
+        points.with_row_index("_point")
+        .join(long, on=["stage", "workers"], how="inner")
+        .join(there, on=["base_stage", "workers", "part"], how="left")
+        # Nothing over nothing is no ratio.
+        .with_columns(
+            part_ratio=pl.when(pl.col("part_s") > 0).then(pl.col("base_s") / pl.col("part_s"))
+        )
+        .sort("_point", "_place")
+        .select(list(part_schema()))
+    )
+
+
+def unaided(parts: pl.DataFrame) -> pl.DataFrame:
+    """Find what each value of versus does not speed up, and the bound that this sets.
+
+    Parts whose ratio to the base is below `UNAIDED_BELOW` are not sped up; those that the base
+    does not have, such as a transfer, are among them. However fast all else became, a call would
+    take as long as they do, so that the ratio stays below the base's call over them (Amdahl 1967,
+    AFIPS 30:483, with the base's time as the whole).
+
+    Parameters
+    ----------
+    parts : polars.DataFrame
+        As `call_parts` gives them.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row for each point with a base and N, in the order of `parts`:
+
+        suite, family, stage, series, value, base : str
+        workers, pixels : int
+        megapixels, length_px : float
+        parts : list of str
+            Those that are not sped up, the longest first, `unattributed` among them.
+        unaided_s, share : float
+            Seconds in them, and as a share of the call.
+        call_s, base_call_s : float
+            All parts together, and the base's.
+        bound : float
+            base_call_s / unaided_s: the ratio cannot exceed it. Null where nothing is left that
+            is not sped up.
+    """
+    import polars as pl
+
+    slow = pl.col("part_ratio") < UNAIDED_BELOW
+    longest_first = pl.col("part").sort_by("part_s", descending=True)
+    unaided_s = pl.col("part_s").filter(slow).sum()
+    base_s = pl.col("base_s").sum()
+    return (
+        parts.drop_nulls("base_s")
+        .group_by(
+            *("suite", "family", "stage", "series", "value", "base", "workers"),
+            *("pixels", "megapixels", "length_px"),
+            maintain_order=True,
+        )
+        .agg(
+            parts=longest_first.filter(slow.sort_by("part_s", descending=True)),
+            unaided_s=unaided_s,
+            share=pl.col("share").filter(slow).sum(),
+            call_s=pl.col("part_s").sum(),
+            base_call_s=base_s,
+            bound=pl.when(unaided_s > 0).then(base_s / unaided_s),
+        )
+    )
+
+
+def part_schema() -> dict[str, Any]:
+    """Columns of `call_parts`.
+
+    suite, family, stage, series, value, base : str
+        As in `point_schema`.
+    workers, pixels : int
+    megapixels, length_px : float
+    part : str
+        Its name, as the stage gives it, or `unattributed`.
+    part_s, share : float
+        Seconds of it in a call, and over the sum of all parts: the shares of a call sum to 1.
+    base_s, part_ratio : float
+        Seconds of it in the base's call, and base_s / part_s: above 1 the value of versus is
+        faster in it. Null for the base itself; the ratio also where the part takes no time.
+    """
+    import polars as pl
+
+    number = pl.Float64
+    return {
+        **dict.fromkeys(("suite", "family", "stage", "series", "value", "base"), pl.String),
+        **dict.fromkeys(("workers", "pixels"), pl.Int64),
+        **dict.fromkeys(("megapixels", "length_px"), number),
+        "part": pl.String,
+        **dict.fromkeys(("part_s", "share", "base_s", "part_ratio"), number),
+    }

@@ -1,0 +1,287 @@
+"""One row a point of a grid and N: how long a call takes there, and what it needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.grid.axes import Point, bases_of, series_of
+from pyscale.analysis.grid.samples import MEASURES, built
+from pyscale.analysis.intervals import median_interval
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
+"""Columns of the table of tasks whose median over the windows' tasks a point has."""
+BESIDE = {
+    "beside_ap_iou50": "ap_iou50",
+    "beside_ap_iou90": "ap_iou90",
+    "beside_objects": "cells_other",
+    "beside_objects_base": "cells_reference",
+}
+"""Columns of a point, and the measures of the stage's comparison with its base that they are."""
+
+
+def grid_points(
+    tasks: pl.DataFrame,
+    calls: pl.DataFrame,
+    trials: pl.DataFrame,
+    configurations: pl.DataFrame,
+    times: pl.DataFrame,
+    *,
+    points: Mapping[str, Point],
+    versus: str | None,
+    against: str | None,
+) -> pl.DataFrame:
+    """Summarise the trials of every point of one family.
+
+    Parameters
+    ----------
+    tasks, calls : polars.DataFrame
+        As `pyscale.store.columns` describes them.
+    trials, configurations : polars.DataFrame
+        As `trial_table` and `pyscale.analysis.scaling.configurations` give them: of the latter
+        the flags are taken.
+    times : polars.DataFrame
+        As `pyscale.analysis.grid.samples.samples` gives them.
+    points : mapping of str to mapping
+        Stage -> axis -> value, in the order of the suite (see `axes.points_of`).
+    versus, against : str or None
+        The axis that is compared, and the one that results are drawn against.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a point and N, points in the order of the suite, each by rising N; the columns
+        are those of `point_schema`.
+    """
+    import polars as pl
+
+    family = tasks.filter(pl.col("stage").is_in(list(points)))["family"][0]
+    series = series_of(points, without=(versus, against))
+    bases = bases_of(points, versus)
+    rows = []
+    for stage, point in points.items():
+        own = trials.filter(stage=stage)
+        for workers in own["workers"].unique().sort():
+            one = pl.col("stage") == stage, pl.col("workers") == workers
+            done = own.filter(workers=workers)
+            counted = tasks.filter(*one, verb="run").join(
+                done.filter("valid").select("trial"), on="trial", how="semi"
+            )
+            base = bases.get(stage)
+            rows.append(
+                {
+                    **_about(tasks.filter(*one), configurations.filter(*one)),
+                    "family": family,
+                    "stage": stage,
+                    "series": series[stage],
+                    "value": _text(point, versus),
+                    "base": None if base is None else _text(points[base], versus),
+                    "base_stage": base,
+                    "model": _text(point, "model"),
+                    "batch_size": point.get("batch_size"),
+                    "point": json.dumps(point),
+                    "workers": workers,
+                    "trials": done.filter("valid").height,
+                    **_sizes(calls.filter(*one)),
+                    **_times(times.filter(*one)),
+                    **_published(calls.filter(*one), done),
+                    **{column: counted[column].median() for column in TASK_MEDIANS},
+                    **_quality(done),
+                    **_beside(tasks.filter(*one)),
+                }
+            )
+    table = pl.DataFrame(rows, schema=point_schema())
+    return with_throughput(table)
+
+
+def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
+    """Fill in the megapixels per second of all workers: of steady calls, else of first ones."""
+    import polars as pl
+
+    done = pl.col("workers") * pl.col("megapixels")
+    of = pl.when(pl.col("steady_s").is_not_null())
+    # The quicker the call, the higher the throughput: the ends change places.
+    ends = {"": "", "_low": "_high", "_high": "_low"}
+    return points.with_columns(
+        (done / of.then(f"steady_s{end}").otherwise(f"first_s{end}")).alias(f"throughput_mp_s{own}")
+        for own, end in ends.items()
+    )
+
+
+def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
+    """`M_s`, `M_s_low` and `M_s_high` of each measure from the samples of one point and N."""
+    from statistics import median
+
+    found: dict[str, float | None] = {}
+    for measure in MEASURES:
+        values = times.filter(measure=measure)["time_s"].to_list()
+        interval = median_interval(values)
+        found[f"{measure}_s"] = median(values) if values else None
+        found[f"{measure}_s_low"] = interval.low if interval else None
+        found[f"{measure}_s_high"] = interval.high if interval else None
+    return found
+
+
+def point_schema() -> dict[str, Any]:
+    """Columns of `grid_points`.
+
+    suite, family, stage : str
+        The grid's entry, and the point's own, which is the stage in all other tables.
+    series : str
+        Values of the axes other than versus and against that vary in the family, like
+        "batch_size 8, model cyto3"; "" where none does. In a table of several machines: the
+        machine.
+    value, base : str
+        Value of versus, and that which it is compared with; the latter null for the base
+        itself, and where the base was not measured.
+    base_stage : str
+        Stage of the point that this one is compared with, at the same N.
+    device : str
+        cpu, cuda or mps; in a table the kind that is written there.
+    threads : int
+        Cores of each worker.
+    gpu_sharing : str
+    model : str
+    batch_size : int
+        Null where the grid has no such axis.
+    point : str
+        The point as a JSON object.
+    workers, pixels : int
+        N; height times width of an image.
+    megapixels, length_px : float
+        Pixels over 1e6; the square root of the pixels.
+    trials, calls : int
+        Timed trials, and the calls in them.
+    steady_s, first_s, start_s : float, each with _low and _high
+        Median over timed trials in seconds and its order-statistic interval, null below six:
+        of a call after the first of its process, of the first, and of building the model.
+    published_s, published_s_low, published_s_high, published_sd_s : float
+        Mean of building and call together, the mean less and plus the standard deviation over
+        calls, which is no interval, and that deviation.
+    published_calls : int
+        Calls that this mean is of.
+    throughput_mp_s, throughput_mp_s_low, throughput_mp_s_high : float
+        Megapixels per second of all N workers together, in steady calls; in first ones where
+        there are no others.
+    objects : float
+        Median over the windows' tasks of timed trials, as are the four that follow.
+    gpu_own_peak_bytes, gpu_peak_bytes, gpu_energy_j, cpu_energy_j : float
+    beside_ap_iou50, beside_ap_iou90, beside_objects, beside_objects_base : float
+        Of the comparison of its output with the base's: lowest over trials of the first two, and
+        the objects of either output in the first trial.
+    quality : float
+        Median over trials of the average precision at an IoU of 0.5 against the truth.
+    flags : list of str
+        Codes of `pyscale.analysis.flags.SENTENCES`.
+    invalid : bool
+        Whether a flag says that it did other work than its baseline: no law is fitted to it.
+
+    What was not measured is null.
+    """
+    import polars as pl
+
+    number = pl.Float64
+    return {
+        "suite": pl.String,
+        "family": pl.String,
+        "stage": pl.String,
+        "series": pl.String,
+        "value": pl.String,
+        "base": pl.String,
+        "base_stage": pl.String,
+        "device": pl.String,
+        "threads": pl.Int64,
+        "gpu_sharing": pl.String,
+        "model": pl.String,
+        "batch_size": pl.Int64,
+        "point": pl.String,
+        "workers": pl.Int64,
+        "pixels": pl.Int64,
+        "megapixels": number,
+        "length_px": number,
+        "trials": pl.Int64,
+        "calls": pl.Int64,
+        **{f"{measure}_s{end}": number for measure in MEASURES for end in ("", "_low", "_high")},
+        "published_sd_s": number,
+        "published_calls": pl.Int64,
+        "throughput_mp_s": number,
+        "throughput_mp_s_low": number,
+        "throughput_mp_s_high": number,
+        **dict.fromkeys((*TASK_MEDIANS, *BESIDE, "quality"), number),
+        "flags": pl.List(pl.String),
+        "invalid": pl.Boolean,
+    }
+
+
+def _about(tasks: pl.DataFrame, configurations: pl.DataFrame) -> dict[str, Any]:
+    flags = configurations["flags"].to_list()
+    return {
+        "suite": tasks["suite"][0],
+        "device": tasks["device"][0],
+        "threads": tasks["threads"][0],
+        "gpu_sharing": tasks["gpu_sharing"][0],
+        "flags": flags[0] if flags else [],
+        "invalid": bool(configurations["invalid"].any()),
+    }
+
+
+def _text(point: Point, axis: str | None) -> str | None:
+    return None if axis is None or axis not in point else str(point[axis])
+
+
+def _sizes(calls: pl.DataFrame) -> dict[str, Any]:
+    pixels = calls["pixels"].max()
+    assert pixels is None or isinstance(pixels, int)
+    if pixels is None:
+        return {}
+    return {"pixels": pixels, "megapixels": pixels / 1e6, "length_px": pixels**0.5}
+
+
+def _times(times: pl.DataFrame) -> dict[str, Any]:
+    return medians_with_ends(times)
+
+
+def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
+    """Mean and standard deviation over the calls that built their model."""
+    import polars as pl
+
+    whole = built(calls).join(trials.filter("valid").select("trial"), on="trial", how="semi")
+    found: dict[str, Any] = {"calls": whole.height}
+    own = whole.drop_nulls("build_s").filter(pl.len().over("trial", "task") > 1)
+    both_s = own["build_s"] + own["wall_s"]
+    if own.is_empty():
+        return found
+    mean_s, sd_s = both_s.mean(), both_s.std()
+    assert isinstance(mean_s, float)
+    assert isinstance(sd_s, float)
+    return found | {
+        "published_s": mean_s,
+        "published_s_low": mean_s - sd_s,
+        "published_s_high": mean_s + sd_s,
+        "published_sd_s": sd_s,
+        "published_calls": own.height,
+    }
+
+
+def _quality(trials: pl.DataFrame) -> dict[str, float]:
+    from statistics import median
+
+    records: Sequence[str] = trials["quality"].drop_nulls().to_list()
+    known = [json.loads(record).get("ap_iou50") for record in records]
+    values = [value for value in known if value is not None]
+    return {"quality": median(values)} if values else {}
+
+
+def _beside(tasks: pl.DataFrame) -> dict[str, float]:
+    """What the comparisons with the base's output found, the worst of them."""
+    details = [json.loads(told) for told in tasks["beside_details"].drop_nulls()]
+    found = {}
+    for column, measure in BESIDE.items():
+        values = [own[measure] for own in details if measure in own]
+        if values:
+            found[column] = min(values) if "ap_iou" in column else values[0]
+    return found

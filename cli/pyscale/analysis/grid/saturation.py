@@ -1,0 +1,167 @@
+"""Least squares of a ratio over size: whether it reaches a ceiling, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pyscale.analysis.intervals import CONFIDENCE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+Shape = Literal["flattens", "logarithmic", "undecided"]
+
+LEAST_SIZES = 4
+"""Two parameters, and two degrees of freedom to see the error by."""
+POOR_FIT = 0.10
+"""Root mean square by which the law may miss the ratios, as a fraction of its ceiling."""
+DECIDED = 6.0
+"""Difference of AICc from which one law is taken: it is then 20 times as likely as the other."""
+TIMED_TO = 1e-6
+"""Relative error of any ratio: a curve without noise is not known better."""
+
+
+class Saturation(NamedTuple):
+    """What a fit found; without a ceiling `refused` says why, in a sentence."""
+
+    ceiling: float | None = None
+    low: float | None = None
+    high: float | None = None
+    half_megapixels: float | None = None
+    shape: Shape | None = None
+    evidence: float | None = None
+    miss: float | None = None
+    refused: str | None = None
+
+
+class _Solution(NamedTuple):
+    ceiling: float
+    half: float
+    reach: Array
+    """Half-widths of the intervals of both."""
+    residuals: Array
+
+
+def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturation:
+    """Fit `ratio = ceiling * A / (A + half)`, A in megapixels, by least squares in the ratio.
+
+    The interval is Student's on the covariance that allows each size an error of its own (HC3,
+    MacKinnon and White 1985, J. Econometrics 29:305), not the usual one: relative errors of times
+    make those of large ratios larger.
+
+    Parameters
+    ----------
+    megapixels, ratio : sequence of float, shape (sizes,)
+        Above 0.
+
+    Notes
+    -----
+    Measured with 600 seeds each at 4, 5 and 10 sizes of 224 to 2351 px, halves of 0.01 to 1
+    megapixels and 4 % lognormal noise: the intervals covered the ceiling in 92 to 98 %. With the
+    usual covariance it would be 71 to 96 %, the fewest where the half is reached late at few sizes.
+    Of 2400 curves of two logarithms one was said to flatten; of those with a half of 0.01, which
+    are flat from the smallest size on, up to 6 % to be logarithmic where there were few sizes.
+    """
+    import numpy as np
+
+    area, measured = np.asarray(megapixels, dtype=float), np.asarray(ratio, dtype=float)
+    if len(measured) < LEAST_SIZES:
+        return Saturation(
+            refused=f"A ceiling needs at least {LEAST_SIZES} sizes; {len(measured)} can be used."
+        )
+    found = _solve(area, measured)
+    if found is None:
+        return Saturation(refused=UNDETERMINED)
+    slope, level = np.polyfit(np.log(area), measured, 1)
+    logarithm = measured - level - slope * np.log(area)
+    # Both laws have as many parameters, so that the corrections of AICc cancel.
+    evidence = len(area) * float(
+        np.log(_error(logarithm, measured) / _error(found.residuals, measured))
+    )
+    shape: Shape = "undecided"
+    if abs(evidence) >= DECIDED:
+        shape = "flattens" if evidence > 0 else "logarithmic"
+    ceiling, half = found.ceiling, max(found.half, 0.0)
+    miss = float(np.sqrt(np.mean(found.residuals**2))) / ceiling
+    told = Saturation(shape=shape, evidence=evidence, miss=miss)
+    low, high = ceiling - float(found.reach[0]), ceiling + float(found.reach[0])
+    if found.half + found.reach[1] < 0 or (shape == "logarithmic" and slope < 0):
+        return told._replace(shape=None, refused=FALLS)
+    if shape == "logarithmic":
+        return told._replace(refused=GROWS)
+    if miss > POOR_FIT:
+        return told._replace(shape=None, refused=_poor(miss))
+    if half > area.max():
+        return told._replace(refused=BEYOND)
+    if not low > 0:
+        return told._replace(refused=UNDETERMINED)
+    return told._replace(ceiling=ceiling, low=low, high=high, half_megapixels=half)
+
+
+UNDETERMINED = "These ratios do not determine a ceiling."
+FALLS = "The ratio falls as images grow, so that it rises to no ceiling."
+GROWS = "The ratio grows with the logarithm of the size up to the largest: no ceiling shows."
+BEYOND = (
+    "At the largest size less than half of a ceiling would be reached: it lies too far beyond what "
+    "was measured."
+)
+
+
+def _poor(miss: float) -> str:
+    return (
+        f"The law of a ceiling misses the ratios by {100 * miss:.0f} % of it (root mean square; up "
+        f"to {100 * POOR_FIT:.0f} % are accepted): it does not describe them."
+    )
+
+
+def _solve(area: Array, measured: Array) -> _Solution | None:
+    """Least squares without a law's bounds; None where they do not determine both parameters."""
+    import numpy as np
+    from scipy.optimize import least_squares
+    from scipy.stats import t
+
+    scale = np.array([measured.max(), area.max()])
+
+    def misses(values: Array) -> Array:
+        ceiling, half = values
+        missed: Array = measured - ceiling * area / (area + half)
+        return missed
+
+    def jacobian(values: Array) -> Array:
+        ceiling, half = values
+        return np.column_stack((-area / (area + half), ceiling * area / (area + half) ** 2))
+
+    solved = least_squares(
+        misses,
+        np.array([measured.max(), area.min()]),
+        jac=jacobian,
+        # A half below zero is a ratio that falls; further down the law has a pole.
+        bounds=([0.0, -0.5 * float(area.min())], [np.inf, np.inf]),
+        x_scale=scale,
+        xtol=1e-12,
+        ftol=1e-12,
+        gtol=1e-12,
+    )
+    slopes = np.asarray(solved.jac) * scale
+    if not solved.success or np.linalg.matrix_rank(slopes) < len(scale):
+        return None
+    bread = np.linalg.inv(slopes.T @ slopes)
+    leverage = np.einsum("ij,jk,ik->i", slopes, bread, slopes)
+    errors = np.maximum(np.abs(solved.fun), TIMED_TO * measured)
+    # One size may fix a parameter by itself, and then nothing is known of its error.
+    if leverage.max() > 1 - TIMED_TO:
+        return None
+    meat = (slopes.T * (errors / (1 - leverage)) ** 2) @ slopes
+    covariance = bread @ meat @ bread
+    quantile = t.ppf((1 + CONFIDENCE) / 2, len(area) - len(scale))
+    reach = quantile * np.sqrt(np.diag(covariance)) * scale
+    return _Solution(float(solved.x[0]), float(solved.x[1]), reach, np.asarray(solved.fun))
+
+
+def _error(residuals: Array, measured: Array) -> float:
+    """Sum of squares, of which ratios without any noise have some too."""
+    least = len(measured) * (TIMED_TO * float(measured.max())) ** 2
+    return max(float((residuals**2).sum()), least)

@@ -1,0 +1,153 @@
+"""Points of a grid from a table of times by device and size that were measured elsewhere."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.grid.devices import BASE_KIND, NamedDevice, device_of
+from pyscale.analysis.grid.points import medians_with_ends, point_schema, with_throughput
+from pyscale.analysis.grid.samples import sample_schema
+from pyscale.analysis.walltimes import trials_from_wall_times
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Shape published times as points and samples, so that the same analysis serves them.
+
+    The times are taken for steady ones: what they hold beside the call, their source must say.
+    Each machine is a series of its own, whose devices are compared with its CPU; `value` and
+    `base` are the names of the devices as they are written. A machine without a CPU has no base.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        `device` (str, `[machine-]kind[-model]`), `length_px` and `wall_s` (float), and any of
+        `stage` (str) and `repeat` (int).
+    name : str
+        What to call the table; the family of rows without a stage too.
+
+    Returns
+    -------
+    points, times : polars.DataFrame
+        As `grid_points` and `samples` give them; points in the order of the table. What was not
+        measured is null.
+    """
+    import polars as pl
+
+    table = with_stages(table, name)
+    known = {
+        key[0]: {device: _known(device) for device in own["device"].unique()}
+        for key, own in table.group_by("family")
+    }
+    rows = []
+    one = ("family", "device", "length_px")
+    for key, own in table.group_by(one, maintain_order=True):
+        family, device, length_px = (str(key[0]), str(key[1]), float(str(key[2])))
+        devices = known[family]
+        named = devices[device]
+        several = len({other.machine for other in devices.values()}) > 1
+        base = _base(named, devices)
+        times = pl.DataFrame({"measure": "steady", "time_s": own["wall_s"]})
+        rows.append(
+            {
+                "suite": name,
+                "family": family,
+                "stage": own["stage"][0],
+                "series": named.machine if several else "",
+                "value": device,
+                "base": base,
+                "base_stage": None if base is None else point_name(family, length_px, base),
+                "device": named.kind,
+                "point": json.dumps({"device": device, "length_px": length_px}),
+                "workers": 1,
+                "pixels": round(length_px**2),
+                "megapixels": length_px**2 / 1e6,
+                "length_px": length_px,
+                "trials": own.height,
+                **medians_with_ends(times),
+                "flags": [],
+                "invalid": False,
+            }
+        )
+    times = table.select(
+        "stage",
+        workers=pl.lit(1, pl.Int64),
+        block=pl.col("repeat"),
+        trial=pl.format("{}/{}", "stage", "repeat"),
+        measure=pl.lit("steady"),
+        time_s=pl.col("wall_s").cast(pl.Float64),
+    ).select(list(sample_schema()))
+    return with_throughput(pl.DataFrame(rows, schema=point_schema())), times
+
+
+def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Shape the same times as trials of one worker, one curve a point.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        As for `points_of_table`.
+    name : str
+        What to call the table.
+
+    Returns
+    -------
+    polars.DataFrame
+        As `pyscale.analysis.walltimes.trials_from_wall_times` gives it; `stage` is that of the
+        point, `device` the kind of the device.
+    """
+    import polars as pl
+
+    staged = with_stages(table, name).with_columns(workers=pl.lit(1, pl.Int64))
+    kinds = {
+        stage: _known(device).kind for stage, device in staged.select("stage", "device").iter_rows()
+    }
+    trials = trials_from_wall_times(
+        staged.select("stage", "workers", "wall_s", "repeat"), suite=name
+    )
+    return trials.with_columns(device=pl.col("stage").replace_strict(kinds, return_dtype=pl.String))
+
+
+def with_stages(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Name the family and the point of each row: `stage` becomes that of the point."""
+    import polars as pl
+
+    family = pl.col("stage") if "stage" in table.columns else pl.lit(name)
+    repeat = pl.col("repeat") if "repeat" in table.columns else pl.lit(0, pl.Int64)
+    names = [
+        point_name(own_family, length_px, device)
+        for own_family, length_px, device in table.select(
+            family.alias("family"), "length_px", "device"
+        ).iter_rows()
+    ]
+    return table.with_columns(family=family, repeat=repeat).with_columns(
+        stage=pl.Series(names, dtype=pl.String)
+    )
+
+
+def point_name(family: str, length_px: float, device: str) -> str:
+    """Name a point of a table as one of a suite is named."""
+    return f"{family}_{length_px:g}px_{device}"
+
+
+def _known(device: str) -> NamedDevice:
+    named = device_of(device)
+    assert named is not None, "the reader of the table has refused other names"
+    return named
+
+
+def _base(own: NamedDevice, devices: dict[str, NamedDevice]) -> str | None:
+    """Name of the CPU of a device's machine; None for the CPU itself."""
+    if own.kind == BASE_KIND:
+        return None
+    return next(
+        (
+            name
+            for name, other in devices.items()
+            if other.machine == own.machine and other.kind == BASE_KIND
+        ),
+        None,
+    )

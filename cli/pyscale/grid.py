@@ -1,0 +1,225 @@
+"""The points of a suite's grids, each as an entry of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import product
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import get_args
+
+from pyscale.errors import UserError
+from pyscale.gridaxes import (
+    ALL_CORES,
+    AXES_OF_ALL,
+    DEVICE,
+    GPU_SHARING,
+    THREADS,
+    WHOLE,
+    Grid,
+    known_axes,
+    refuse_unknown_axes,
+    refuse_wrong_point,
+    refuse_wrong_values,
+)
+from pyscale.suite import GridValue, Suite, SuiteStage
+from pyscale_stages.contract import Device, Stage
+from pyscale_stages.registry import load_stage
+
+Point = dict[str, GridValue]
+Cores = Callable[[Stage, Device], int]
+"""Cores that "all" stands for, for a worker of a stage on a device."""
+
+
+def unfolded(
+    suite: Suite,
+    chosen: Grid,
+    *,
+    device: Device,
+    cores: Cores,
+    fitted: Mapping[str, Grid] = MappingProxyType({}),
+) -> Suite:
+    """Make an entry of every point of every grid of a suite.
+
+    A point is named for the axes that have several values, like `segment_224px_cpu`: in the
+    suite's file, so that it has that name in every run, or as chosen. How workers share GPUs
+    means nothing on another device, where it counts as `own` and the points that are the same by
+    that are measured once.
+
+    Parameters
+    ----------
+    suite : Suite
+        As its file says.
+    chosen : mapping
+        Values of axes in place of the suite's; an axis that no grid of it has is added to each
+        whose stage knows it.
+    device : {"cpu", "cuda", "mps"}
+        The run's, for grids without that axis.
+    cores : callable
+        What "all" threads are.
+    fitted : mapping of str to mapping, optional
+        Values by entry, in place of the suite's and below those that are chosen.
+
+    Raises
+    ------
+    UserError
+        If an axis or a value cannot be, or two points have one name.
+    """
+    families = {entry: step for entry, step in suite.stages.items() if step.grid}
+    refuse_unknown_axes(suite, families, chosen)
+    stages: dict[str, SuiteStage] = {}
+    for entry, step in suite.stages.items():
+        fed = next((source for source in step.inputs.values() if source in families), None)
+        if fed is not None:
+            raise UserError(
+                f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid, so "
+                "nobody knows from which point: give it another input, or take the grid away"
+            )
+        points = {entry: step}
+        if entry in families:
+            family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen)
+            points = _points(suite, entry, family, device, cores)
+        for name, point in points.items():
+            if name in stages:
+                raise UserError(
+                    f"the suite {suite.name} has two entries named {name} once the grid of "
+                    f"stages.{entry} is unfolded: name the entry otherwise, or leave one out"
+                )
+            stages[name] = point
+    return suite.model_copy(update={"stages": stages})
+
+
+def is_of(suite: Suite, file: Suite) -> bool:
+    """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
+    axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
+    return _folded(suite, axes) == _folded(file, axes)
+
+
+def _folded(suite: Suite, axes: Mapping[str, frozenset[str]]) -> Suite:
+    """A suite without what unfolding chooses."""
+    stages = {}
+    for entry, step in suite.stages.items():
+        family = step.family or entry
+        if family in axes:
+            params = {name: v for name, v in step.params.items() if name not in axes[family]}
+            stages[family] = SuiteStage(
+                stage=suite.stage_name(entry),
+                inputs=step.inputs,
+                params=params,
+                layout=step.layout,
+                truth=step.truth,
+            )
+        else:
+            stages[family] = step
+    return suite.model_copy(update={"stages": stages})
+
+
+def _chosen_of(suite: Suite, entry: str, fitted: Grid, chosen: Grid) -> SuiteStage:
+    """A family with the values that are chosen for it."""
+    step = suite.stages[entry]
+    of_file = {axis for other in suite.stages.values() for axis in other.grid}
+    known = known_axes(load_stage(suite.stage_name(entry)))
+    grid = {**step.grid, **fitted}
+    for axis, values in chosen.items():
+        if axis in step.grid or (axis not in of_file and axis in known):
+            grid[axis] = tuple(values)
+    if suite.versus is not None and suite.versus in grid:
+        # The first is what the others are compared with, in whichever order they were asked for.
+        order = step.grid.get(suite.versus, ())
+        grid[suite.versus] = tuple(
+            sorted(grid[suite.versus], key=lambda v: order.index(v) if v in order else len(order))
+        )
+    return step.model_copy(update={"grid": grid})
+
+
+def _points(
+    suite: Suite, entry: str, family: SuiteStage, device: Device, cores: Cores
+) -> dict[str, SuiteStage]:
+    """Points of one family, by their names."""
+    stage = load_stage(suite.stage_name(entry))
+    for axis, values in family.grid.items():
+        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, axis, values)
+
+    def at(point: Point) -> SuiteStage:
+        return _at(family.model_copy(update={"stage": stage.name}), stage, point, device, cores)
+
+    distinct: dict[str, SuiteStage] = {}
+    for values in product(*family.grid.values()):
+        step = at(dict(zip(family.grid, values, strict=True)))
+        refuse_wrong_point(f"stages.{entry} of the suite {suite.name}", stage, step)
+        distinct.setdefault(_measured(step), step)
+    of_file = suite.stages[entry].grid
+    varied = [
+        axis
+        for axis in family.grid
+        if len(of_file.get(axis, ())) > 1 or len({one.point[axis] for one in distinct.values()}) > 1
+    ]
+    names = {
+        key: "_".join([entry, *(_word(axis, step.point[axis]) for axis in varied)])
+        for key, step in distinct.items()
+    }
+    for name in names.values():
+        if list(names.values()).count(name) > 1:
+            raise UserError(
+                f"the grid of stages.{entry} of the suite {suite.name} has two points that would "
+                f"be named {name}: leave one of the two out"
+            )
+    points = {}
+    for key, step in distinct.items():
+        base = key
+        if suite.versus in family.grid:
+            first = family.grid[suite.versus][0]
+            base = _measured(at(step.point | {suite.versus: first}))
+        beside = None if base == key else names.get(base)
+        points[names[key]] = step.model_copy(update={"family": entry, "beside": beside})
+    return points
+
+
+def _at(
+    family: SuiteStage, stage: Stage, point: Point, run_device: Device, cores: Cores
+) -> SuiteStage:
+    """The entry at a point of a grid."""
+    device = next(one for one in (point.get(DEVICE), family.device, run_device) if one is not None)
+    if GPU_SHARING in point and device != "cuda":
+        point = point | {GPU_SHARING: "own"}
+    threads = point.get(THREADS, family.threads)
+    if threads == ALL_CORES:
+        threads = cores(stage, _device(device))
+    params = {axis: None if v == WHOLE else v for axis, v in point.items() if _is_param(axis)}
+    return family.model_copy(
+        update={
+            "params": family.params | params,
+            "device": point.get(DEVICE, family.device),
+            "threads": threads,
+            "gpu_sharing": point.get(GPU_SHARING, family.gpu_sharing),
+            "grid": {},
+            "point": point,
+        }
+    )
+
+
+def _device(value: GridValue) -> Device:
+    return next(device for device in get_args(Device) if device == value)
+
+
+def _measured(step: SuiteStage) -> str:
+    """What is measured at a point, whatever the point is called."""
+    return step.model_dump_json(include={"params", *AXES_OF_ALL})
+
+
+def _is_param(axis: str) -> bool:
+    return axis not in AXES_OF_ALL
+
+
+def _word(axis: str, value: GridValue) -> str:
+    """How a value is told from others of its axis in the name of a point."""
+    if axis.endswith("_px"):
+        word = WHOLE if value == WHOLE else f"{value}px"
+    elif axis == THREADS:
+        word = f"{value}threads"
+    elif isinstance(value, str):
+        word = PurePath(value).name
+    else:
+        word = f"{axis}_{value}"
+    return re.sub(r"[^a-z0-9]+", "_", word.lower()).strip("_")

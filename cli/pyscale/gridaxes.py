@@ -1,0 +1,121 @@
+"""The axes that a grid may have, and what no grid may have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import get_args
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.suite import GridValue, Suite, SuiteStage
+from pyscale_stages.contract import Device, GpuSharing, Stage
+from pyscale_stages.registry import load_stage
+from pyscale_stages.wording import did_you_mean, first_problem
+
+DEVICE, THREADS, GPU_SHARING = "device", "threads", "gpu_sharing"
+AXES_OF_ALL = (DEVICE, THREADS, GPU_SHARING)
+"""Axes that every stage has; all others are parameters of the stage."""
+WHOLE = "full"
+"""Value of a parameter that stands for None, which TOML cannot say."""
+ALL_CORES = "all"
+
+Grid = Mapping[str, tuple[GridValue, ...]]
+
+
+def known_axes(stage: Stage) -> list[str]:
+    """Axes that a grid of a stage may have."""
+    return [*stage.params.model_fields, *AXES_OF_ALL]
+
+
+def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
+    """Raise where the suite, or who chooses values, names an axis that no grid of it can have.
+
+    Raises
+    ------
+    UserError
+    """
+    if chosen and not families:
+        raise UserError(
+            f"the suite {suite.name} has no grid, so values of {' and '.join(chosen)} cannot be "
+            "chosen: leave out --sizes, --grid and the setting grid, or run another suite"
+        )
+    known = {entry: known_axes(load_stage(suite.stage_name(entry))) for entry in families}
+    for entry, step in families.items():
+        for axis in step.grid:
+            if axis not in known[entry]:
+                raise UserError(
+                    f"the suite {suite.name} has an unknown axis {axis!r} in the grid of "
+                    f"stages.{entry}; {did_you_mean(axis, known[entry])}"
+                )
+    every = [axis for axes in known.values() for axis in axes]
+    for axis in chosen:
+        if axis not in every:
+            raise UserError(
+                f"no grid of the suite {suite.name} can have an axis {axis!r}; "
+                f"{did_you_mean(axis, every)}"
+            )
+    of_grids = [axis for step in families.values() for axis in step.grid]
+    for key, named in (("versus", suite.versus), ("against", suite.against)):
+        if named is not None and named not in of_grids:
+            others = did_you_mean(named, of_grids) if of_grids else "none of its stages has one"
+            raise UserError(
+                f"the suite {suite.name} says {key} = {named!r}, which is no axis of a grid; "
+                f"{others}"
+            )
+
+
+def refuse_wrong_values(where: str, stage: Stage, axis: str, values: Sequence[GridValue]) -> None:
+    """Raise where an axis has no values, one twice, or one that no stage knows.
+
+    Parameters
+    ----------
+    where : str
+        The entry and its suite, in words.
+    stage : Stage
+    axis : str
+    values : sequence
+
+    Raises
+    ------
+    UserError
+    """
+    if not values:
+        raise UserError(f"the grid of {where} has no value of {axis}: give one, or leave it out")
+    twice = [value for value in values if values.count(value) > 1]
+    if twice:
+        raise UserError(f"the grid of {where} has {axis} = {twice[0]} twice: give each once")
+    for value in values:
+        problem = _problem(stage, axis, value)
+        if problem is not None:
+            raise UserError(f"the grid of {where} has {axis} = {value}: {problem}")
+
+
+def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
+    """Why a value of an axis that every stage has cannot be."""
+    if axis == THREADS and value != ALL_CORES:
+        counts = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return None if counts else f"threads are a whole number from 1, or {ALL_CORES}"
+    known = {DEVICE: get_args(Device), GPU_SHARING: get_args(GpuSharing)}.get(axis)
+    if known is not None and value not in known:
+        return did_you_mean(str(value), known)
+    if axis == DEVICE and value not in stage.resources.devices:
+        return f"{stage.name} computes on {' and '.join(stage.resources.devices)} alone"
+    return None
+
+
+def refuse_wrong_point(where: str, stage: Stage, step: SuiteStage) -> None:
+    """Refuse values that the stage's parameters do not take; all else planning refuses."""
+    try:
+        stage.params.model_validate(step.params)
+    except ValidationError as error:
+        for axis in _at_fault(error):
+            if axis in step.point:
+                problem = first_problem(error, stage.params)
+                raise UserError(
+                    f"the grid of {where} has {axis} = {step.point[axis]}: {problem}"
+                ) from error
+
+
+def _at_fault(error: ValidationError) -> Iterator[str]:
+    return (str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"])

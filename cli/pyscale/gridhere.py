@@ -1,0 +1,122 @@
+"""What of a suite's grid a run measures: as its settings choose, and as its nodes have."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from typing import get_args
+
+from pydantic import JsonValue
+
+from pyscale.console import talk
+from pyscale.errors import UserError
+from pyscale.grid import Cores, unfolded
+from pyscale.gridaxes import ALL_CORES, DEVICE, THREADS, WHOLE, Grid
+from pyscale.placement import visible_gpus
+from pyscale.sbatch.options import asked_at
+from pyscale.settings import Settings
+from pyscale.sites import Site
+from pyscale.suite import GridValue, Suite
+from pyscale_stages.contract import Device, Stage
+from pyscale_stages.measure.cpus import first_threads, usable_cpus
+from pyscale_stages.registry import load_stage
+
+
+def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite:
+    """Unfold the grids of a suite, as far as a run can measure them.
+
+    Devices that the user asked for stay, and a run is refused where they are absent. Those that
+    the suite alone names are left out, with a sentence, where this machine or the cluster has none.
+
+    Parameters
+    ----------
+    suite : Suite
+        As its file says.
+    settings : Settings
+        Those of `settings_for`.
+    site : Site or None
+        The cluster that tasks run on; None is this machine.
+
+    Raises
+    ------
+    UserError
+        If an axis or a value cannot be, or nothing is left to measure.
+    """
+    return unfolded(
+        suite,
+        settings.grid,
+        device=settings.device,
+        cores=_cores_of(site),
+        fitted={
+            entry: _fitted(suite, entry, settings, site)
+            for entry, step in suite.stages.items()
+            if step.grid
+        },
+    )
+
+
+def _fitted(suite: Suite, entry: str, settings: Settings, site: Site | None) -> Grid:
+    """A family's axes with the values that are the user's, and the devices that there are."""
+    stage = load_stage(suite.stage_name(entry))
+    of_file = suite.stages[entry].grid
+    own = settings.stages.get(stage.name, {}) | settings.stages.get(entry, {})
+    grid = of_file | {axis: (_value(own[axis]),) for axis in of_file if axis in own}
+    if DEVICE in grid and DEVICE not in settings.grid:
+        there = _devices(stage, site)
+        # What is no device at all is refused with every other wrong value.
+        absent = [one for one in get_args(Device) if one in grid[DEVICE] and one not in there]
+        grid[DEVICE] = tuple(device for device in grid[DEVICE] if device not in absent)
+        where = "this machine" if site is None else f"the site {site.name}"
+        if absent and not grid[DEVICE]:
+            raise UserError(
+                f"the suite {suite.name} measures on {' and '.join(absent)} alone, and {where} has "
+                "no such device: choose another by --device"
+            )
+        if absent:
+            talk(
+                f"{' and '.join(absent)} of the suite {suite.name} "
+                f"{'is' if len(absent) == 1 else 'are'} left out, as {where} has no such device"
+            )
+    return grid
+
+
+def _value(given: JsonValue) -> GridValue:
+    """A stage parameter as the only value of its axis; what is no single value is told of later."""
+    if given is None:
+        return WHOLE
+    return given if isinstance(given, bool | int | float | str) else str(given)
+
+
+def _devices(stage: Stage, site: Site | None) -> set[Device]:
+    """Devices that tasks of a stage will find."""
+    if site is not None:
+        wanted = asked_at(site, stage.name, "cuda")
+        speaks_of_gpus = (
+            wanted.gpus is not None
+            or wanted.gpu_type is not None
+            or any(override.device == "cuda" for override in site.override)
+        )
+        return {"cpu", "cuda"} if speaks_of_gpus and wanted.gpus != 0 else {"cpu"}
+    found: set[Device] = {"cpu"}
+    if visible_gpus():
+        found.add("cuda")
+    if sys.platform == "darwin" and platform.machine() == "arm64":
+        found.add("mps")
+    return found
+
+
+def _cores_of(site: Site | None) -> Cores:
+    def cores(stage: Stage, device: Device) -> int:
+        if site is None:
+            # A second hardware thread of a core is no second core.
+            return len(first_threads(usable_cpus()))
+        cpus = asked_at(site, stage.name, device).cpus
+        if cpus is None:
+            raise UserError(
+                f"the site {site.name} does not say how many cores a task of {stage.name} on "
+                f"{device} has, so {THREADS} = {ALL_CORES} says nothing: give --cpus-per-worker, "
+                "or cpus in its file"
+            )
+        return cpus
+
+    return cores

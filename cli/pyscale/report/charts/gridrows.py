@@ -1,0 +1,191 @@
+"""Datasets of the charts over size: what is drawn as numbers, what is read on it as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.grid.sweep import Line, Sweep, sweeps
+from pyscale.report.grid.trust import codes
+from pyscale.report.grid.words import part, size, the
+from pyscale.report.wording import (
+    ABSENT,
+    gib,
+    number,
+    percent,
+    ratio,
+    seconds,
+    with_interval,
+)
+
+if TYPE_CHECKING:
+    from pyscale.analysis.grid.findings import GridFindings
+    from pyscale.references.model import Reference
+
+Row = dict[str, Any]
+Elsewhere = Sequence[tuple["Reference", "GridFindings"]]
+ENDS = ("", "_low", "_high")
+
+
+def point_rows(found: Sequence[Sweep]) -> list[Row]:
+    """Every point of which a call was timed."""
+    return [
+        _point(sweep, line, row)
+        for sweep in found
+        for line in sweep.lines
+        for row in line.timed(sweep.measure)
+    ]
+
+
+def _point(sweep: Sweep, line: Line, row: Row) -> Row:
+    measure = sweep.measure
+    compared = sweep.ratio_of(row)
+    memory = row["gpu_own_peak_bytes"]
+    return {
+        "curve": sweep.name,
+        "line": line.name,
+        "length_px": row["length_px"],
+        **_times(row, measure),
+        "size": size(row["length_px"]),
+        "call": f"{_written(row, f'{measure}_s', number)} s",
+        "each": f"{number(row[f'{measure}_s'] / row['megapixels'])} s",
+        "rate": f"{_written(row, 'throughput_mp_s', number)} megapixels/s",
+        "first": ABSENT if row["first_s"] is None else f"{number(row['first_s'])} s",
+        "faster": ABSENT if compared is None else _written(compared, "ratio", ratio),
+        "memory": ABSENT if memory is None else f"{gib(round(memory))} GiB",
+        "timed": _trials(row["trials"]),
+        "doubts": ", ".join(codes(row)) or "none",
+    }
+
+
+def ratio_rows(found: Sequence[Sweep]) -> list[Row]:
+    """Every ratio of two points that did the same work."""
+    return [
+        {
+            "curve": sweep.name,
+            "line": line.name,
+            "length_px": row["length_px"],
+            **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            "size": size(row["length_px"]),
+            "faster": _written(row, "ratio", ratio),
+            "base": f"{the(row['base'])}, {number(row['base_s'])} s",
+            "call": f"{number(row['value_s'])} s",
+            "timed": _trials(row["trials"]),
+        }
+        for sweep in found
+        for line in sweep.compared
+        for row in sweep.ratios(line, sweep.measure)
+    ]
+
+
+def ceiling_rows(found: Sequence[Sweep]) -> list[Row]:
+    """Where ratios end that flatten, over the sizes that were measured."""
+    return [
+        {
+            "curve": sweep.name,
+            "line": line.name,
+            "from_px": one.smallest_px,
+            "to_px": one.largest_px,
+            "ceiling": one.ceiling,
+            "low": one.low,
+            "high": one.high,
+            "told": f"{ratio(one.ceiling)} [{ratio(one.low)}, {ratio(one.high)}]",
+        }
+        for sweep in found
+        for line in sweep.compared
+        for one in (sweep.ceiling(line, sweep.measure),)
+        if one is not None and one.shape == "flattens"
+    ]
+
+
+def elsewhere_rows(found: Sequence[Sweep], references: Elsewhere) -> list[Row]:
+    """Times and ratios of other machines, beside every sweep."""
+    return [
+        {
+            "curve": sweep.name,
+            "line": line.name,
+            "length_px": row["length_px"],
+            **_times(row, other.measure),
+            "ratio": ratios.get(row["pixels"]),
+            "size": size(row["length_px"]),
+            "call": f"{number(row[f'{other.measure}_s'])} s",
+            "faster": ratio(ratios.get(row["pixels"])),
+            "title": reference.title,
+            "hardware": reference.hardware.get(line.value or "", ABSENT),
+            "source": reference.source,
+        }
+        for sweep in found
+        for reference, grid in references
+        for other in sweeps([grid])
+        for line in other.lines
+        for ratios in (_ratios(other, line),)
+        for row in line.timed(other.measure)
+    ]
+
+
+def _ratios(sweep: Sweep, line: Line) -> dict[int, float]:
+    return {row["pixels"]: row["ratio"] for row in sweep.ratios(line, sweep.measure)}
+
+
+def part_rows(found: Sequence[Sweep]) -> list[Row]:
+    """Parts of the calls of every point; those that took nothing are left out."""
+    names = part_names(found)
+    return [
+        {
+            "curve": sweep.name,
+            "panel": panel_name(found, sweep, line),
+            "length_px": row["length_px"],
+            "of": f"{row['length_px']:.0f}",
+            "part": part(row["part"]),
+            "order": names.index(row["part"]),
+            "part_s": row["part_s"],
+            "share": row["share"],
+            "size": size(row["length_px"]),
+            "took": f"{seconds(row['part_s'])} s",
+            "shared": f"{percent(row['share'])} of the call",
+            "faster": ratio(row["part_ratio"]),
+        }
+        for sweep in found
+        for line in sweep.lines
+        for point in line.points
+        for row in sweep.parts(point)
+        if row["part_s"] > 0
+    ]
+
+
+def part_names(found: Sequence[Sweep]) -> list[str]:
+    """Every part of a call, in the order in which bars stack them."""
+    rows = (row for sweep in found for point in sweep.points for row in sweep.parts(point))
+    return list(dict.fromkeys(row["part"] for row in rows))
+
+
+def panel_name(found: Sequence[Sweep], sweep: Sweep, line: Line) -> str:
+    """Name the panel of a line, by its sweep too where there are several."""
+    return line.name if len(found) == 1 else f"{sweep.name}: {line.name}"
+
+
+def line_names(found: Sequence[Sweep]) -> list[str]:
+    """Every line of any sweep, once, so that it has one colour everywhere."""
+    return list(dict.fromkeys(line.name for sweep in found for line in sweep.lines))
+
+
+def _times(row: Row, measure: str) -> Row:
+    """Seconds of a call, and of each megapixel of it, with their intervals."""
+    known = {end: row[f"{measure}_s{end}"] for end in ENDS}
+    return {
+        **{f"call_s{end}": value for end, value in known.items()},
+        **{
+            f"each_s{end}": None if value is None else value / row["megapixels"]
+            for end, value in known.items()
+        },
+    }
+
+
+def _written(row: Row, column: str, written: Any) -> str:
+    return with_interval(*(written(row[f"{column}{end}"]) for end in ENDS))
+
+
+def _trials(count: int) -> str:
+    few = "" if count >= repeats_needed() else ", too few for an interval"
+    return f"{count}{few}"

@@ -1,0 +1,168 @@
+"""One series of a grid as a report tells it: points that differ in size and in versus alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyscale.report.grid.words import Row, named
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale.analysis.grid.ceiling import Ceiling
+    from pyscale.analysis.grid.findings import GridFindings
+    from pyscale.analysis.grid.wins import Win
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points that differ in size alone.
+
+    Attributes
+    ----------
+    name : str
+        As a legend has it: the value of versus, and N where there are several.
+    value, base : str or None
+        Of versus; and what it is compared with, None for the first value itself.
+    workers : int
+    points : list of dict
+        Rows of the table of points, by rising size.
+    """
+
+    name: str
+    value: str | None
+    base: str | None
+    workers: int
+    points: list[Row]
+
+    def timed(self, measure: str) -> list[Row]:
+        """Points of which this was measured."""
+        return [row for row in self.points if row[f"{measure}_s"] is not None]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A series of a family, with all that was found of it."""
+
+    name: str
+    grid: GridFindings
+    series: str
+
+    @cached_property
+    def points(self) -> list[Row]:
+        """Rows of the table of points, by size, then in the order of the suite."""
+        return sorted(self.of(self.grid.points), key=lambda row: row["length_px"] or 0.0)
+
+    @cached_property
+    def measure(self) -> str:
+        """What stands for the time of a call: later ones, where any process made several."""
+        return "steady" if any(row["steady_s"] is not None for row in self.points) else "first"
+
+    @cached_property
+    def is_timed(self) -> bool:
+        """Whether any call was."""
+        return any(row[f"{self.measure}_s"] is not None for row in self.points)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """Points by value of versus and N, in the order of the suite."""
+        found: dict[tuple[str | None, int], list[Row]] = {}
+        for row in self.of(self.grid.points):
+            found.setdefault((row["value"], row["workers"]), []).append(row)
+        several = len({workers for _, workers in found}) > 1
+        return [
+            Line(
+                name=(named(value) or self.name) + (f", N = {workers}" if several else ""),
+                value=value,
+                base=next((row["base"] for row in rows if row["base"] is not None), None),
+                workers=workers,
+                points=sorted(rows, key=lambda row: row["length_px"] or 0.0),
+            )
+            for (value, workers), rows in found.items()
+        ]
+
+    def line_of(self, row: Row) -> str:
+        """Name of the line that a row of any table belongs to."""
+        return next(
+            line.name
+            for line in self.lines
+            if (line.value, line.workers) == (row["value"], row["workers"])
+        )
+
+    def ratios(self, line: Line, measure: str) -> list[Row]:
+        """Ratios of a line to its base by rising size, of points that did the same work."""
+        rows = (
+            row
+            for row in self.of(self.grid.ratios)
+            if (row["value"], row["workers"], row["measure"]) == (line.value, line.workers, measure)
+            and not row["invalid"]
+        )
+        return sorted(rows, key=lambda row: float(row["length_px"]))
+
+    def ratio_of(self, point: Row) -> Row | None:
+        """Ratio of a point to its base; None where there is none, or work was another."""
+        line = next(one for one in self.lines if one.name == self.line_of(point))
+        rows = self.ratios(line, self.measure)
+        return next((row for row in rows if row["pixels"] == point["pixels"]), None)
+
+    @cached_property
+    def compared(self) -> list[Line]:
+        """Lines that have a ratio to their base."""
+        return [line for line in self.lines if self.ratios(line, self.measure)]
+
+    def ceiling(self, line: Line, measure: str) -> Ceiling | None:
+        """What was found of a line's ratios on the way to large images."""
+        return next(
+            (one for one in self.grid.ceilings if self._owns(one, line) and one.measure == measure),
+            None,
+        )
+
+    def win(self, line: Line, measure: str) -> Win | None:
+        """From which size on a line is faster than its base."""
+        return next(
+            (one for one in self.grid.wins if self._owns(one, line) and one.measure == measure),
+            None,
+        )
+
+    def _owns(self, found: Ceiling | Win, line: Line) -> bool:
+        own = (found.series, found.value, found.workers)
+        return own == (self.series, line.value, line.workers)
+
+    def parts(self, point: Row) -> list[Row]:
+        """Parts of the calls of one point, in their order; none where they are not known."""
+        return [row for row in self.of(self.grid.parts) if _same(row, point)]
+
+    def unaided(self, point: Row) -> Row | None:
+        """What of the calls of one point is not sped up; None where that is not known."""
+        rows = (row for row in self.of(self.grid.unaided) if _same(row, point))
+        return next(rows, None)
+
+    def of(self, table: pl.DataFrame) -> list[Row]:
+        """Rows of another table that belong to this series."""
+        return table.filter(series=self.series).to_dicts()
+
+
+def _same(row: Row, point: Row) -> bool:
+    return (row["stage"], row["workers"]) == (point["stage"], point["workers"])
+
+
+def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:
+    """Split grids into their series, in the order of the suite."""
+    return list(_each(grids))
+
+
+def largest_px(found: Sequence[Sweep]) -> float | None:
+    """Length of the largest image of any sweep; None where no size is known."""
+    lengths = (row["length_px"] for sweep in found for row in sweep.points)
+    return max((length for length in lengths if length is not None), default=None)
+
+
+def _each(grids: Sequence[GridFindings]) -> Iterator[Sweep]:
+    for grid in grids:
+        several = grid.points["series"].unique(maintain_order=True)
+        for series in several:
+            name = f"{grid.family} ({series})" if len(several) > 1 and series else grid.family
+            yield Sweep(name=name, grid=grid, series=series)

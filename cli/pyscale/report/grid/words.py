@@ -1,0 +1,66 @@
+"""What sentences, tables and charts call the axes of a grid, their values, sizes and measures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from pyscale.report.wording import listing, phase
+
+DEVICE = "device"
+DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU"}
+MEASURES = {
+    "steady": "a later call",
+    "first": "the first call of a process",
+    "published": "building the model and a call",
+}
+"""What was timed, by the measure's name."""
+
+
+def named(value: str | None) -> str:
+    """Name a value of versus: devices have words, all else is what it is called."""
+    return DEVICES.get(value or "", value or "")
+
+
+def the(value: str | None) -> str:
+    """Name it inside a sentence."""
+    return f"the {DEVICES[value]}" if value in DEVICES else value or ""
+
+
+def size(length_px: float) -> str:
+    """Name the size of an image: the side of a square of as many pixels."""
+    return f"{length_px:.0f} px"
+
+
+def part(name: str) -> str:
+    """Name a part of a call."""
+    return phase(name)
+
+
+def title(values: Collection[str], versus: str | None, kinds: Collection[str]) -> str:
+    """Name what a grid compares, like "CPU against GPU, by size".
+
+    Parameters
+    ----------
+    values : collection of str
+        Of versus, the first of which the others are compared with.
+    versus : str or None
+    kinds : collection of str
+        Devices of its points.
+    """
+    if versus == DEVICE:
+        gpus = [kind for kind in kinds if kind != "cpu"]
+        told = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(gpus)
+        return f"{' against '.join(told)}, by size"
+    if len(values) > 1:
+        first, *others = values
+        return f"{first} against {listing(others)}, by size"
+    return "By size"
+
+
+def plural(count: int, word: str) -> str:
+    """Count something."""
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+Row = dict[str, Any]

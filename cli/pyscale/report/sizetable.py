@@ -1,0 +1,112 @@
+"""Reads a table of times by device and image size, and says in one sentence what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.grid.axes import SIZE
+from pyscale.analysis.grid.devices import BASE_KIND, KINDS, device_of
+from pyscale.errors import UserError
+from pyscale.report.table import REQUIRED
+from pyscale.report.tabletext import check_columns, parsed_rows, read_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TIME, OTHER_TIME = "wall_s", "time_s"
+"""Column of times, and another name that it may have."""
+NEEDED = ("device", SIZE, TIME)
+OPTIONAL = ("stage", "repeat")
+KEY = ("stage", "device", SIZE, "repeat")
+"""Columns that together name one row."""
+
+
+def is_of_sizes(path: Path) -> bool:
+    """Whether a CSV sweeps over sizes: it has a column `length_px`, and none of workers.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read.
+    """
+    columns = read_text(path, REQUIRED).columns
+    return SIZE in columns and "workers" not in columns
+
+
+def read_sizes(path: Path) -> pl.DataFrame:
+    """Read a CSV of times by device and size that were measured elsewhere.
+
+    Parameters
+    ----------
+    path : Path
+        One row a trial. Columns `device` (`[machine-]kind[-model]`, such as `desktop-gpu-rtx4070`
+        or `cpu`; the kind is one of cpu, gpu, cuda and mps), `length_px` (of a square image) and
+        `wall_s` or `time_s`; where there are several stages `stage`, and of repeated trials
+        `repeat`.
+
+    Returns
+    -------
+    polars.DataFrame
+        What `pyscale.analysis.grid.findings.grid_findings_of_table` takes: `device`, `length_px`,
+        `wall_s`, and `stage` and `repeat` where the file has them.
+
+    Raises
+    ------
+    UserError
+        If the file or a value in it cannot be used.
+    """
+    import polars as pl
+
+    table = read_text(path, NEEDED)
+    if TIME in table.columns and OTHER_TIME in table.columns:
+        raise UserError(f"{path} has both {TIME!r} and {OTHER_TIME!r}: keep one of them")
+    time = OTHER_TIME if OTHER_TIME in table.columns else TIME
+    needed = ("device", SIZE, time)
+    check_columns(path, table.columns, needed=needed, known=(*needed, *OPTIONAL))
+    if table.is_empty():
+        raise UserError(f"{path} has a header and no rows: add one row per measured time")
+    rows = list(parsed_rows(path, table, needed=(*needed, *OPTIONAL)))
+    _check_devices(path, rows)
+    _check_repeats(path, rows)
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(("stage", "device"), pl.String),
+        **dict.fromkeys((SIZE, time), pl.Float64),
+        "repeat": pl.Int64,
+    }
+    read = pl.DataFrame(rows, schema={column: kinds[column] for column in table.columns})
+    return read.rename({time: TIME})
+
+
+def _check_devices(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Refuse names that say not what they are, and a machine with two bases."""
+    base_of: dict[tuple[Any, str], str] = {}
+    for line, row in enumerate(rows, start=2):
+        name = row["device"]
+        device = device_of(name)
+        if device is None:
+            raise UserError(
+                f"{path}, line {line}: device {name!r} must hold one of {', '.join(KINDS)} between "
+                "hyphens, as [machine-]kind[-model] does, such as desktop-gpu-rtx4070"
+            )
+        if device.kind != BASE_KIND:
+            continue
+        known = base_of.setdefault((row.get("stage"), device.machine), name)
+        if known != name:
+            raise UserError(
+                f"{path}, line {line}: {name} and {known} are both the CPU of one machine, with "
+                "which its other devices are compared: put names of machines before the kind"
+            )
+
+
+def _check_repeats(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Refuse rows that cannot be told apart."""
+    seen: dict[tuple[Any, ...], int] = {}
+    for line, row in enumerate(rows, start=2):
+        key = tuple(row.get(column) for column in KEY)
+        if key in seen:
+            raise UserError(
+                f"{path}, line {line} repeats line {seen[key]} ({row['device']} at "
+                f"{row[SIZE]:g} px): number repeated trials in a column 'repeat'"
+            )
+        seen[key] = line

@@ -1,0 +1,75 @@
+"""The settings of a run of one suite: where it has a grid, some of them choose from its axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyscale.errors import UserError
+from pyscale.gridaxes import DEVICE, THREADS
+from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
+from pyscale.suite import load_suite
+from pyscale.tomlfile import file_of
+
+SIZES = "length_px"
+"""The axis that --sizes is short for."""
+ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
+"""Axes of which a suite without a grid has one value, and the setting that says it."""
+
+
+def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
+    """Axes and their values, from --sizes and each --grid; None where neither was given.
+
+    Raises
+    ------
+    UserError
+        If one is not AXIS=V1,V2, or two are of one axis.
+    """
+    asked: dict[str, str] = {}
+    for text in [*axes, *([] if sizes is None else [f"{SIZES}={sizes}"])]:
+        axis, equals, values = (part.strip() for part in text.partition("="))
+        if not (axis and equals):
+            raise UserError(f"--grid {text}: give an axis and its values, as in threads=1,2")
+        if axis in asked:
+            short = f" (--sizes is short for --grid {SIZES}=)" if axis == SIZES else ""
+            raise UserError(f"the axis {axis} is given twice{short}: give all its values in one")
+        asked[axis] = values
+    return asked or None
+
+
+def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
+    """Settings of a run of a suite: those that suit it are below the user's own.
+
+    What the user says of the device or the threads chooses from the suite's axis where it has one;
+    the setting `grid` then holds all that was asked for, and nothing else.
+
+    Raises
+    ------
+    UserError
+        If the suite, a file, a value or a key is wrong.
+    """
+    suite = load_suite(suite_name)
+    layer = SuiteLayer(file_of("suite", suite_name), suite.settings)
+    axes = {axis for step in suite.stages.values() for axis in step.grid}
+    given = {name: value for name, value in flags.items() if value is not None}
+    if DEVICE not in axes and "," in given.get(DEVICE, ""):
+        raise UserError(
+            f"--device {given[DEVICE]}: the suite {suite.name} compares no devices, so give one"
+        )
+    for axis, name in ALSO_SETTINGS.items():
+        if axis in axes and name in given:
+            asked = dict(given.get("grid", {}))
+            if axis in asked:
+                flag = f"--{name.replace('_', '-')}"
+                raise UserError(f"{flag} and --grid {axis}= say the same: leave one of them out")
+            given["grid"] = asked | {axis: str(given[name])}
+    if DEVICE in axes:
+        given.pop(DEVICE, None)
+    settings = load_settings(layer, **given)
+    own = users_own(given)
+    chosen = {
+        axis: (getattr(settings, name),)
+        for axis, name in ALSO_SETTINGS.items()
+        if axis in axes and name in own and axis not in settings.grid
+    }
+    return settings.model_copy(update={"grid": settings.grid | chosen})

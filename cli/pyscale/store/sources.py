@@ -1,0 +1,74 @@
+"""What the records of tasks say beside times: hardware, software, outputs, warnings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyscale.plan import Trial
+from pyscale.runtimes.words import SLOW_START
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import TaskRecord
+from pyscale.store.taskfiles import image_was_unpacked, read_task
+
+
+@dataclass
+class Sources:
+    """What a run's records told, collected one task at a time.
+
+    Those of ten thousand tasks would not fit into memory at once.
+
+    Attributes
+    ----------
+    hardware : dict
+        By its label: `stamp` as first recorded, and `tasks` that ran on it.
+    versions, determinism : dict
+        By stage: its libraries, and what is reproducible with one seed.
+    outputs : dict
+        By entry of the suite: files of its reference trial, with their sha256.
+    warnings : set of str
+        What tasks warned of.
+    slow_starts : list of str
+        Tasks that waited while a container program unpacked their image.
+    """
+
+    hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    determinism: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    warnings: set[str] = field(default_factory=set)
+    slow_starts: list[str] = field(default_factory=list)
+
+    def add(self, run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> None:
+        """Take in the record of one task; in the order of the plan, which decides what is first."""
+        name = f"{trial.id}/{task}"
+        if trial.image is not None and image_was_unpacked(run.task(trial, task)):
+            self.slow_starts.append(name)
+        if trial.is_reference:
+            self.outputs.setdefault(trial.entry, [])
+        result = record.result
+        if result is None:
+            return
+        label = str(result.stamp.get("label", "unknown"))
+        found = self.hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})
+        found["tasks"].append(name)
+        self.versions[result.spec.stage] = result.versions
+        self.determinism[result.spec.stage] = result.determinism
+        self.warnings.update(result.warnings)
+        if trial.is_reference:
+            self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]
+
+    @property
+    def all_warnings(self) -> list[str]:
+        """Every warning, and which tasks started slowly."""
+        slow = [f"{', '.join(self.slow_starts)}: {SLOW_START}"] if self.slow_starts else []
+        return sorted(self.warnings) + slow
+
+
+def read_sources(run: RunFolder) -> Sources:
+    """Read the records of a run for them alone; `build_tables` finds them beside its tables."""
+    sources = Sources()
+    for trial in run.plan.trials:
+        for task in trial.tasks:
+            sources.add(run, trial, task, read_task(run.task(trial, task)))
+    return sources

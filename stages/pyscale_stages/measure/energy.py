@@ -1,0 +1,116 @@
+"""Energy as the hardware counts it: of the GPU by NVML, of processor packages by RAPL.
+
+Both count whole devices, for all that runs on them. Virtual machines show neither as a rule, and
+since 2020 Linux lets only root read RAPL's: what cannot be read is None.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyscale_stages.measure.kernel_text import kernel_text
+
+POWERCAP_FOLDER = Path("/sys/class/powercap")
+PERIOD_S = 60.0
+"""Between two readings. A counter of 65 kJ, the smallest range in use, begins anew after 65 s at
+1 kW; that it did so twice between readings could not be seen."""
+
+
+class PackageEnergy(NamedTuple):
+    """Energy counter of one processor package."""
+
+    energy_uj: int
+    range_uj: int
+    """The largest value, after which it begins at zero again."""
+
+
+def package_energies(folder: Path = POWERCAP_FOLDER) -> dict[str, PackageEnergy] | None:
+    """Read the counter of every package; None where there is none, or one cannot be read.
+
+    Zones within a package (cores, memory controller) are in it already, and the zone of the whole
+    platform holds the packages: neither is read.
+    """
+    found = {}
+    for zone in sorted(folder.glob("intel-rapl:*")):
+        if not kernel_text(zone / "name").startswith("package-"):
+            continue
+        texts = [kernel_text(zone / name) for name in ("energy_uj", "max_energy_range_uj")]
+        if not all(text.isdigit() for text in texts):
+            return None
+        found[zone.name] = PackageEnergy(*(int(text) for text in texts))
+    return found or None
+
+
+def joules_between(
+    before: dict[str, PackageEnergy] | None, after: dict[str, PackageEnergy] | None
+) -> float | None:
+    """Energy of all packages from one reading to the next, in J.
+
+    None where either reading is, or where they are not of the same packages.
+    """
+    if before is None or after is None or before.keys() != after.keys():
+        return None
+    # A counter that began anew reads less than before.
+    used_uj = [
+        (now.energy_uj - before[zone].energy_uj) % now.range_uj for zone, now in after.items()
+    ]
+    return sum(used_uj) / 1e6
+
+
+def gpu_energy_mj(nvml: Any, handle: Any) -> int | None:
+    """Energy of a GPU since its driver was loaded, in mJ; None where the GPU does not count it.
+
+    GPUs before Volta do not, and parts of a divided GPU (MIG) have no counter of their own.
+    """
+    try:
+        return int(nvml.nvmlDeviceGetTotalEnergyConsumption(handle))
+    except nvml.NVMLError:
+        return None
+
+
+class EnergySum:
+    """Adds up the energy between readings; None from the first that cannot be compared on."""
+
+    def __init__(self, first: dict[str, PackageEnergy] | None) -> None:
+        self.joules: float | None = None if first is None else 0.0
+        self._last = first
+
+    def add(self, now: dict[str, PackageEnergy] | None) -> None:
+        """Add what was used since the reading before."""
+        used = joules_between(self._last, now)
+        self.joules = None if used is None or self.joules is None else self.joules + used
+        self._last = now
+
+
+class CpuEnergyMeter:
+    """Adds up the energy of the processor packages from its construction to `stop`.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the kernel shows its power zones.
+    """
+
+    def __init__(self, folder: Path = POWERCAP_FOLDER) -> None:
+        self._folder = folder
+        self._sum = EnergySum(package_energies(folder))
+        self._enough = threading.Event()
+        self._thread: threading.Thread | None = None
+        if self._sum.joules is not None:
+            self._thread = threading.Thread(target=self._read_on, name="cpu-energy", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> float | None:
+        """Take a last reading and say how many joules were used; None where nothing counts them."""
+        if self._thread is not None:
+            self._enough.set()
+            self._thread.join()
+        return self._sum.joules
+
+    def _read_on(self) -> None:
+        stopped = False
+        while not stopped:
+            stopped = self._enough.wait(PERIOD_S)
+            self._sum.add(package_energies(self._folder))

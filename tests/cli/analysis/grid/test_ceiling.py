@@ -1,0 +1,87 @@
+"""Ceilings of curves of ratios, and those of the published sweep of Cellpose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyscale.analysis.grid.ceiling import Ceiling
+from pyscale.analysis.grid.findings import grid_findings_of_table
+from pyscale.references.files import read_reference, shipped_folder
+
+LENGTHS_PX = (224, 448, 896, 1344, 2016)
+
+
+@pytest.fixture(scope="module")
+def published() -> dict[str, Ceiling]:
+    """Ceilings of the published sweep, by device."""
+    loaded = read_reference(shipped_folder() / "cellpose-devices.toml")
+    (grid,) = grid_findings_of_table(loaded.table, "published")
+    return {one.value: one for one in grid.ceilings}
+
+
+def test_the_published_ratios_flatten_at_about_11_and_3_and_a_half(
+    published: dict[str, Ceiling],
+) -> None:
+    rtx, m1 = published["desktop-gpu-rtx4070"], published["macbook-m1-mps"]
+    assert rtx.ceiling == pytest.approx(11.4, rel=0.05)
+    assert m1.ceiling == pytest.approx(3.4, rel=0.05)
+    assert (rtx.base, m1.base) == ("desktop-cpu-i7-8086K", "macbook-m1-cpu")
+    for one, width in ((rtx, 0.06), (m1, 0.09)):
+        assert one.shape == "flattens"
+        assert one.refused is None
+        assert one.low < one.largest_ratio < one.high
+        assert one.high - one.low < 2 * width * one.ceiling
+        assert (one.sizes, one.smallest_px, one.largest_px) == (10, 224, 2351)
+
+
+def test_the_law_gives_half_the_ceiling_at_its_half(published: dict[str, Ceiling]) -> None:
+    rtx = published["desktop-gpu-rtx4070"]
+    assert rtx.half_megapixels is not None
+    assert rtx.at(rtx.half_megapixels) == pytest.approx(rtx.ceiling / 2)
+    assert rtx.half_px == pytest.approx(1000 * rtx.half_megapixels**0.5)
+
+
+def flattening(grid: Any, lengths: tuple[int, ...] = LENGTHS_PX, **cuda: Any) -> None:
+    """Steady calls whose ratio is 10 A / (A + 0.1); first ones are alike on both."""
+    for length_px in lengths:
+        area = length_px**2 / 1e6
+        grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, area])
+        call_s = (area + 0.1) / 10
+        grid.trial({"length_px": length_px, "device": "cuda"}, [9.0, call_s], **cuda)
+
+
+def test_each_measure_has_a_ceiling_of_its_own(grid: Any) -> None:
+    flattening(grid)
+    steady, first = sorted(grid.found().ceilings, key=lambda one: one.measure, reverse=True)
+    assert (steady.measure, first.measure) == ("steady", "first")
+    assert steady.ceiling == pytest.approx(10)
+    assert first.ceiling == pytest.approx(1)
+
+
+def test_points_that_did_other_work_enter_no_fit(grid: Any) -> None:
+    flattening(grid)
+    grid.trial({"length_px": 3000, "device": "cpu"}, [9.0, 9.0])
+    grid.trial({"length_px": 3000, "device": "cuda"}, [9.0, 900.0], same=False)
+    (steady,) = (one for one in grid.found().ceilings if one.measure == "steady")
+    assert (steady.sizes, steady.largest_px) == (5, 2016)
+    assert steady.ceiling == pytest.approx(10)
+
+
+def test_three_sizes_give_a_sentence_and_no_ceiling(grid: Any) -> None:
+    flattening(grid, LENGTHS_PX[:3])
+    for one in grid.found().ceilings:
+        assert one.ceiling is None
+        assert one.at(1.0) is None
+        assert "at least 4 sizes; 3 can be used" in one.refused
+
+
+def test_over_another_axis_than_size_there_is_no_ceiling(grid: Any) -> None:
+    for batch_size in (1, 2, 4, 8):
+        for device in ("cpu", "cuda"):
+            grid.trial({"length_px": 224, "batch_size": batch_size, "device": device}, [9.0, 1.0])
+    found = grid.found(against="batch_size")
+    assert found.ceilings == ()
+    assert found.ratios["ratio"].len() == 8
+    assert set(found.points["series"]) == {""}

@@ -1,0 +1,98 @@
+"""The parts of a call add up to it, and what is no faster on a device bounds its speedup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+CPU = {"length_px": 224, "device": "cpu"}
+CUDA = {"length_px": 224, "device": "cuda"}
+
+
+@pytest.fixture
+def both(grid: Any) -> Any:
+    """A network ten times as fast, dynamics that are not, and a transfer that the CPU lacks."""
+    grid.trial(
+        CPU,
+        [20.0, 10.0, 10.0],
+        builds=[2.0],
+        parts={"network": 18.0},
+        later_parts={"network": 8.0, "flow_dynamics": 1.0, "stitch": 0.5},
+    )
+    grid.trial(
+        CUDA,
+        [9.0, 3.0, 3.0],
+        parts={"network": 8.0},
+        later_parts={"to_device": 0.5, "network": 0.8, "flow_dynamics": 1.0, "stitch": 0.0},
+    )
+    return grid.found()
+
+
+def test_parts_and_what_none_covers_are_the_call(both: Any) -> None:
+    parts = both.parts.filter(value="cpu")
+    assert parts.select("part", "part_s", "share").rows() == [
+        ("network", 8.0, 0.8),
+        ("flow_dynamics", 1.0, 0.1),
+        ("stitch", 0.5, 0.05),
+        ("to_device", 0.0, 0.0),
+        ("unattributed", 0.5, 0.05),
+    ]
+    for _, own in both.parts.group_by("value"):
+        assert own["share"].sum() == pytest.approx(1)
+
+
+def test_each_part_is_compared_with_the_bases(both: Any) -> None:
+    assert both.parts.filter(value="cpu")["part_ratio"].null_count() == 5
+    found = dict(both.parts.filter(value="cuda").select("part", "part_ratio").iter_rows())
+    assert found == {
+        "network": pytest.approx(10),
+        "flow_dynamics": 1,
+        "stitch": None,
+        "to_device": 0,
+        "unattributed": pytest.approx(0.5 / 0.7),
+    }
+
+
+def test_what_is_no_faster_bounds_the_ratio(both: Any) -> None:
+    (row,) = both.unaided.to_dicts()
+    assert row["parts"] == ["flow_dynamics", "unattributed", "to_device"]
+    assert row["unaided_s"] == pytest.approx(1.0 + 0.7 + 0.5)
+    assert row["share"] == pytest.approx(2.2 / 3)
+    assert row["bound"] == pytest.approx(10 / 2.2)
+    ratio = both.ratios.filter(measure="steady")["ratio"][0]
+    assert ratio < row["bound"]
+
+
+def test_a_part_that_gains_a_tenth_is_not_sped_up_and_one_that_gains_a_third_is(grid: Any) -> None:
+    grid.trial(CPU, [9.0, 3.0], parts={"a": 1.1, "b": 1.33})
+    grid.trial(CUDA, [9.0, 3.0], parts={"a": 1.0, "b": 1.0})
+    assert "a" in grid.found().unaided["parts"][0]
+    assert "b" not in grid.found().unaided["parts"][0]
+
+
+def test_where_all_is_faster_there_is_no_bound(grid: Any) -> None:
+    grid.trial(CPU, [9.0, 4.0], parts={"network": 4.0})
+    grid.trial(CUDA, [9.0, 1.0], parts={"network": 1.0})
+    (row,) = grid.found().unaided.to_dicts()
+    assert (row["parts"], row["unaided_s"], row["bound"]) == ([], 0, None)
+
+
+def test_first_calls_count_where_there_are_no_others(grid: Any) -> None:
+    grid.trial(CPU, [4.0], parts={"network": 3.0})
+    parts = grid.found().parts
+    assert parts.select("part", "part_s").rows() == [("network", 3), ("unattributed", 1)]
+
+
+def test_parts_are_medians_over_timed_trials(grid: Any) -> None:
+    for block, network_s in ((1, 1.0), (2, 3.0), (3, 2.0)):
+        grid.trial(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
+    grid.trial(CPU, [9.0, 4.0], block=4, parts={"network": 4.0}, attempt=2)
+    assert grid.found().parts["part_s"][0] == 2
+
+
+def test_calls_without_parts_have_none(grid: Any) -> None:
+    grid.trial(CPU, [4.0, 3.0], builds=[1.0])
+    found = grid.found()
+    assert found.parts.is_empty()
+    assert found.unaided.is_empty()

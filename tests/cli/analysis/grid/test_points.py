@@ -1,0 +1,135 @@
+"""A row of a point holds what was measured there, and nothing where nothing was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pyscale.analysis.grid.points import point_schema
+
+CPU = {"length_px": 224, "device": "cpu"}
+CUDA = {"length_px": 224, "device": "cuda"}
+
+
+def only(grid: Any, **how: Any) -> dict[str, Any]:
+    (row,) = grid.found(**how).points.to_dicts()
+    return row
+
+
+def test_the_first_call_is_told_apart_from_the_later_ones(grid: Any) -> None:
+    grid.trial(CPU, [5.0, 2.0, 4.0], builds=[1.5])
+    row = only(grid)
+    assert (row["first_s"], row["steady_s"], row["start_s"]) == (5, 3, 1.5)
+    assert (row["trials"], row["calls"]) == (1, 3)
+    assert list(row) == list(point_schema())
+
+
+def test_the_median_over_trials_has_an_interval_from_six_on(grid: Any) -> None:
+    for block in range(1, 6):
+        grid.trial(CPU, [9.0, float(block)], block=block)
+    assert only(grid)["steady_s"] == 3
+    assert only(grid)["steady_s_low"] is None
+    grid.trial(CPU, [9.0, 6.0], block=6)
+    row = only(grid)
+    assert (row["steady_s"], row["steady_s_low"], row["steady_s_high"]) == (3.5, 1, 6)
+
+
+def test_one_call_a_process_is_a_first_one(grid: Any) -> None:
+    grid.trial(CPU, [5.0])
+    row = only(grid)
+    assert row["steady_s"] is None
+    assert row["first_s"] == 5
+    assert row["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
+
+
+def test_the_size_is_that_of_what_the_call_was_given(grid: Any) -> None:
+    grid.trial({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
+    row = only(grid)
+    assert (row["pixels"], row["megapixels"], row["length_px"]) == (90_000, 0.09, 300)
+    assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
+
+
+def test_throughput_falls_where_times_rise_and_its_ends_change_places(grid: Any) -> None:
+    for block in range(1, 7):
+        grid.trial(CPU, [9.0, float(block)], block=block)
+    row = only(grid)
+    assert row["throughput_mp_s_low"] == pytest.approx(row["megapixels"] / 6)
+    assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
+
+
+def test_the_throughput_of_several_workers_is_the_sum_of_theirs(grid: Any) -> None:
+    grid.trial(CPU, [9.0, 2.0], [9.0, 4.0])
+    row = only(grid)
+    assert row["throughput_mp_s"] == pytest.approx(row["megapixels"] * (1 / 2 + 1 / 4))
+    assert row["throughput_mp_s"] == pytest.approx(2 * row["megapixels"] / row["steady_s"])
+
+
+def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(
+    grid: Any,
+) -> None:
+    grid.trial(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
+    row = only(grid)
+    assert (row["published_s"], row["published_sd_s"], row["published_calls"]) == (4, 1, 3)
+    assert (row["published_s_low"], row["published_s_high"]) == (3, 5)
+    assert (row["first_s"], row["steady_s"]) == (3, 3)
+
+
+def test_a_model_that_is_built_once_is_not_the_published_protocol(grid: Any) -> None:
+    grid.trial(CPU, [3.0, 2.0], builds=[1.0])
+    row = only(grid)
+    assert row["published_s"] is None
+    assert row["published_calls"] is None
+
+
+def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid: Any) -> None:
+    grid.trial(CPU, [5.0, 2.0])
+    grid.trial(CPU, [5.0, 8.0], block=2, attempt=2)
+    assert (only(grid)["steady_s"], only(grid)["trials"]) == (2, 1)
+    counted = only(grid, count_retried=True)
+    assert (counted["steady_s"], counted["trials"]) == (5, 2)
+
+
+def test_a_point_whose_trials_all_failed_has_a_row_without_times(grid: Any) -> None:
+    grid.trial(CPU, [5.0, 2.0], status="failed")
+    row = only(grid)
+    assert (row["trials"], row["calls"], row["steady_s"]) == (0, 0, None)
+    assert row["flags"] == ["few-repeats", "failed-trials"]
+
+
+def test_what_a_task_held_and_used_are_medians_over_tasks(grid: Any) -> None:
+    for block, (peak, energy_j) in enumerate([(100, 5.0), (300, 9.0), (200, 7.0)], start=1):
+        grid.trial(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak, gpu_energy_j=energy_j)
+    row = only(grid)
+    assert (row["gpu_own_peak_bytes"], row["gpu_energy_j"], row["objects"]) == (200, 7, 100)
+    assert row["cpu_energy_j"] is None
+
+
+def test_the_worst_comparison_with_the_bases_output_counts(grid: Any) -> None:
+    for block, score in ((1, 0.98), (2, 0.9)):
+        details = {"ap_iou50": 1.0, "ap_iou90": score, "cells_reference": 119, "cells_other": 116}
+        grid.trial(CUDA, [2.0, 1.0], block=block, beside=details)
+    row = only(grid)
+    assert (row["beside_ap_iou50"], row["beside_ap_iou90"]) == (1, 0.9)
+    assert (row["beside_objects"], row["beside_objects_base"]) == (116, 119)
+
+
+def test_a_series_is_named_by_what_varies_beside_size_and_device(grid: Any) -> None:
+    for batch_size in (1, 8):
+        for point in (CPU, CUDA):
+            grid.trial({**point, "batch_size": batch_size, "model": "cyto3"}, [2.0, 1.0])
+    points = grid.found().points
+    assert points["series"].to_list() == ["batch_size 1"] * 2 + ["batch_size 8"] * 2
+    assert points["value"].to_list() == ["cpu", "cuda"] * 2
+    assert points["base"].to_list() == [None, "cpu"] * 2
+    assert points["model"].unique().to_list() == ["cyto3"]
+    assert points["batch_size"].to_list() == [1, 1, 8, 8]
+
+
+def test_without_versus_nothing_has_a_base(grid: Any) -> None:
+    grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [2.0, 1.0])
+    points = grid.found(versus=None).points
+    assert points["base"].null_count() == 2
+    assert points["value"].null_count() == 2
+    assert set(points["series"]) == {"device cpu", "device cuda"}

@@ -1,0 +1,113 @@
+"""A ceiling is found with an honest interval where there is one, and not where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyscale.analysis.grid.saturation import DECIDED, saturation
+
+LENGTHS_PX = np.array([*range(224, 2017, 224), 2351])
+AREA = LENGTHS_PX**2 / 1e6
+FEW = AREA[[0, 1, 3, 5, 8]]
+SEEDS = 100
+
+
+def flattening(ceiling: float, half: float, area: np.ndarray = AREA) -> np.ndarray:
+    return ceiling * area / (area + half)
+
+
+def noisy(ratios: np.ndarray, seed: int, error: float = 0.04) -> list[float]:
+    scatter = np.random.default_rng(seed).lognormal(0, error, len(ratios))
+    return list(ratios * scatter)
+
+
+def test_without_noise_both_parameters_are_found() -> None:
+    found = saturation(list(AREA), list(flattening(11.4, 0.1)))
+    assert found.refused is None
+    assert found.ceiling == pytest.approx(11.4)
+    assert found.half_megapixels == pytest.approx(0.1)
+    assert found.low == pytest.approx(11.4, rel=1e-4)
+    assert found.high == pytest.approx(11.4, rel=1e-4)
+    assert found.shape == "flattens"
+    assert found.miss == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "half"),
+    [(AREA, 0.05), (AREA, 0.1), (AREA, 1.0), (FEW, 0.05), (FEW, 0.1)],
+    ids=["ten, early", "ten", "ten, late", "five, early", "five"],
+)
+def test_the_interval_holds_the_ceiling_in_95_of_100_simulations(
+    sizes: np.ndarray, half: float
+) -> None:
+    true = flattening(11.4, half, sizes)
+    all_found = [saturation(list(sizes), noisy(true, seed)) for seed in range(SEEDS)]
+    held = [one.low <= 11.4 <= one.high for one in all_found if one.low and one.high]
+    assert len(held) == SEEDS
+    # Of 100 draws at 95 %, fewer than 89 come once in a hundred.
+    assert sum(held) >= 89
+
+
+def test_a_noisy_curve_that_flattens_is_hardly_ever_called_logarithmic() -> None:
+    shapes = [saturation(list(AREA), noisy(flattening(11.4, 0.1), s)).shape for s in range(SEEDS)]
+    assert "logarithmic" not in shapes
+    assert shapes.count("flattens") >= 90
+
+
+@pytest.mark.parametrize(("level", "slope"), [(9.5, 1.5), (3.1, 0.35), (5.0, 1.0)])
+def test_a_logarithm_is_never_called_flattening(level: float, slope: float) -> None:
+    logarithm = level + slope * np.log(AREA)
+    all_found = [saturation(list(AREA), noisy(logarithm, seed)) for seed in range(SEEDS)]
+    shapes = [one.shape for one in all_found]
+    assert "flattens" not in shapes
+    assert shapes.count("logarithmic") >= 80
+    for one in all_found:
+        if one.shape == "logarithmic":
+            assert one.ceiling is None
+            assert one.refused is not None
+            assert "logarithm" in one.refused
+
+
+def test_where_both_laws_fit_alike_nothing_is_decided() -> None:
+    found = saturation(list(AREA), noisy(np.full(len(AREA), 4.0), 1))
+    assert found.shape == "undecided"
+    assert found.evidence is not None
+    assert abs(found.evidence) < DECIDED
+    assert found.ceiling == pytest.approx(4, rel=0.1)
+
+
+def test_three_sizes_are_refused() -> None:
+    found = saturation(list(AREA[:3]), list(flattening(11.4, 0.1)[:3]))
+    assert found.ceiling is None
+    assert found.refused == "A ceiling needs at least 4 sizes; 3 can be used."
+
+
+def test_a_ratio_that_falls_has_no_ceiling() -> None:
+    found = saturation(list(AREA), noisy(8.0 - AREA, 0, error=0.01))
+    assert found.ceiling is None
+    assert found.refused is not None
+    assert "falls as images grow" in found.refused
+
+
+def test_a_ratio_that_still_grows_like_the_area_has_none_in_reach() -> None:
+    found = saturation(list(AREA), noisy(flattening(100.0, 50.0), 0, error=0.01))
+    assert found.ceiling is None
+    assert found.refused is not None
+    assert "beyond what was measured" in found.refused
+
+
+def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off() -> None:
+    jumping = np.where(np.arange(len(AREA)) % 2, 9.0, 3.0)
+    found = saturation(list(AREA), list(jumping))
+    assert found.ceiling is None
+    assert found.refused is not None
+    assert "does not describe them" in found.refused
+
+
+def test_the_unit_of_the_area_and_the_order_of_sizes_change_nothing() -> None:
+    ratios = noisy(flattening(11.4, 0.1), 3)
+    found = saturation(list(AREA), ratios)
+    other = saturation(list(AREA[::-1]), ratios[::-1])
+    assert other.ceiling == pytest.approx(found.ceiling)
+    assert other.low == pytest.approx(found.low)

@@ -1,0 +1,78 @@
+"""Ratios compare a point with the same point of the first value, and with no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+LENGTHS = (224, 448)
+
+
+def test_the_ratio_is_the_bases_time_over_the_own(grid: Any) -> None:
+    for length_px in LENGTHS:
+        grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, length_px / 10])
+        grid.trial({"length_px": length_px, "device": "cuda"}, [18.0, length_px / 40])
+    found = grid.found().ratios
+    steady, first = found.filter(measure="steady"), found.filter(measure="first")
+    assert steady["ratio"].to_list() == [4, 4]
+    assert first["ratio"].to_list() == [0.5, 0.5]
+    assert steady["length_px"].to_list() == [224, 448]
+    assert steady.select("value", "base", "base_s", "value_s").row(0) == ("cuda", "cpu", 22.4, 5.6)
+    assert found["ratio_low"].null_count() == found.height
+
+
+def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid: Any) -> None:
+    for block in range(1, 7):
+        grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
+        grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0 + block / 10], block=block)
+    row = grid.found().ratios.filter(measure="steady").row(0, named=True)
+    assert row["trials"] == 6
+    # Blocks are paired, and in each of them the ratio is 10.
+    assert row["ratio"] == pytest.approx(10)
+    assert (row["ratio_low"], row["ratio_high"]) == (pytest.approx(10), pytest.approx(10))
+
+
+def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid: Any) -> None:
+    for length_px in LENGTHS:
+        grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, 8.0])
+    grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
+    grid.trial({"length_px": 448, "device": "cuda"}, [9.0, 1.0], status="failed")
+    assert grid.found().ratios.filter(measure="steady")["length_px"].to_list() == [224]
+
+
+def test_a_ratio_to_a_point_that_did_other_work_is_marked(grid: Any) -> None:
+    grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0], same=False)
+    grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
+    found = grid.found()
+    assert found.points["invalid"].to_list() == [True, False]
+    assert found.ratios["invalid"].to_list() == [True, True]
+    assert found.ceilings == ()
+    assert found.wins == ()
+
+
+def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measured(
+    grid: Any,
+) -> None:
+    grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
+    grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0])
+    grid.entries.reverse()
+    assert grid.found().ratios.select("value", "base").row(0) == ("cuda", "cpu")
+
+
+def test_workers_that_share_a_gpu_are_compared_with_a_cpu_that_shares_none(grid: Any) -> None:
+    cpu = {"length_px": 224, "device": "cpu", "gpu_sharing": "own"}
+    grid.trial(cpu, [9.0, 8.0])
+    for sharing in ("own", "time_slicing"):
+        grid.trial(cpu | {"device": "cuda", "gpu_sharing": sharing}, [9.0, 2.0])
+    found = grid.found().ratios.filter(measure="steady")
+    assert found["series"].to_list() == ["gpu_sharing own", "gpu_sharing time_slicing"]
+    assert found["ratio"].to_list() == [4, 4]
+
+
+def test_n_workers_are_compared_with_n_workers(grid: Any) -> None:
+    for device, call_s in (("cpu", 8.0), ("cuda", 2.0)):
+        point = {"length_px": 224, "device": device}
+        grid.trial(point, [9.0, call_s]).trial(point, *[[9.0, 2 * call_s]] * 2)
+    found = grid.found().ratios.filter(measure="steady")
+    assert found.select("workers", "base_s", "value_s").rows() == [(1, 8, 2), (2, 16, 4)]

@@ -1,0 +1,139 @@
+"""A run over image sizes becomes a reference by size, with its GPU, versions and conditions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.grid import unfolded
+from pyscale.plan import Trial
+from pyscale.planning import Dataset, make_plan
+from pyscale.references.adding import write_reference
+from pyscale.references.files import read_reference
+from pyscale.references.fromrun import reference_from
+from pyscale.results import results_of
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.suite import load_suite
+from pyscale_stages.contract import Call
+
+SECONDS = {"cpu": 0.05, "cuda": 0.01}
+COLUMNS = ("device", "length_px", "repeat", "wall_s")
+GPUS = [{"name": "NVIDIA H200 GPU", "driver": "570.1", "cuda": "12.8", "uuid": "GPU-secret"}]
+VERSIONS = {"cellpose": "3.1.1", "torch": "2.5.1+cu124", "weights_sha256": "5" * 64}
+
+
+@pytest.fixture
+def measure(tmp_path: Path, movie: Path) -> Callable[..., RunFolder]:
+    """Measure the suite `device` on pretended workers."""
+
+    def measured(n_calls: int = 3, **axes: Any) -> RunFolder:
+        grid = {"length_px": (224, 448), "device": ("cpu", "cuda")} | axes
+        suite = unfolded(load_suite("device"), grid, device="cpu", cores=lambda _stage, _device: 2)
+        settings = Settings(repeats=2, runs_folder=tmp_path / "runs", data=str(movie))
+        plan = make_plan(
+            suite,
+            Dataset(movie, frames=8),
+            run_id=new_run_id(),
+            settings=settings.model_dump(mode="json"),
+            workers=(1,),
+        )
+        run = RunFolder.create(tmp_path / "runs", plan)
+        execute(run, MockExecutor(), lambda _event: None)
+        for trial in plan.trials:
+            _tell(run, trial, n_calls)
+        return run
+
+    return measured
+
+
+def _tell(run: RunFolder, trial: Trial, n_calls: int) -> None:
+    """Let a trial have timed its calls, the first of them ten times as long, on a GPU."""
+    file = run.task(trial, "w0") / "result.json"
+    length_px = int(str(trial.params["length_px"]))
+    steady_s = SECONDS[trial.device] * length_px * trial.block
+    seconds = [10 * steady_s, *[steady_s] * (n_calls - 1)]
+    calls = [
+        Call(frame=0, index=index, shape_yx=(length_px, length_px), wall_s=wall_s)
+        for index, wall_s in enumerate(seconds)
+    ]
+    record = json.loads(file.read_text())
+    record["calls"] = [call.model_dump(mode="json") for call in calls]
+    record["versions"] = VERSIONS
+    record["stamp"] |= {"gpus": GPUS, "cpu": {"model": "Some CPU", "cores": 2}}
+    file.write_text(json.dumps(record))
+
+
+def test_it_has_the_steady_times_of_each_process_by_device_and_size(
+    measure: Callable[..., RunFolder], tmp_path: Path
+) -> None:
+    loaded = read_reference(write_reference(reference_from(measure(), "ours"), tmp_path / "own"))
+    assert loaded.reference.sweep == "length_px"
+    assert loaded.reference.stages == {"segment": "segment"}
+    assert loaded.reference.figures.startswith("time of a call on a square crop of length_px")
+    found = {row[:3]: row[3] for row in loaded.table.select(*COLUMNS).iter_rows()}
+    assert found == {
+        (device, length_px, block): pytest.approx(SECONDS[kind] * length_px * block)
+        for kind, device in (("cpu", "cpu"), ("cuda", "cuda-nvidia-h200"))
+        for length_px in (224, 448)
+        for block in (1, 2)
+    }
+
+
+def test_a_report_that_reads_it_finds_the_ratios_of_the_run(
+    measure: Callable[..., RunFolder], tmp_path: Path
+) -> None:
+    run = measure()
+    loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
+    (found,), (own,) = loaded.grids(), results_of(run).grids
+    columns = ("length_px", "workers", "ratio")
+    assert found.ratios.filter(measure="steady").select(columns).rows() == [
+        (length_px, workers, pytest.approx(ratio))
+        for length_px, workers, ratio in own.ratios.filter(measure="steady")
+        .select(columns)
+        .iter_rows()
+    ]
+
+
+def test_it_tells_the_gpu_the_versions_and_how_it_was_measured(
+    measure: Callable[..., RunFolder],
+) -> None:
+    told = reference_from(measure(), "ours").reference
+    assert told.hardware["GPUs"] == "NVIDIA H200 GPU"
+    assert told.hardware["GPU driver"] == "570.1"
+    assert told.hardware["newest CUDA of the GPU driver"] == "12.8"
+    assert told.hardware["software"].startswith("cellpose 3.1.1, torch 2.5.1+cu124, Python 3.")
+    assert told.hardware["device"] == "cpu, cuda"
+    assert told.hardware["cores of a worker"] == "2"
+    assert told.hardware["model"] == "pyscale-tiny"
+    assert told.hardware["tiles at once"] == "8"
+    assert told.hardware["calls of a process"] == "3"
+    assert "secret" not in told.model_dump_json()
+
+
+def test_with_one_call_a_process_its_times_are_those_of_first_calls(
+    measure: Callable[..., RunFolder],
+) -> None:
+    loaded = reference_from(measure(n_calls=1, device=("cpu",), length_px=(224,)), "ours")
+    assert loaded.reference.figures.startswith("time of the first call of a process")
+    assert sorted(loaded.table["wall_s"]) == pytest.approx([112.0, 224.0])
+
+
+def test_what_else_varies_names_a_curve_and_a_path_is_not_told(
+    measure: Callable[..., RunFolder],
+) -> None:
+    run = measure(device=("cpu",), length_px=(224,), model=("pyscale-tiny", "/home/alice/own.pth"))
+    loaded = reference_from(run, "ours")
+    assert set(loaded.reference.stages) == {
+        "segment, model pyscale-tiny",
+        "segment, model of its own",
+    }
+    assert loaded.reference.hardware["model"] == "of its own, pyscale-tiny"
+    assert "alice" not in loaded.reference.model_dump_json()
+    assert "alice" not in loaded.table.write_csv()

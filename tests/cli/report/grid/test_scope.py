@@ -1,0 +1,36 @@
+"""What has one N is told over sizes, all else over N."""
+
+from __future__ import annotations
+
+from pyscale.report.grid.scope import about_workers
+
+
+def test_points_at_one_n_are_left_out_of_all_that_is_about_n(both):
+    left = about_workers(both)
+    for table in (left.configurations, left.trials, left.losses, left.timeline):
+        assert table.is_empty()
+    assert (left.choices, left.limits, left.requests, left.fits, left.drifts) == (
+        [],
+        [],
+        [],
+        [],
+        [],
+    )
+    assert left.grids == both.grids
+
+
+def test_a_stage_without_a_grid_stays_whole(mixed):
+    left = about_workers(mixed)
+    assert left.configurations["stage"].unique().to_list() == ["track"]
+    own = mixed.trials.filter(stage="track")
+    assert left.trials.height == own.height
+    assert left.timeline["trial"].n_unique() == own.height
+    assert {choice.stage for choice in left.choices} == {"track"}
+
+
+def test_points_at_several_n_scale_too(shared):
+    assert about_workers(shared).configurations.height == shared.configurations.height
+
+
+def test_without_a_grid_nothing_changes(full):
+    assert about_workers(full) is full

@@ -1,0 +1,159 @@
+"""The rows of a point of a grid: where it stands, its calls, and what it is set beside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale.store.tables import CALLS_FILE, build_tables, write_tables
+from pyscale_stages.contract import Call
+
+ENTRY = "register_denoise"
+BASE, TRIAL = f"{ENTRY}-n1-b1", f"{ENTRY}-n2-b1"
+CALLS = (
+    Call(
+        frame=4,
+        index=0,
+        shape_yx=(300, 200),
+        build_s=0.5,
+        wall_s=3.0,
+        parts={"prepare": 1.0, "network": 1.9},
+        objects=7,
+    ),
+    Call(frame=4, index=1, shape_yx=(300, 200), wall_s=2.0, parts={"network": 1.9}, objects=7),
+)
+
+
+@pytest.fixture
+def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run of a point of a grid on one worker, and on two that are set beside it."""
+    plan = make(only=(ENTRY,), repeats=1)
+    steps = dict(plan.suite.stages)
+    point = {"length_px": 224, "device": "cpu"}
+    steps[ENTRY] = steps[ENTRY].model_copy(update={"family": "registration", "point": point})
+    changes: dict[str, dict[str, Any]] = {BASE: {"threads": 3}, TRIAL: {"beside_trial": BASE}}
+    trials = [trial.model_copy(update=changes[trial.id]) for trial in plan.trials]
+    plan = plan.model_copy(
+        update={"suite": plan.suite.model_copy(update={"stages": steps}), "trials": tuple(trials)}
+    )
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def change(file: Path, **keys: Any) -> None:
+    """Change a record as a stage would have written it."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
+
+
+def record_calls(run: RunFolder) -> None:
+    """Let one task have timed two calls."""
+    calls = [call.model_dump(mode="json") for call in CALLS]
+    change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=calls)
+
+
+def test_a_task_says_which_point_of_which_grid_it_is(run: RunFolder) -> None:
+    tasks = build_tables(run).tasks
+    assert set(tasks["family"]) == {"registration"}
+    assert set(tasks["point"]) == {'{"length_px": 224, "device": "cpu"}'}
+    assert set(tasks["gpu_sharing"]) == {"own"}
+    threads = dict(tasks.select("trial", "threads").unique().iter_rows())
+    assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
+
+
+def test_memory_and_energy_stand_in_the_row_of_a_task(run: RunFolder) -> None:
+    used = {"gpu_own_peak_bytes": 2**30, "gpu_energy_j": 40.5, "cpu_energy_j": 12.0}
+    change(run.task(run.plan.trial(BASE), "w0") / "result.json", counters=used)
+    (row,) = build_tables(run).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
+    assert row == used
+
+
+def test_what_is_set_beside_another_point_is_no_check_of_agreement(run: RunFolder) -> None:
+    folder = run.task(run.plan.trial(TRIAL), "beside")
+    found = json.loads((folder / "result.json").read_text())["agreement"]
+    details = {"ap_iou50": 0.9, "cells_other": 12.0}
+    found |= {"score": 0.75, "same": False, "identical": False, "details": details}
+    change(folder / "result.json", agreement=found)
+    tasks = build_tables(run).tasks
+    (beside,) = tasks.filter(task="beside").to_dicts()
+    assert (beside["verb"], beside["beside_trial"], beside["beside_agreement"]) == (
+        "check",
+        BASE,
+        0.75,
+    )
+    assert beside["beside_identical"] is False
+    assert json.loads(beside["beside_details"]) == details
+    assert (beside["agreement"], beside["agreement_same"], beside["quality"]) == (None, None, "{}")
+    others = tasks.filter(pl.col("task") != "beside")
+    assert others.select(pl.col("^beside_.*$").null_count()).row(0) == (others.height,) * 4
+    assert others.filter(task="check")["agreement"].to_list() == [1.0]
+
+
+def test_each_call_has_a_row_and_one_for_each_of_its_parts(run: RunFolder) -> None:
+    assert build_tables(run).calls.is_empty()
+    record_calls(run)
+    calls = build_tables(run).calls
+    header = calls.select("trial", "stage", "family", "workers", "block", "task", "frame", "pixels")
+    assert header.unique().rows() == [(TRIAL, ENTRY, "registration", 2, 1, "w1", 4, 60_000)]
+    assert calls.select("call", "part", "wall_s", "objects").rows() == [
+        (0, None, 3.0, 7),
+        (0, "build", 0.5, None),
+        (0, "prepare", 1.0, None),
+        (0, "network", 1.9, None),
+        (1, None, 2.0, 7),
+        (1, "network", 1.9, None),
+    ]
+
+
+def test_the_table_of_calls_is_written_while_there_are_any(run: RunFolder) -> None:
+    file = run.path / CALLS_FILE
+    write_tables(run, build_tables(run))
+    assert not file.exists()
+    record_calls(run)
+    write_tables(run, build_tables(run))
+    assert pl.read_parquet(file).height == 6
+    change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=[])
+    write_tables(run, build_tables(run))
+    assert not file.exists()
+
+
+def test_a_run_of_an_earlier_version_is_still_read(
+    make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    run = RunFolder.create(tmp_path / "runs", make(only=(ENTRY,), repeats=1))
+    execute(run, MockExecutor(), lambda _event: None)
+    plan = json.loads((run.path / "plan.json").read_text())
+    suite = plan["suite"]
+    for record, later in (
+        (suite, ("settings", "frames_per_worker", "versus", "against")),
+        *(
+            (step, ("device", "threads", "gpu_sharing", "grid", "family", "point", "beside"))
+            for step in suite["stages"].values()
+        ),
+        *((trial, ("threads", "gpu_sharing", "beside_trial")) for trial in plan["trials"]),
+    ):
+        for name in later:
+            del record[name]
+    (run.path / "plan.json").write_text(json.dumps(plan))
+    for file in run.path.rglob("result.json"):
+        result = json.loads(file.read_text())
+        del result["calls"]
+        for name in ("gpu_own_peak_bytes", "gpu_energy_j", "cpu_energy_j"):
+            del result["counters"][name]
+        file.write_text(json.dumps(result))
+    tables = build_tables(RunFolder(run.path))
+    assert tables.tasks.height == 5
+    assert set(tables.tasks["family"]) == {ENTRY}
+    assert set(tables.tasks["point"]) == {"{}"}
+    assert set(tables.tasks["threads"]) == {plan["settings"]["cpus_per_worker"]}
+    assert tables.tasks["gpu_energy_j"].null_count() == 5
+    assert tables.calls.is_empty()

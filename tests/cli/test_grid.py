@@ -1,0 +1,194 @@
+"""A grid unfolds into entries: their names, parameters and what they are set beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.grid import is_of, unfolded
+from pyscale.gridaxes import Grid
+from pyscale.suite import Suite, load_suite, suite_names
+from pyscale_stages.contract import Device, Stage
+
+GRID: dict[str, Any] = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
+
+
+def suite(grid: dict[str, Any] = GRID, **changes: Any) -> Suite:
+    segment = {"inputs": {"frames": "movie"}, "params": {"calls": 3}, "grid": grid}
+    stages = {"stages": {"segment": segment} | changes.pop("stages", {})}
+    named = {"name": "sizes", "summary": "", "versus": "device", "against": "length_px"}
+    return Suite.model_validate(named | stages | changes)
+
+
+def cores(_stage: Stage, device: Device) -> int:
+    return 8 if device == "cpu" else 4
+
+
+def points(of: Suite, chosen: Grid | None = None, **fitted: Grid) -> Suite:
+    return unfolded(of, chosen or {}, device="cpu", cores=cores, fitted=fitted)
+
+
+def test_every_combination_is_an_entry_named_for_the_axes_with_several_values() -> None:
+    assert list(points(suite()).stages) == [
+        "segment_224px_cpu",
+        "segment_224px_cuda",
+        "segment_full_cpu",
+        "segment_full_cuda",
+    ]
+
+
+def test_a_point_is_an_entry_with_its_parameters_and_its_place() -> None:
+    found = points(suite())
+    point = found.stages["segment_224px_cuda"]
+    assert found.stage_name("segment_224px_cuda") == "segment"
+    assert point.params == {"calls": 3, "length_px": 224, "batch_size": 8}
+    assert (point.family, point.device, point.grid) == ("segment", "cuda", {})
+    assert point.point == {"length_px": 224, "device": "cuda", "batch_size": 8}
+
+
+def test_full_is_no_value_of_the_parameter_and_stays_in_the_place() -> None:
+    point = points(suite()).stages["segment_full_cpu"]
+    assert point.params["length_px"] is None
+    assert point.point["length_px"] == "full"
+
+
+def test_a_point_is_set_beside_the_same_with_the_first_value_of_versus() -> None:
+    beside = {name: step.beside for name, step in points(suite()).stages.items()}
+    assert beside == {
+        "segment_224px_cpu": None,
+        "segment_224px_cuda": "segment_224px_cpu",
+        "segment_full_cpu": None,
+        "segment_full_cuda": "segment_full_cpu",
+    }
+
+
+def test_what_others_are_compared_with_does_not_depend_on_the_order_of_asking() -> None:
+    found = points(suite(), {"length_px": (224,), "device": ("cuda", "cpu")})
+    assert found.stages["segment_224px_cuda"].beside == "segment_224px_cpu"
+
+
+def test_chosen_values_replace_those_of_the_suite_and_keep_the_names() -> None:
+    found = points(suite(), {"length_px": (448,), "device": ("cpu",)})
+    assert list(found.stages) == ["segment_448px_cpu"]
+
+
+def test_values_that_fit_stand_below_those_that_are_chosen() -> None:
+    fitted: Grid = {"length_px": (96,), "device": ("cpu",)}
+    found = points(suite(), {"length_px": (448,)}, segment=fitted)
+    assert list(found.stages) == ["segment_448px_cpu"]
+
+
+def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it() -> None:
+    found = points(suite({"device": ["cpu"]}, against=None), {"calls": (2, 5)})
+    assert {name: step.params["calls"] for name, step in found.stages.items()} == {
+        "segment_calls_2": 2,
+        "segment_calls_5": 5,
+    }
+
+
+def test_a_grid_with_one_point_is_an_entry_of_its_own_name() -> None:
+    assert list(points(suite({"device": ["cpu"]}, against=None)).stages) == ["segment"]
+
+
+def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_measured_once() -> None:
+    grid = {"threads": [1, "all", 8], "device": ["cpu", "cuda"]}
+    found = points(suite(grid, against=None))
+    assert {name: step.threads for name, step in found.stages.items()} == {
+        "segment_1threads_cpu": 1,
+        "segment_1threads_cuda": 1,
+        "segment_allthreads_cpu": 8,
+        "segment_allthreads_cuda": 4,
+        "segment_8threads_cuda": 8,
+    }
+    assert found.stages["segment_8threads_cuda"].beside == "segment_allthreads_cpu"
+
+
+def test_how_gpus_are_shared_multiplies_points_on_them_alone() -> None:
+    grid = {"device": ["cpu", "cuda"], "gpu_sharing": ["own", "time_slicing"]}
+    found = points(suite(grid, against=None))
+    assert {name: (step.gpu_sharing, step.beside) for name, step in found.stages.items()} == {
+        "segment_cpu_own": ("own", None),
+        "segment_cuda_own": ("own", "segment_cpu_own"),
+        "segment_cuda_time_slicing": ("time_slicing", "segment_cpu_own"),
+    }
+
+
+def test_a_file_is_called_by_its_name_in_that_of_a_point() -> None:
+    grid = {"model": ["pyscale-tiny", "/some/where/Mine.pt"]}
+    found = points(suite(grid, versus=None, against=None))
+    assert list(found.stages) == ["segment_pyscale_tiny", "segment_mine_pt"]
+
+
+def test_entries_without_a_grid_stay_as_they_are() -> None:
+    pipeline = load_suite("pipeline")
+    assert points(pipeline) == pipeline
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_shipped_suite_unfolds_and_is_known_again(name: str) -> None:
+    file = load_suite(name)
+    assert is_of(points(file), file)
+
+
+def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
+    assert is_of(points(suite(), {"length_px": (96,), "calls": (1, 2)}), suite())
+    assert not is_of(points(suite()), suite(summary="another"))
+
+
+@pytest.mark.parametrize(
+    ("grid", "sentence"),
+    [
+        ({"length": [1]}, "suite sizes has an unknown axis 'length' in .*mean 'length_px'"),
+        ({"length_px": [0]}, "stages.segment of the suite sizes has length_px = 0: .* greater"),
+        ({"batch_size": ["full"]}, "has batch_size = full: .*valid integer"),
+        ({"device": ["gpu"]}, "has device = gpu: did you mean 'cpu'"),
+        ({"threads": [0]}, "has threads = 0: threads are a whole number from 1, or all"),
+        ({"threads": [True]}, "threads are a whole number"),
+        ({"gpu_sharing": ["mp"]}, "did you mean 'mps'"),
+        ({"length_px": []}, "has no value of length_px"),
+        ({"length_px": [224, 224]}, "has length_px = 224 twice"),
+        ({"model": ["a/w.pt", "b/w.pt"]}, "two points that would be named segment_w_pt"),
+    ],
+)
+def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        points(suite(grid, versus=None, against=None))
+
+
+def test_a_device_for_which_a_stage_has_no_kernel_is_refused() -> None:
+    step = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
+    lonely = suite({}, versus=None, against=None, stages={"contact": step})
+    with pytest.raises(UserError, match="device = mps: contact computes on .* alone"):
+        points(lonely)
+
+
+def test_a_chosen_axis_that_no_stage_knows_is_refused() -> None:
+    with pytest.raises(UserError, match="can have an axis 'lenght_px'; did you mean 'length_px'"):
+        points(suite(), {"lenght_px": (1,)})
+
+
+def test_nothing_can_be_chosen_of_a_suite_without_a_grid() -> None:
+    with pytest.raises(UserError, match="the suite pipeline has no grid, so values of device"):
+        points(load_suite("pipeline"), {"device": ("cpu",)})
+
+
+@pytest.mark.parametrize("key", ["versus", "against"])
+def test_what_a_grid_is_for_is_one_of_its_axes(key: str) -> None:
+    with pytest.raises(UserError, match=f"says {key} = 'devise', .* did you mean 'device'"):
+        points(suite().model_copy(update={key: "devise"}))
+    with pytest.raises(UserError, match="which is no axis of a grid; none of its stages has one"):
+        points(suite({}))
+
+
+def test_nothing_is_fed_from_a_grid() -> None:
+    later = {"contact": {"inputs": {"labels": "segment"}}}
+    with pytest.raises(UserError, match="feeds stages.contact from segment, which has a grid"):
+        points(suite(stages=later))
+
+
+def test_two_entries_never_share_a_name() -> None:
+    other = {"stage": "segment", "inputs": {"frames": "movie"}}
+    with pytest.raises(UserError, match="two entries named segment_full_cpu"):
+        points(suite(stages={"segment_full_cpu": other}))

@@ -1,0 +1,113 @@
+"""What of a suite's grid is measured: devices that are there, or that were asked for by name."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale import gridhere
+from pyscale.errors import UserError
+from pyscale.gridhere import measured_suite
+from pyscale.settings import Settings
+from pyscale.sites import load_site
+from pyscale.suite import Suite, load_suite
+
+SIZES: dict[str, tuple[int, ...]] = {"length_px": (224,)}
+
+
+@pytest.fixture(autouse=True)
+def _linux_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gridhere, "visible_gpus", list)
+    monkeypatch.setattr(sys, "platform", "linux")
+
+
+def devices(suite: Suite) -> list[str]:
+    return [str(step.device) for step in suite.stages.values()]
+
+
+def settings(grid: dict[str, Sequence[str | int]] | None = None, **changes: Any) -> Settings:
+    return Settings(grid={**SIZES, **(grid or {})}, **changes)
+
+
+def test_devices_that_nobody_asked_for_and_that_are_absent_are_left_out_with_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    suite = measured_suite(load_suite("device"), settings(), None)
+    assert list(suite.stages) == ["segment_224px_cpu"]
+    said = "cuda and mps of the suite device are left out, as this machine has no such device"
+    assert said in capsys.readouterr().err
+
+
+def test_devices_asked_for_by_name_stay_where_they_are_absent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    suite = measured_suite(load_suite("device"), settings({"device": ["cpu", "mps"]}), None)
+    assert devices(suite) == ["cpu", "mps"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_gpu_that_is_there_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gridhere, "visible_gpus", lambda: ["GPU-1"])
+    assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "cuda"]
+
+
+def test_a_mac_with_apple_silicon_has_mps_and_one_without_has_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    for machine, expected in (("arm64", ["cpu", "mps"]), ("x86_64", ["cpu"])):
+        monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
+        assert devices(measured_suite(load_suite("device"), settings(), None)) == expected
+
+
+@pytest.mark.parametrize(
+    ("site", "expected"),
+    [("modules", ["cpu", "cuda"]), ("amd", ["cpu", "cuda"]), ("plain", ["cpu"])],
+)
+def test_a_cluster_has_gpus_where_its_site_speaks_of_them(site: str, expected: list[str]) -> None:
+    chosen = settings({"threads": [4]})
+    assert devices(measured_suite(load_suite("device"), chosen, load_site(site))) == expected
+
+
+def test_a_suite_of_which_nothing_is_here_is_refused() -> None:
+    of_file = load_suite("device")
+    grid = {"length_px": (224,), "device": ("cuda",)}
+    segment = of_file.stages["segment"].model_copy(update={"grid": grid})
+    only_cuda = of_file.model_copy(update={"stages": {"segment": segment}})
+    with pytest.raises(UserError, match="on cuda alone, and this machine has no such device"):
+        measured_suite(only_cuda, settings(), None)
+
+
+def test_what_is_no_device_is_refused_and_not_left_out() -> None:
+    with pytest.raises(UserError, match="device = gpu: did you mean 'cpu'"):
+        measured_suite(load_suite("device"), settings({"device": ["gpu"]}), None)
+
+
+def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gridhere, "usable_cpus", lambda: [0, 1, 2, 3])
+    monkeypatch.setattr(gridhere, "first_threads", lambda cpus: cpus[:2])
+    (step,) = measured_suite(load_suite("device"), settings(), None).stages.values()
+    assert (step.threads, step.point["threads"]) == (2, "all")
+
+
+def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('name = "mine"\nsummary = ""\n[request]\ncpus = 12\n')
+    suite = measured_suite(load_suite("device"), settings(), load_site(str(file)))
+    assert [step.threads for step in suite.stages.values()] == [12]
+    with pytest.raises(UserError, match="site plain does not say how many cores a task of segment"):
+        measured_suite(load_suite("device"), settings(), load_site("plain"))
+
+
+def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis() -> None:
+    stages = {"segment": {"batch_size": 2, "model": "mine.pt"}}
+    suite = measured_suite(load_suite("device"), settings(stages=stages), None)
+    (step,) = suite.stages.values()
+    assert (step.params["batch_size"], step.params["model"]) == (2, "mine.pt")
+    suite = measured_suite(load_suite("device"), settings({"batch_size": [4]}, stages=stages), None)
+    assert [step.params["batch_size"] for step in suite.stages.values()] == [4]

@@ -1,0 +1,129 @@
+"""The service by which workers share a GPU starts before them, and never outlives them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+import pytest
+
+from pyscale import mps
+from pyscale.errors import UserError
+from pyscale.executors.containernode import MPS_VARIABLE
+from pyscale.mps import PROGRAM, Service, end_left, service
+from pyscale.processes import wait_until_ended
+from standinmps import put_on_path
+
+RUN = Path("/runs/20260317T114224Z-k3f9")
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files, with a short path, and a program in place of NVIDIA's."""
+    monkeypatch.setenv("PATH", put_on_path(tmp_path))
+    with TemporaryDirectory(dir="/tmp") as folder:
+        monkeypatch.setattr("tempfile.tempdir", folder)
+        yield Path(folder)
+
+
+def processes(running: Service) -> list[psutil.Process]:
+    daemon = psutil.Process(int((running.folder / "pipe" / f"{PROGRAM}.pid").read_text()))
+    return [daemon, *daemon.children()]
+
+
+def connect(running: Service) -> None:
+    """Compute through it, as far as it can tell."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"{running.variables[MPS_VARIABLE]}/control")
+
+
+def test_it_answers_as_long_as_the_block_lasts() -> None:
+    with service(RUN, "GPU-1") as running:
+        assert running.last_words() == "sees GPU-1"
+        started = processes(running)
+        assert all(process.is_running() for process in started)
+    assert wait_until_ended(started, limit_s=0) == []
+    assert not running.folder.exists()
+
+
+def test_it_tells_whether_workers_used_it() -> None:
+    with service(RUN, "GPU-1") as running:
+        assert not running.was_used()
+        connect(running)
+        assert running.was_used()
+        daemon, server = processes(running)
+    assert wait_until_ended([daemon, server], limit_s=0) == []
+
+
+def test_a_gpu_that_is_named_by_its_number_keeps_it() -> None:
+    with service(RUN, "1") as running:
+        assert running.last_words() == "sees every GPU"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, UserError])
+def test_it_ends_whatever_ends_the_block(error: type[BaseException]) -> None:
+    with pytest.raises(error), service(RUN, "GPU-1") as running:
+        started = processes(running)
+        raise error
+    assert wait_until_ended(started, limit_s=0) == []
+
+
+def test_one_that_does_not_hear_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    with service(RUN, "GPU-1") as running:
+        started = processes(running)
+        started[0].send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(mps, "LIMIT_S", 0.1)
+    assert wait_until_ended(started, limit_s=0) == []
+
+
+def test_what_a_killed_pyscale_left_of_a_run_is_ended(places: Path) -> None:
+    """Another run's service goes on."""
+
+    def dies() -> None:
+        with service(RUN, "GPU-1"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with service(RUN.with_name("another"), "GPU-1") as other:
+        pyscale = multiprocessing.get_context("fork").Process(target=dies)
+        pyscale.start()
+        pyscale.join()
+        (left,) = (one for one in places.iterdir() if one != other.folder)
+        started = processes(Service(left))
+        assert end_left(RUN) == 1
+        assert wait_until_ended(started, limit_s=0) == []
+        assert not left.exists()
+        assert end_left(RUN) == 0
+        assert all(process.is_running() for process in processes(other))
+
+
+def test_an_absent_program_is_named_with_the_way_to_it(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(places))
+    with pytest.raises(UserError, match=f"{PROGRAM} is not on PATH here: install it"):
+        service(RUN, "GPU-1").__enter__()
+    assert not mps.is_installed()
+    assert list(places.glob("pyscale-*")) == []
+
+
+def test_a_refusal_is_told_in_its_own_words(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFUSES", "1")
+    with pytest.raises(UserError, match=r"does not start here \(the GPU belongs to another server"):
+        service(RUN, "GPU-1").__enter__()
+    assert list(places.glob("pyscale-*")) == []
+
+
+def test_a_path_that_no_socket_can_have_is_refused(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = places / ("x" * 80)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with pytest.raises(UserError, match="set TMPDIR to a folder with a shorter path"):
+        service(RUN, "GPU-1").__enter__()

@@ -1,0 +1,140 @@
+"""The settings of a run: what suits the suite lies below what the user says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.runsettings import axes_asked_for, settings_for
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work where there is no pyscale.toml."""
+    monkeypatch.chdir(tmp_path)
+
+
+def suite_with(tmp_path: Path, settings: str) -> str:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        f'name = "mine"\nsummary = ""\n[settings]\n{settings}\n'
+        '[stages.segment]\ninputs = { frames = "movie" }\n'
+    )
+    return str(file)
+
+
+def test_what_suits_a_suite_replaces_the_defaults() -> None:
+    settings = settings_for("device", {})
+    assert (settings.data, settings.workers, settings.cache) == ("synthetic-cells", (1,), "warm")
+    assert settings_for("pipeline", {}).cache == "cold"
+
+
+def test_the_users_file_variables_and_flags_replace_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyscale.toml").write_text('data = "mine"\nworkers = [2]\ncache = "asis"\n')
+    monkeypatch.setenv("PYSCALE_WORKERS", "3")
+    settings = settings_for("device", {"cache": "cold", "repeats": None})
+    assert (settings.data, settings.workers, settings.cache) == ("mine", (3,), "cold")
+    assert settings.repeats == 6
+
+
+def test_a_setting_of_a_suite_that_is_none_is_refused_with_its_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="mine.toml has an unknown setting 'reapets'; .*'repeats'"):
+        settings_for(suite_with(tmp_path, "reapets = 3"), {})
+
+
+def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path: Path) -> None:
+    suite = suite_with(tmp_path, "repeats = 0")
+    with pytest.raises(UserError, match="setting from the suite .*mine.toml is wrong: 'repeats'"):
+        settings_for(suite, {})
+    with pytest.raises(UserError, match="setting from --repeats is wrong"):
+        settings_for(suite, {"repeats": -1})
+
+
+def test_devices_are_chosen_by_their_flag_or_by_the_grid() -> None:
+    by_flag = settings_for("device", {"device": "cpu,cuda"})
+    by_grid = settings_for("device", {"grid": {"device": "cpu,cuda"}})
+    assert by_flag.grid == by_grid.grid == {"device": ("cpu", "cuda")}
+
+
+def test_the_device_of_ones_own_file_is_asked_for_like_that_of_a_flag(tmp_path: Path) -> None:
+    (tmp_path / "pyscale.toml").write_text('device = "cuda"\n')
+    assert settings_for("device", {}).grid == {"device": ("cuda",)}
+    assert settings_for("device", {"device": "cpu"}).grid == {"device": ("cpu",)}
+    assert settings_for("pipeline", {}).grid == {}
+
+
+def test_cores_of_each_worker_are_taken_for_the_axis_of_threads() -> None:
+    settings = settings_for("device", {"cpus_per_worker": 4})
+    assert (settings.cpus_per_worker, settings.grid) == (4, {"threads": (4,)})
+    assert settings_for("device", {}).grid == {}
+
+
+def test_one_axis_is_not_chosen_twice() -> None:
+    with pytest.raises(UserError, match="--cpus-per-worker and --grid threads= say the same"):
+        settings_for("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}})
+
+
+def test_a_suite_that_compares_no_devices_takes_one() -> None:
+    with pytest.raises(UserError, match="--device cpu,cuda: the suite pipeline compares no dev"):
+        settings_for("pipeline", {"device": "cpu,cuda"})
+
+
+def test_values_of_an_axis_are_numbers_where_they_look_like_them() -> None:
+    given = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
+    assert settings_for("device", {"grid": given}).grid == {
+        "length_px": (224, 448, "full"),
+        "flow_threshold": (0, 0.4),
+        "normalise": (True, False),
+    }
+
+
+def test_a_flag_chooses_one_axis_and_the_file_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyscale.toml").write_text("[grid]\nlength_px = [96, 160]\nbatch_size = 4\n")
+    assert settings_for("device", {"grid": {"length_px": "224"}}).grid == {
+        "length_px": (224,),
+        "batch_size": (4,),
+    }
+    monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
+    assert settings_for("device", {}).grid["batch_size"] == (1, 2)
+
+
+def test_a_variable_that_is_no_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
+    with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
+        settings_for("device", {})
+
+
+@pytest.mark.parametrize("values", ["", "224,,448", "224,224"])
+def test_values_are_neither_empty_nor_given_twice(values: str) -> None:
+    with pytest.raises(UserError, match="setting from --grid is wrong.*each given once"):
+        settings_for("device", {"grid": {"length_px": values}})
+
+
+def test_sizes_are_short_for_one_axis_of_the_grid() -> None:
+    assert axes_asked_for("224,full", ["threads=1,2"]) == {
+        "length_px": "224,full",
+        "threads": "1,2",
+    }
+    assert axes_asked_for(None, []) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "axes", "sentence"),
+    [
+        (None, ["threads"], "--grid threads: give an axis and its values, as in threads=1,2"),
+        (None, ["=1"], "--grid =1: give an axis"),
+        (None, ["threads=1", "threads=2"], "the axis threads is given twice: give all"),
+        ("224", ["length_px=448"], "length_px is given twice .--sizes is short for"),
+    ],
+)
+def test_an_axis_is_given_once_with_its_values(
+    sizes: str | None, axes: list[str], sentence: str
+) -> None:
+    with pytest.raises(UserError, match=sentence):
+        axes_asked_for(sizes, axes)

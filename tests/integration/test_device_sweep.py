@@ -1,0 +1,175 @@
+"""The device sweep, for real, where there is no GPU: sizes by threads, and what comes of it.
+
+Two threads against one are compared as a GPU is with a CPU: the same suite with another `versus`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.store.folder import RunFolder
+
+pytestmark = pytest.mark.slow
+
+SUITE = """
+name = "threads"
+summary = "Segmentation with one thread and two, over sizes"
+frames_per_worker = 1
+versus = "threads"
+against = "length_px"
+
+[settings]
+workers = "1"
+repeats = 2
+cache = "warm"
+
+[stages.segment]
+inputs = { frames = "movie" }
+truth = "specimen"
+params = { calls = 2 }
+grid = { length_px = [96, 160, "full"], threads = [1, 2] }
+"""
+SIZES_PX = (96, 160, 224)
+POINTS = {f"segment_{size}_{n}threads" for size in ("96px", "160px", "full") for n in (1, 2)}
+
+
+def pyscale(folder: Path, *arguments: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pyscale", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode != 0) is fails, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "threads.toml").write_text(SUITE)
+    pyscale(folder, "data", "synth", "cells", "--frames", "1", "--size", "224", "--cells", "30")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> RunFolder:
+    pyscale(folder, "run", "threads.toml", "--data", "cells")
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder(path)
+
+
+@pytest.fixture(scope="module")
+def points(run: RunFolder) -> pl.DataFrame:
+    return pl.read_csv(run.report / "benchmark_points.csv")
+
+
+def test_every_point_of_the_grid_is_measured_and_none_is_dropped(points: pl.DataFrame) -> None:
+    assert set(points["stage"]) == POINTS
+    assert points["trials"].to_list() == [2] * len(POINTS)
+    assert sorted(set(points["length_px"])) == list(SIZES_PX)
+    assert points["steady_s"].min() > 0
+
+
+def test_the_calls_of_every_process_are_kept_apart(run: RunFolder) -> None:
+    calls = pl.read_parquet(run.path / "calls.parquet", glob=False)
+    whole = calls.filter(pl.col("part").is_null())
+    assert whole.height == len(POINTS) * 2 * 2
+    assert set(whole["call"]) == {0, 1}
+    built = calls.filter(part="build")
+    assert set(built["call"]) == {0}, "the model is built before the first call alone"
+    assert built.height == len(POINTS) * 2
+
+
+def test_more_threads_are_compared_with_one_at_every_size(run: RunFolder) -> None:
+    ratios = pl.read_csv(run.report / "benchmark_ratios.csv").filter(measure="steady")
+    assert sorted(ratios["length_px"]) == list(SIZES_PX)
+    assert ratios["ratio"].min() > 0
+
+
+def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points: pl.DataFrame) -> None:
+    beside = points.filter(threads=2)
+    assert beside["beside_ap_iou50"].min() > 0.9
+    assert beside["beside_objects"].null_count() == 0
+    assert points.filter(threads=1)["beside_ap_iou50"].null_count() == len(SIZES_PX)
+
+
+def test_crops_are_compared_with_the_same_crop_of_the_truth(points: pl.DataFrame) -> None:
+    assert points["quality"].null_count() == 0
+    assert points.filter(length_px=224)["quality"].min() > 0.7
+
+
+def test_the_analysis_says_in_words_what_the_second_thread_gives(run: RunFolder) -> None:
+    text = (run.report / "scaling_analysis.md").read_text()
+    assert "224" in text
+    assert re.search(r"megapixels?/s|MP/s", text)
+    assert "logarithm" not in text
+
+
+def test_the_record_of_a_task_repeats_by_hand(run: RunFolder, tmp_path: Path) -> None:
+    folder = run.path / "tasks" / "segment_96px_2threads-n1-b1" / "w0"
+    spec = json.loads((folder / "spec.json").read_text())
+    assert (spec["threads"], spec["params"]["length_px"]) == (2, 96)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--sizes", "96,4096"), r"4096"),
+        (("--grid", "lenght_px=96"), r"length_px"),
+        (("--sizes", "96,ninety"), r"ninety"),
+        (("--device", "cuda"), r"cuda"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_a_sentence_before_anything_runs(
+    folder: Path, arguments: tuple[str, ...], said: str, run: RunFolder
+) -> None:
+    done = pyscale(folder, "run", "threads.toml", "--data", "cells", *arguments, fails=True)
+    assert done.returncode == 2
+    assert re.search(said, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert list((folder / "runs").iterdir()) == [run.path]
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
+    """The shipped suite on its own data, as someone without a GPU would begin."""
+    folder = tmp_path_factory.mktemp("device")
+    sizes = ("--sizes", "224,448,672", "--device", "cpu", "--repeats", "1")
+    said = pyscale(folder, "run", "device", *sizes)
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder(path), said.stdout
+
+
+def test_the_shipped_suite_runs_on_its_own_data_without_a_gpu(
+    shipped: tuple[RunFolder, str],
+) -> None:
+    run, said = shipped
+    points = pl.read_csv(run.report / "benchmark_points.csv")
+    assert sorted(points["length_px"]) == [224, 448, 672]
+    assert points["quality"].min() > 0.7
+    assert "448" in said
+
+
+def test_the_parts_of_a_call_sum_to_it(shipped: tuple[RunFolder, str]) -> None:
+    run, _ = shipped
+    calls = pl.read_parquet(run.path / "calls.parquet", glob=False)
+    key = ["trial", "task", "frame", "call"]
+    whole = calls.filter(pl.col("part").is_null()).select(*key, "wall_s")
+    parts = calls.filter(pl.col("part").is_not_null() & (pl.col("part") != "build"))
+    summed = parts.group_by(key).agg(pl.col("wall_s").sum().alias("parts_s"))
+    share = whole.join(summed, on=key).select(pl.col("parts_s") / pl.col("wall_s")).to_series()
+    assert len(share) == whole.height
+    assert share.max() <= 1
+    # Not a time: what no part covers is code between the hooks, whatever the machine's pace.
+    assert share.median() > 0.9

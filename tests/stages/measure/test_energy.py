@@ -1,0 +1,107 @@
+"""Joules from counters of the kernel, in a folder made like the kernel's, and of NVML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.measure.energy import (
+    CpuEnergyMeter,
+    EnergySum,
+    PackageEnergy,
+    gpu_energy_mj,
+    joules_between,
+    package_energies,
+)
+
+RANGE_UJ = 65_532_610_987
+
+
+def write_zone(folder: Path, zone: str, name: str, energy_uj: int | None) -> None:
+    (folder / zone).mkdir(parents=True, exist_ok=True)
+    (folder / zone / "name").write_text(f"{name}\n")
+    (folder / zone / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
+    if energy_uj is not None:
+        (folder / zone / "energy_uj").write_text(f"{energy_uj}\n")
+
+
+def test_packages_are_read_and_neither_their_parts_nor_the_platform(tmp_path: Path) -> None:
+    write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
+    write_zone(tmp_path, "intel-rapl:0:0", "core", 4_000_000)
+    write_zone(tmp_path, "intel-rapl:0:1", "dram", 4_000_000)
+    write_zone(tmp_path, "intel-rapl:1", "package-1", 7_000_000)
+    write_zone(tmp_path, "intel-rapl:2", "psys", 90_000_000)
+    write_zone(tmp_path, "intel-rapl-mmio:0", "package-0", 5_000_000)
+    assert package_energies(tmp_path) == {
+        "intel-rapl:0": PackageEnergy(5_000_000, RANGE_UJ),
+        "intel-rapl:1": PackageEnergy(7_000_000, RANGE_UJ),
+    }
+
+
+def test_a_machine_without_counters_has_no_energy(tmp_path: Path) -> None:
+    assert package_energies(tmp_path / "absent") is None
+    assert package_energies(tmp_path) is None
+    meter = CpuEnergyMeter(tmp_path)
+    assert meter.stop() is None
+
+
+def test_one_package_that_may_not_be_read_leaves_none(tmp_path: Path) -> None:
+    write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
+    write_zone(tmp_path, "intel-rapl:1", "package-1", None)
+    assert package_energies(tmp_path) is None
+
+
+def test_energy_is_the_difference_summed_over_packages() -> None:
+    before = {"a": PackageEnergy(1_000_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
+    after = {"a": PackageEnergy(3_500_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
+    assert joules_between(before, after) == pytest.approx(2.5)
+
+
+def test_a_counter_that_began_anew_goes_on_from_its_range() -> None:
+    before = {"a": PackageEnergy(RANGE_UJ - 2_000_000, RANGE_UJ)}
+    after = {"a": PackageEnergy(1_000_000, RANGE_UJ)}
+    assert joules_between(before, after) == pytest.approx(3.0)
+
+
+def test_readings_of_other_packages_are_not_compared() -> None:
+    before = {"a": PackageEnergy(1, RANGE_UJ)}
+    assert joules_between(before, {"b": PackageEnergy(2, RANGE_UJ)}) is None
+    assert joules_between(before, None) is None
+    assert joules_between(None, before) is None
+
+
+def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path: Path) -> None:
+    write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
+    meter = CpuEnergyMeter(tmp_path)
+    write_zone(tmp_path, "intel-rapl:0", "package-0", 9_000_000)
+    assert meter.stop() == pytest.approx(4.0)
+
+
+def test_a_counter_may_begin_anew_again_and_again_while_it_is_read() -> None:
+    half = RANGE_UJ // 2
+    total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
+    for step in range(1, 7):
+        total.add({"a": PackageEnergy(step * half % RANGE_UJ, RANGE_UJ)})
+    assert total.joules == pytest.approx(6 * half / 1e6)
+
+
+def test_a_sum_that_lacks_a_reading_stays_unknown() -> None:
+    total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
+    for reading in (None, {"a": PackageEnergy(5, RANGE_UJ)}, {"a": PackageEnergy(9, RANGE_UJ)}):
+        total.add(reading)
+    assert total.joules is None
+
+
+def test_a_gpu_that_counts_no_energy_tells_none() -> None:
+    class Nvml:
+        class NVMLError(Exception):
+            pass
+
+        def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+            if handle == "old":
+                raise self.NVMLError("Not Supported")
+            return 1_234_567
+
+    assert gpu_energy_mj(Nvml(), "new") == 1_234_567
+    assert gpu_energy_mj(Nvml(), "old") is None

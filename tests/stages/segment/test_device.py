@@ -1,0 +1,104 @@
+"""A device that does not work is refused in one sentence, from what torch really says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.segment import device
+
+TOO_OLD = (
+    "The NVIDIA driver on your system is too old (found version 12040). Please update your GPU "
+    "driver by downloading and installing a new version from the URL: "
+    "http://www.nvidia.com/Download/index.aspx Alternatively, go to: https://pytorch.org to "
+    "install a PyTorch version that has been compiled with your version of the CUDA driver."
+)
+NO_DRIVER = (
+    "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
+    "installed a driver from http://www.nvidia.com/Download/index.aspx"
+)
+NO_KERNEL = (
+    "CUDA error: no kernel image is available for execution on the device\n"
+    "Search for `cudaErrorNoKernelImageForDevice' in https://docs.nvidia.com/cuda/\n"
+    "CUDA kernel errors might be asynchronously reported at some other API call"
+)
+"""As c10/cuda/CUDAFunctions.cpp and CUDAException.cpp put them together."""
+
+
+def refusal(name: Device) -> str:
+    """The sentence with which a device is refused."""
+    with pytest.raises(MissingPart) as refused:
+        device.prepare(name, threads=1, seed=0)
+    sentence = str(refused.value)
+    assert sentence.startswith(f"the device {name} was asked for and does not work here (")
+    assert sentence.endswith(", or ask for --device cpu")
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.fixture
+def saying(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let the first use of a device raise what it does elsewhere, on a CUDA build of torch."""
+
+    def say(error: Exception) -> None:
+        def ones(*_shape: object, **_options: object) -> None:
+            raise error
+
+        monkeypatch.setattr(torch, "ones", ones)
+
+    monkeypatch.setattr(torch, "__version__", "2.13.0+cu130")
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _index: "Quadro P2000")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _index: (6, 1))
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_90"])
+    return say
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is built for CUDA")
+@pytest.mark.parametrize("name", ["cuda", "mps"])
+def test_a_torch_that_is_built_without_the_device_is_named(name: Device) -> None:
+    assert f"(torch {torch.__version__} is built without it)" in refusal(name)
+
+
+def test_an_old_driver_is_told_from_the_cuda_that_it_supports(saying: Any) -> None:
+    saying(RuntimeError(TOO_OLD))
+    assert refusal("cuda") == (
+        "the device cuda was asked for and does not work here (torch 2.13.0+cu130 is built for "
+        "CUDA 13.0, and the NVIDIA driver supports CUDA 12.4): update the driver, or install a "
+        "torch built for a CUDA that the driver supports, or ask for --device cpu"
+    )
+    below = "CUDA error: CUDA driver version is insufficient for CUDA runtime version\nSearch for"
+    saying(torch.AcceleratorError(below))
+    assert "and the NVIDIA driver is too old): update the driver" in refusal("cuda")
+
+
+def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying: Any) -> None:
+    saying(torch.AcceleratorError(NO_KERNEL))
+    sentence = refusal("cuda")
+    assert "(torch 2.13.0+cu130 has no kernels for Quadro P2000 of compute capability 6.1" in (
+        sentence
+    )
+    assert "only for sm_75 sm_90): install a torch built for this GPU" in sentence
+
+
+@pytest.mark.parametrize("said", [NO_DRIVER, "No CUDA GPUs are available"])
+def test_a_node_without_a_gpu_says_where_to_run(said: str, saying: Any) -> None:
+    saying(RuntimeError(said))
+    sentence = refusal("cuda")
+    assert f"({said.partition('. ')[0]}): run on a node with an NVIDIA GPU" in sentence
+
+
+def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying: Any) -> None:
+    said = "CUDA error: CUDA-capable device(s) is/are busy or unavailable\nSearch for"
+    saying(torch.AcceleratorError(said))
+    assert "another process has the GPU" in refusal("cuda")
+
+
+def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying: Any) -> None:
+    saying(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a"))
+    with pytest.raises(ResourceExhausted, match="let fewer workers share one GPU"):
+        device.prepare("cuda", threads=1, seed=0)

@@ -1,0 +1,86 @@
+"""A frame for which there is no memory is refused before anything is loaded."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.measure import cgroups
+from pyscale_stages.movie import Movie
+from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment import device, memory, models
+from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("group_gib", "available_gib", "usable_gib"), [(3, 5, 3), (7, 5, 5), (None, 5, 5)]
+)
+def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
+    group_gib: int | None,
+    available_gib: int,
+    usable_gib: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = cgroups.Limits(version="2", memory_bytes=group_gib and group_gib * GIB, cpus=None)
+    machine = SimpleNamespace(available=available_gib * GIB)
+    monkeypatch.setattr(cgroups, "limits", lambda: group)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: machine)
+    assert memory.usable_bytes() == usable_gib * GIB
+
+
+def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
+    segment: Callable[..., tuple[int, str]],
+    movie: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = movie / "movie.ome.tif"
+    # 128 x 144 pixels of 2 bytes, and twenty numbers of 4 bytes for each.
+    least = 128 * 144 * (2 + 80)
+    assert memory.least_bytes((128, 144), Movie.open(file), SegmentParams()) == least
+    monkeypatch.setattr(memory, "usable_bytes", lambda: least - 1)
+    monkeypatch.delattr(models, "find_model")
+    out = tmp_path / "out"
+    code, said = segment("run", "--input", file, "--output", out)
+    assert code == 3
+    assert said.startswith("error: segmenting 144 x 128 pixels of movie.ome.tif takes at least ")
+    assert said.count("\n") == 1
+    assert not (out / "labels.ome.tif").exists()
+
+
+def test_the_middle_of_it_may_fit(movie: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = Movie.open(movie / "movie.ome.tif")
+    monkeypatch.setattr(memory, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
+    memory.refuse_beyond_memory((64, 64), frames, SegmentParams())
+    with pytest.raises(ResourceExhausted):
+        memory.refuse_beyond_memory((65, 65), frames, SegmentParams())
+
+
+@pytest.mark.parametrize("diameter_px", [None, 60.0], ids=["as_large", "shrunk"])
+def test_cellpose_really_holds_that_much(diameter_px: float | None, movie: Path) -> None:
+    cpu = device.prepare("cpu", threads=1, seed=0)
+    segmenter = Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
+    frames = Movie.open(movie / "movie.ome.tif")
+    frame = np.tile(next(frames.frames(0, 1, channel=0)), (3, 3))
+    params = SegmentParams(diameter_px=diameter_px)
+    shape_yx = (frame.shape[0], frame.shape[1])
+    segmented = replace(frames, shape_yx=shape_yx)
+    least = memory.least_bytes(shape_yx, segmented, params) - frame.nbytes
+    tracemalloc.start()
+    try:
+        segmenter.segment(frame, params)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert least < peak < 3 * least

@@ -1,0 +1,180 @@
+"""Where the time of a call goes: each moment in one part, and Cellpose left as it was."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment import device, parts
+from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, PartTimes, timed_parts
+
+
+class Clock:
+    """Seconds that pass only where a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(parts, "time", SimpleNamespace(monotonic=clock.monotonic))
+    return clock
+
+
+@pytest.fixture(scope="module")
+def segmenter() -> Cellpose3Segmenter:
+    cpu = device.prepare("cpu", threads=1, seed=0)
+    return Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
+
+
+@pytest.fixture(scope="module")
+def frame(movie: Path) -> Pixels:
+    return next(Movie.open(movie / "movie.ome.tif").frames(0, 1, channel=0))
+
+
+def nothing_to_wait_for() -> None:
+    """A device that has finished."""
+
+
+def now_in_place(hooks: tuple[Hook, ...]) -> list[Any]:
+    return [attrgetter(hook.function)(import_module(hook.module)) for hook in hooks]
+
+
+def test_what_a_part_takes_inside_another_is_not_the_others(clock: Clock) -> None:
+    times = PartTimes(("prepare", "network"), nothing_to_wait_for)
+    with times.part("prepare"):
+        clock.now_s += 1
+        with times.part("network"):
+            clock.now_s += 10
+        clock.now_s += 2
+    clock.now_s += 100
+    assert times.seconds == {"prepare": 3, "network": 10}
+
+
+def test_a_part_inside_itself_counts_once(clock: Clock) -> None:
+    times = PartTimes(("prepare",), nothing_to_wait_for)
+    with times.part("prepare"):
+        clock.now_s += 1
+        with times.part("prepare"):
+            clock.now_s += 10
+    assert times.seconds == {"prepare": 11}
+
+
+def test_the_rest_of_a_part_can_belong_to_another(clock: Clock) -> None:
+    times = PartTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
+    with times.part("prepare"):
+        clock.now_s += 1
+        with times.part("network"):
+            clock.now_s += 10
+        times.go_on_as("stitch")
+        clock.now_s += 2
+    assert times.seconds == {"prepare": 1, "network": 10, "stitch": 2}
+
+
+def test_a_part_can_be_told_as_a_whole(clock: Clock) -> None:
+    times = PartTimes(("network", "stitch", "diameter"), nothing_to_wait_for)
+    with times.part("diameter", whole=True):
+        clock.now_s += 1
+        with times.part("network"):
+            clock.now_s += 10
+        times.go_on_as("stitch")
+        clock.now_s += 2
+    with times.part("network"):
+        clock.now_s += 5
+    assert times.seconds == {"network": 5, "stitch": 0, "diameter": 13}
+
+
+def test_a_part_ends_when_the_device_has_done_its_work(clock: Clock) -> None:
+    left_s = 0.0
+
+    def wait() -> None:
+        nonlocal left_s
+        clock.now_s += left_s
+        left_s = 0
+
+    times = PartTimes(("network", "from_device"), wait)
+    with times.part("network"):
+        left_s = 7
+        with times.part("from_device"):
+            clock.now_s += 1
+    assert times.seconds == {"network": 7, "from_device": 1}
+
+
+def test_a_part_that_fails_is_counted_and_over(clock: Clock) -> None:
+    times = PartTimes(("prepare", "network"), nothing_to_wait_for)
+    with times.part("prepare"):
+        with pytest.raises(ZeroDivisionError), times.part("network", whole=True):
+            clock.now_s += 4
+            raise ZeroDivisionError
+        clock.now_s += 1
+    assert times.seconds == {"prepare": 1, "network": 4}
+
+
+def test_every_part_of_a_call_is_timed(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+    with timed_parts(HOOKS, nothing_to_wait_for) as times:
+        segmenter.segment(frame, SegmentParams())
+    assert tuple(times.seconds) == tuple(part for part in PARTS if part != "diameter")
+    assert all(seconds > 0 for seconds in times.seconds.values()), times.seconds
+
+
+@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.where)
+def test_cellpose_calls_each_function_where_it_is_hooked(
+    hook: Hook, segmenter: Cellpose3Segmenter, frame: Pixels
+) -> None:
+    with timed_parts((hook,), nothing_to_wait_for) as times:
+        segmenter.segment(frame[:64, :64], SegmentParams())
+    assert times.seconds[hook.part] > 0
+
+
+def test_hooks_do_not_change_the_labels(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+    plain = segmenter.segment(frame, SegmentParams())
+    with timed_parts(HOOKS, nothing_to_wait_for):
+        hooked = segmenter.segment(frame, SegmentParams())
+    assert plain.dtype == hooked.dtype
+    np.testing.assert_array_equal(plain, hooked)
+
+
+def test_cellpose_is_as_it_was_after_a_call(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+    hooks = (*HOOKS, SIZE_HOOK)
+    before = now_in_place(hooks)
+    with timed_parts(hooks, nothing_to_wait_for):
+        assert not any(now is then for now, then in zip(now_in_place(hooks), before, strict=True))
+        segmenter.segment(frame[:64, :64], SegmentParams())
+    assert now_in_place(hooks) == before
+
+
+def test_cellpose_is_as_it_was_after_a_failure(
+    segmenter: Cellpose3Segmenter, frame: Pixels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = now_in_place(HOOKS)
+    monkeypatch.setattr(segmenter.model, "net", None)
+    with pytest.raises(AttributeError), timed_parts(HOOKS, nothing_to_wait_for):
+        segmenter.segment(frame, SegmentParams())
+    assert now_in_place(HOOKS) == before
+
+
+def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked() -> None:
+    before = now_in_place(HOOKS)
+    renamed = Hook("network", "cellpose.core", "_forwards")
+    with (
+        pytest.raises(MissingPart, match=r"Cellpose 3\.\S+ has no cellpose\.core\._forwards"),
+        timed_parts((*HOOKS, renamed), nothing_to_wait_for),
+    ):
+        pass
+    assert now_in_place(HOOKS) == before

@@ -1,0 +1,148 @@
+"""Size models: found beside their weights, read without executing anything, and loaded."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
+from pyscale_stages.segment.sizemodel import (
+    SizeWeights,
+    find_size_weights,
+    load_size_model,
+    read_size_weights,
+    size_files,
+)
+
+OF_CELLPOSE: dict[str, Any] = {
+    "A": np.linspace(-1, 1, 256),
+    "smean": np.full(256, 0.25, np.float32),
+    "diam_mean": 30.0,
+    "ymean": np.float32(0.5),
+}
+
+
+class LoadedNetwork:
+    """What a size model asks of the network that it is loaded for."""
+
+    device = "cpu"
+    diam_mean = 17.0
+    pretrained_model = False
+
+
+def test_the_embedded_model_has_one() -> None:
+    path = find_size_weights("pyscale-tiny")
+    assert path.name == "pyscale-tiny-size.json"
+    assert path.stat().st_size < 8e3
+
+
+def test_a_published_model_has_its_own_in_the_model_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
+    with pytest.raises(MissingPart) as absent:
+        find_size_weights("cyto3")
+    assert str(absent.value) == (
+        f"the size model of cyto3, which estimates diameters, is not in {tmp_path}: put "
+        f"Cellpose's file 'size_cyto3.npy' into {tmp_path}, name a folder that has it in "
+        f"{MODEL_FOLDER_VARIABLE}, or leave estimate_diameter out"
+    )
+    (tmp_path / "size_cyto3.npy").touch()
+    assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"
+
+
+def test_weights_by_path_have_theirs_beside_them(tmp_path: Path) -> None:
+    weights = tmp_path / "mine"
+    with pytest.raises(MissingPart, match="put it there as mine_size.npy, or leave"):
+        find_size_weights(str(weights))
+    published, trained = tmp_path / "size_mine.npy", tmp_path / "mine_size.npy"
+    published.touch()
+    assert find_size_weights(str(weights)) == published
+    trained.touch()
+    assert size_files(str(weights)) == (trained,)
+
+
+def test_a_model_of_cellpose_4_estimates_no_diameters() -> None:
+    with pytest.raises(BadInput, match="cpsam of Cellpose 4 has none: leave it out"):
+        find_size_weights("cpsam")
+
+
+def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path: Path) -> None:
+    from cellpose.models import SizeModel
+
+    path = tmp_path / "size_cyto3.npy"
+    np.save(path, OF_CELLPOSE)  # type: ignore[arg-type]
+    style = np.linspace(0, 1, 256)
+    ours = load_size_model(path, LoadedNetwork())
+    theirs = SizeModel(LoadedNetwork(), pretrained_size=str(path))
+    assert ours.diam_mean == theirs.diam_mean == 30.0
+    estimate = ours._size_estimation(style)
+    assert estimate == pytest.approx(theirs._size_estimation(style))
+    # Regression by hand: 30 exp(sum A (style - 0.25) + 0.5).
+    slopes = OF_CELLPOSE["A"]
+    assert estimate == pytest.approx(30 * np.exp(slopes @ (style - 0.25) + 0.5))
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_files_of_any_age_are_read(protocol: int, tmp_path: Path) -> None:
+    path = tmp_path / "size_cyto3.npy"
+    np.save(path, OF_CELLPOSE)  # type: ignore[arg-type]
+    header = path.read_bytes()[:128]
+    path.write_bytes(header + pickle.dumps(np.array(OF_CELLPOSE, dtype=object), protocol))
+    assert read_size_weights(path).slopes == pytest.approx(OF_CELLPOSE["A"].tolist())
+
+
+def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path: Path) -> None:
+    proof = tmp_path / "executed"
+
+    class Harmful:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.mkdir, (str(proof),)
+
+    path = tmp_path / "size_cyto3.npy"
+    np.save(path, {**OF_CELLPOSE, "A": Harmful()})  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="it would call posix.mkdir"):
+        read_size_weights(path)
+    assert not proof.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("size_cyto3.npy", b"<html>404</html>"),
+        ("size_cyto3.npy", b""),
+        ("pyscale-tiny-size.json", b'{"slopes": [1.0]}'),
+        ("pyscale-tiny-size.json", b"{"),
+    ],
+)
+def test_another_file_is_refused_in_a_sentence(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as refused:
+        read_size_weights(path)
+    sentence = str(refused.value)
+    assert sentence.startswith(f"{path} cannot be read as a size model (")
+    assert "\n" not in sentence
+
+
+def test_a_dictionary_that_lacks_numbers_is_refused(tmp_path: Path) -> None:
+    for broken in ({"A": OF_CELLPOSE["A"]}, {**OF_CELLPOSE, "smean": np.zeros(3)}):
+        np.save(tmp_path / "s.npy", broken)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="it lacks some of its numbers"):
+            read_size_weights(tmp_path / "s.npy")
+
+
+def test_the_style_of_a_narrow_network_is_widened_as_cellpose_keeps_it(tmp_path: Path) -> None:
+    path = tmp_path / "narrow.json"
+    narrow = SizeWeights(slopes=(2.0, 1.0), style_mean=(0.5, 0.0), intercept=0.0, diam_mean_px=20.0)
+    path.write_text(narrow.model_dump_json())
+    style = np.zeros(256)
+    style[:2] = 0.75, 0.1
+    estimate = load_size_model(path, LoadedNetwork())._size_estimation(style)
+    assert estimate == pytest.approx(20 * np.exp(2 * 0.25 + 0.1))

@@ -1,0 +1,44 @@
+"""A file that can be seen is whole, and on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages import atomic
+from pyscale_stages.atomic import atomic_path, write_atomically
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
+    """What was flushed to the disk, and the names that could be seen then."""
+    found: list[tuple[Path, list[str]]] = []
+
+    def flush(path: Path) -> None:
+        folder = path if path.is_dir() else path.parent
+        names = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
+        found.append((path, names))
+
+    monkeypatch.setattr(atomic, "_flush_to_disk", flush)
+    return found
+
+
+def test_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(
+    flushed: list[tuple[Path, list[str]]], tmp_path: Path
+) -> None:
+    write_atomically(tmp_path / "record.json", "{}")
+    (content, before), (folder, after) = flushed
+    assert content.suffixes[-2:] == [".partial", ".json"]
+    assert (folder, before, after) == (tmp_path, [], ["record.json"])
+    assert (tmp_path / "record.json").read_text() == "{}"
+
+
+def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    final = tmp_path / "table.csv"
+    write_atomically(final, "old")
+    with pytest.raises(ZeroDivisionError), atomic_path(final) as temporary:
+        temporary.write_text("half")
+        raise ZeroDivisionError
+    assert final.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [final]

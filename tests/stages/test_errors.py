@@ -1,0 +1,105 @@
+"""What libraries raise when a resource runs out, in the words of pyscale."""
+
+from __future__ import annotations
+
+import errno
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED, ResourceExhausted, as_stage_error
+
+CUDA_SAID = (
+    "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 7.93 GiB of "
+    "which 130.35 MiB is free. Including non-PyTorch memory, this process has 7.80 GiB memory in "
+    "use. Of the allocated memory 7.50 GiB is allocated by PyTorch, and 47.06 MiB is reserved by "
+    "PyTorch but unallocated. If reserved but unallocated memory is large try setting "
+    "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation "
+    "for Memory Management  (https://pytorch.org/docs/stable/notes/cuda.html)"
+)
+"""As c10/cuda/CUDACachingAllocator.cpp puts it together."""
+MPS_SAID = (
+    "MPS backend out of memory (MPS allocated: 8.50 GiB, other allocations: 464.00 KiB, max "
+    "allowed: 9.07 GiB). Tried to allocate 1024.00 MiB on private pool. Use "
+    "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may "
+    "cause system failure)."
+)
+"""As aten/src/ATen/mps/MPSAllocator.mm puts it together."""
+
+
+def translated(error: BaseException) -> str:
+    """The sentence for an error, which must be one of a resource that ran out."""
+    found = as_stage_error(error)
+    assert isinstance(found, ResourceExhausted)
+    assert found.exit_code == EXIT_RESOURCE_EXHAUSTED == 3
+    assert "\n" not in str(found)
+    return str(found)
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    names = {0: "NVIDIA RTX 4070", 1: "NVIDIA A100"}
+    monkeypatch.setattr(torch.cuda, "get_device_name", names.__getitem__)
+
+
+def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu: None) -> None:
+    assert translated(torch.OutOfMemoryError(CUDA_SAID)) == (
+        "the memory of the GPU NVIDIA RTX 4070 (7.93 GiB) ran out: lower batch_size or length_px, "
+        "let fewer workers share one GPU, or take a GPU with more memory"
+    )
+    other = CUDA_SAID.replace("GPU 0", "GPU 1")
+    assert "NVIDIA A100 (7.93 GiB)" in translated(torch.OutOfMemoryError(other))
+
+
+def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same() -> None:
+    assert translated(torch.OutOfMemoryError("Out of memory.")).startswith(
+        "the memory of the GPU ran out: lower batch_size or length_px"
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CUDA error: out of memory\nSearch for `cudaErrorMemoryAllocation' in https://docs",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+    ],
+)
+def test_memory_can_run_out_below_torch_too(said: str, on_a_gpu: None) -> None:
+    for kind in (torch.AcceleratorError, RuntimeError):
+        assert "NVIDIA RTX 4070 ran out: lower batch_size" in translated(kind(said))
+
+
+def test_an_apple_gpu_runs_out_of_what_torch_may_have() -> None:
+    assert translated(RuntimeError(MPS_SAID)) == (
+        "the memory of the Apple GPU, of which torch may have 9.07 GiB, ran out: lower batch_size "
+        "or length_px, or let fewer workers share it"
+    )
+
+
+def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu() -> None:
+    with pytest.raises(RuntimeError) as of_torch:
+        torch.empty(2**46)
+    with pytest.raises(MemoryError) as of_numpy:
+        np.empty(2**46)
+    with pytest.raises(cv2.error) as of_opencv:
+        cv2.resize(np.zeros((8, 8), np.float32), (2**23, 2**23))
+    for raised in (of_torch, of_numpy, of_opencv):
+        sentence = translated(raised.value)
+        assert sentence.startswith("memory ran out (")
+        assert sentence.endswith("give the task more memory, or fewer or smaller frames")
+    assert translated(MemoryError()).startswith("memory ran out (MemoryError)")
+
+
+def test_a_full_disk_is_named() -> None:
+    full = OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif")
+    assert translated(full).startswith("the disk of /runs/labels.tif is full")
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    assert as_stage_error(RuntimeError("shapes do not fit")) is None
+    assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
+    known = ResourceExhausted("the disk is full")
+    assert as_stage_error(known) is known
