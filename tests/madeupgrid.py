@@ -173,7 +173,8 @@ def _trial(
 def _beside(run: Any, name: str, count: int, block: int, length_px: int) -> dict[str, Any]:
     objects = round(90 * length_px**2 / 1e6)
     more = 3 * (length_px > 1500)
-    return run.tasks.row(-1, named=True) | {
+    last: dict[str, Any] = run.tasks.row(-1, named=True)
+    return last | {
         "task": "beside",
         "verb": "check",
         "agreement": None,

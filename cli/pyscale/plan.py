@@ -122,6 +122,11 @@ class Plan(Record):
         """Cores and threads of each worker of a trial."""
         return trial.threads or int(self.settings["cpus_per_worker"])
 
+    @property
+    def threads_in_words(self) -> str:
+        """Cores and threads of each worker: of all trials, or each number that some have."""
+        return " or ".join(map(str, sorted({self.threads_of(trial) for trial in self.trials})))
+
     def keeps_output(self, trial: Trial) -> bool:
         """Whether another trial reads its output, or is compared with it or set beside it."""
         return trial.is_reference or any(trial.id == one.beside_trial for one in self.trials)

@@ -18,7 +18,7 @@ from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.results import Results
 from pyscale.report.sizetable import is_of_sizes, read_sizes
 from pyscale.report.table import read_wall_times
-from pyscale.report.terminal import summary
+from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report
 from pyscale.results import analysed
 from pyscale.runreport import report_run
@@ -130,7 +130,7 @@ def _refuse_twice(runs: Sequence[RunFolder]) -> None:
 
 
 def _show(folder: Path, results: Results) -> None:
-    answer(summary(results.configurations))
+    answer(summary_of(results))
     for sentence in not_to_be_trusted(results.configurations):
         talk(sentence)
     talk(f"report: {folder}")

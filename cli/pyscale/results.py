@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.advice import choices
@@ -68,12 +68,18 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         workers=worker_table(tasks, spans),
         held=how_held(run.plan),
         prices=prices_of(run.plan),
-        own_cpus=None if run.plan.site else run.plan.settings["cpus_per_worker"],
+        own_cpus=None if run.plan.site else threads_of_entries(run.plan),
+        sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         timeline=timeline_of(tasks, spans, trials),
         references=all_references(load_settings().references_folder, talk).values(),
         stages=stages_of(run.plan),
         find_grids=find_grids,
     )
+
+
+def threads_of_entries(plan: Plan) -> dict[str, int]:
+    """Cores and threads of each worker of every entry."""
+    return {trial.entry: plan.threads_of(trial) for trial in plan.trials}
 
 
 def stages_of(plan: Plan) -> dict[str, str]:
@@ -94,7 +100,8 @@ def analysed(
     interleaved: bool = True,
     held: Held | None = None,
     prices: Prices | None = None,
-    own_cpus: int | None = None,
+    own_cpus: Mapping[str, int] | None = None,
+    sharing: Collection[str] = (),
     timeline: pl.DataFrame | None = None,
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
@@ -105,18 +112,18 @@ def analysed(
     `workers` is the table of what each worker did, None where no phases are known; `interleaved`
     says that it is a run of pyscale, whose order of trials is known and random;
     `held` how long its workers held what they asked for, None where that is not known; `prices`
-    what that costs; `own_cpus` the cores of a worker where nobody was asked for any; `timeline` is
-    what every task did when; `references` are what others measured, of which those are kept that
+    what that costs; `own_cpus` the cores of a worker of each stage where nobody was asked for
+    any; `sharing` the stages whose workers are on one GPU; `timeline` is what every task did when; `references` are what others measured, of which those are kept that
     match; `stages` the stage behind each name in `trials`, where the two may differ, and behind
     each family of points; `find_grids` finds what grids tell, from the table of configurations.
     """
     known = list(references)
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
-    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus)
+    holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
     chosen = choices(table, trials, interleaved=interleaved)
     knees = (one for one in chosen if one.objective == "knee")
-    asked = (request_of(one, trials, cpus=own_cpus) for one in knees)
+    asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
     return Results(
         configurations=with_costs(table, holding, held, prices),
@@ -165,7 +172,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             "executor": settings["executor"],
             **cluster,
             "runtime": settings["runtime"],
-            "cores and threads of each worker": str(settings["cpus_per_worker"]),
+            "cores and threads of each worker": plan.threads_in_words,
             "windows of each worker": str(settings["chunks_per_worker"]),
             "scaling": str(Sweep.of(plan)),
             "page cache of the inputs before each trial": settings["cache"],

@@ -23,7 +23,7 @@ from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
 from pyscale.report.gate import not_to_be_trusted
-from pyscale.report.terminal import summary
+from pyscale.report.terminal import summary_of
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers
@@ -125,7 +125,7 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
             progress.stop()
             talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
             return EXIT_INTERRUPTED
-    answer(summary(results.configurations))
+    answer(summary_of(results))
     doubted = list(not_to_be_trusted(results.configurations))
     for sentence in doubted:
         talk(sentence)

@@ -10,12 +10,16 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from pyscale.analysis.grid.findings import grid_findings_of_table
+from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.app import app
 from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
+from pyscale.references.files import all_references, shipped_folder
+from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
-from pyscale.results import analysed, how_held, results_of
+from pyscale.results import analysed, how_held, results_of, stages_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale_stages.contract import TaskSpec
@@ -188,3 +192,53 @@ def test_what_limits_is_held_against_the_base_case_of_the_speedups_even_where_th
     assert {one.workers: one.efficiency for one in after.limits} == pytest.approx(
         {2: stated[2], 4: stated[4]}
     )
+
+
+def segmentation(lengths: tuple[int, ...]) -> pl.DataFrame:
+    """Times of a CPU and a GPU at some sizes."""
+    rows = [
+        ("segment", device, float(length_px), length_px**2 / divisor)
+        for length_px in lengths
+        for device, divisor in (("cpu", 1e5), ("gpu", 1e6))
+    ]
+    return pl.DataFrame(rows, schema=["stage", "device", "length_px", "wall_s"], orient="row")
+
+
+def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_workers(
+    tmp_path: Path,
+) -> None:
+    table = segmentation((224, 448))
+    results = analysed(
+        trials_of_sizes(table, "times"),
+        ReportContext(title="times"),
+        interleaved=False,
+        references=all_references(tmp_path).values(),
+        stages=dict.fromkeys(with_stages(table, "times")["stage"], "segment"),
+        find_grids=lambda _configurations: grid_findings_of_table(table, "times"),
+    )
+    assert results.configurations.height == 4
+    assert [grid.family for grid in results.grids] == ["segment"]
+    assert results.grids[0].ratios["ratio"].to_list() == pytest.approx([10, 10])
+    assert results.references == []
+    assert [reference.name for reference, _ in results.grid_references] == ["cellpose-devices"]
+
+
+def test_the_stage_behind_a_point_is_known_by_its_family_too(make: Callable[..., Plan]) -> None:
+    plan = make(only=("segment",))
+    entry = plan.suite.stages["segment"].model_copy(update={"family": "cells"})
+    suite = plan.suite.model_copy(update={"stages": plan.suite.stages | {"segment": entry}})
+    known = stages_of(plan.model_copy(update={"suite": suite}))
+    assert (known["segment"], known["cells"]) == ("segment", "segment")
+
+
+@pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "raw"])
+def test_the_published_sweep_over_sizes_is_reported_from_its_table(
+    shipped: bool, references: Path, tmp_path: Path
+) -> None:
+    raw = references / "cellpose_device_sweep.csv"
+    table = shipped_folder() / "cellpose-devices.csv" if shipped else raw
+    done = CliRunner().invoke(app, ["report", "--table", str(table), "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    rows = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
+    assert rows.height == 40
+    assert rows["wall_s"].max() == 67.38

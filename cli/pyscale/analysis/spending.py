@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -87,17 +88,30 @@ def trial_costs(
     )
 
 
-def held_on_one_machine(trials: pl.DataFrame, cpus_per_worker: int) -> pl.DataFrame:
+def held_on_one_machine(
+    trials: pl.DataFrame, cpus_of: Mapping[str, int], sharing: Collection[str] = ()
+) -> pl.DataFrame:
     """Give trials that asked nobody for cores or GPUs what each worker had for itself.
 
     Where workers shared these, nothing is known of what one held.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `trial_table` gives them.
+    cpus_of : mapping of str to int
+        Cores of a worker of each stage.
+    sharing : collection of str
+        Stages whose workers are on one GPU together.
     """
     import polars as pl
 
     alone = ~pl.col("oversubscribed")
+    own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
+    cpus = pl.col("stage").replace_strict(dict(cpus_of), default=None, return_dtype=pl.Int64)
     return trials.with_columns(
-        requested_cpus=pl.when(alone).then(cpus_per_worker).cast(pl.Int64),
-        requested_gpus=pl.when(alone).then((pl.col("device") != "cpu").cast(pl.Int64)),
+        requested_cpus=pl.when(alone).then(cpus),
+        requested_gpus=pl.when(own_gpu).then((pl.col("device") != "cpu").cast(pl.Int64)),
     )
 
 

@@ -207,7 +207,7 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     return (
-        tasks.filter(pl.col("verb") == "check")
+        tasks.filter(pl.col("task") == "check")
         .group_by("trial")
         .agg(
             pl.col("agreement").first(),

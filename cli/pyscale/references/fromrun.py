@@ -109,9 +109,9 @@ def _what_ran(run: RunFolder) -> str:
 def _hardware(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
     from pyscale.runfacts import facts
 
-    settings = run.plan.settings
+    plan, settings = run.plan, run.plan.settings
     nodes = set(tasks["node"].drop_nulls())
-    told = facts(run.plan, manifest, nodes, ())["hardware"]
+    told = facts(plan, manifest, nodes, ())["hardware"]
     types = {
         disk["fs_type"]
         for found in manifest["hardware"].values()
@@ -120,7 +120,7 @@ def _hardware(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) 
     return {name: told[name] for name in HARDWARE if told.get(name)} | {
         "filesystems": ", ".join(sorted(types)),
         "nodes": str(len(nodes)),
-        "cores of a worker": str(settings["cpus_per_worker"]),
+        "cores of a worker": plan.threads_in_words,
         "device": settings["device"],
         "executor": settings["executor"],
         "runtime": settings["runtime"],

@@ -70,18 +70,18 @@ class ModelCalls:
                 labels = segmenter.segment(frame, self._params)
             self._wait()
             wall_s = time.monotonic() - start
-            self._task.gpu_own_peak_bytes = self._most_held_bytes()
-            self._task.add_call(
-                Call(
-                    frame=number,
-                    index=len(self._task.calls),
-                    shape_yx=(frame.shape[0], frame.shape[1]),
-                    build_s=build_s,
-                    wall_s=wall_s,
-                    parts=times.seconds,
-                    objects=int(labels.max(initial=0)),
-                )
+        self._task.gpu_own_peak_bytes = self._most_held_bytes()
+        self._task.add_call(
+            Call(
+                frame=number,
+                index=len(self._task.calls),
+                shape_yx=(frame.shape[0], frame.shape[1]),
+                build_s=build_s,
+                wall_s=wall_s,
+                parts=times.seconds,
+                objects=int(labels.max(initial=0)),
             )
+        )
         return labels
 
     def _ready(self) -> tuple[Segmenter, float | None]:
@@ -121,6 +121,6 @@ class ModelCalls:
         if min(height, width) < segmenter.tile_px:
             self._task.warn(
                 f"{width} x {height} pixels are less than a tile of the network "
-                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, so "
-                "that its time for each pixel is longer than in larger frames"
+                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, and "
+                "its time for each pixel says little of larger frames"
             )

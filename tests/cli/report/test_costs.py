@@ -14,6 +14,7 @@ from pyscale.results import analysed
 
 CONTEXT = ReportContext(title="a run")
 EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
+TWO_CORES = {"segment": 2}
 
 
 def two_workers(new_run, **asked):
@@ -63,16 +64,26 @@ def test_where_nothing_says_how_long_cores_were_held_there_are_no_costs(tmp_path
 @pytest.mark.parametrize(("device", "gpu_hours"), [("cpu", 0), ("cuda", 1), ("mps", 1)])
 def test_workers_on_one_machine_hold_what_they_had_for_themselves(new_run, device, gpu_hours):
     trials = two_workers(new_run, device=device)
-    table = analysed(trials, CONTEXT, held="machine", own_cpus=2).configurations
+    table = analysed(trials, CONTEXT, held="machine", own_cpus=TWO_CORES).configurations
     assert table["core_hours"].to_list() == [2, 2]
     assert table["gpu_hours"].to_list() == [gpu_hours, gpu_hours]
     # Nobody was asked for them, so nothing could be lowered.
     assert table["requested_cpus"].null_count() == 2
 
 
+def test_a_gpu_that_workers_share_is_held_by_none_of_them(new_run):
+    trials = two_workers(new_run, device="cuda")
+    stages = set(trials["stage"])
+    table = analysed(
+        trials, CONTEXT, held="machine", own_cpus=TWO_CORES, sharing=stages
+    ).configurations
+    assert table["core_hours"].to_list() == [2, 2]
+    assert table["gpu_hours"].null_count() == 2
+
+
 def test_what_workers_shared_is_nobodys(new_run):
     trials = two_workers(new_run, oversubscribed=True)
-    table = analysed(trials, CONTEXT, held="machine", own_cpus=2).configurations
+    table = analysed(trials, CONTEXT, held="machine", own_cpus=TWO_CORES).configurations
     assert table["core_hours"].null_count() == table["gpu_hours"].null_count() == 2
 
 

@@ -105,6 +105,34 @@ def test_any_two_parts_differ_by_any_colour_vision(matrix):
         assert seen_difference(one, other, matrix) >= 8, (one, other)
 
 
+CALLS = {
+    "on a GPU": set(),
+    "on a CPU": {1, 3},
+    "without a size model": {10},
+}
+"""Places of parts that a call may lack."""
+
+
+def call_neighbours(absent):
+    colours = [c for place, c in enumerate(palette.CALL_PARTS) if place not in absent]
+    return list(itertools.pairwise([*colours, palette.PARTS["unattributed"]]))
+
+
+@pytest.mark.parametrize("absent", CALLS.values(), ids=CALLS)
+def test_parts_of_a_call_that_touch_differ_in_grey_and_by_any_colour_vision(absent):
+    for one, other in call_neighbours(absent):
+        assert abs(lightness(one) - lightness(other)) >= 10, (one, other)
+        for matrix in VISION.values():
+            assert seen_difference(one, other, matrix) >= 15, (one, other)
+
+
+@pytest.mark.parametrize("matrix", VISION.values(), ids=VISION)
+def test_any_two_parts_of_a_call_differ_by_any_colour_vision(matrix):
+    colours = (*palette.CALL_PARTS, palette.PARTS["unattributed"])
+    for one, other in itertools.combinations(colours, 2):
+        assert seen_difference(one, other, matrix) >= 8, (one, other)
+
+
 def test_every_mark_is_seen_on_white():
     marks = (palette.MEASURED, palette.SINGLE, palette.IDEAL, palette.INVALID, *palette.CURVES)
     for color in marks:

@@ -32,7 +32,7 @@ class GridFindings:
         The axis whose values are compared with its first (device), and the one that results are
         drawn against (length_px).
     points : polars.DataFrame
-        See `pyscale.analysis.grid.points.point_schema`.
+        See `pyscale.analysis.grid.pointcolumns.point_schema`.
     ratios : polars.DataFrame
         See `pyscale.analysis.grid.versus.ratio_schema`; empty without versus.
     ceilings : tuple of Ceiling

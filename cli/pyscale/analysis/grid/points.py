@@ -7,21 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.grid.axes import Point, bases_of, series_of
+from pyscale.analysis.grid.pointcolumns import BESIDE, TASK_MEDIANS, point_schema
 from pyscale.analysis.grid.samples import MEASURES, built
 from pyscale.analysis.intervals import median_interval
 
 if TYPE_CHECKING:
     import polars as pl
-
-TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
-"""Columns of the table of tasks whose median over the windows' tasks a point has."""
-BESIDE = {
-    "beside_ap_iou50": "ap_iou50",
-    "beside_ap_iou90": "ap_iou90",
-    "beside_objects": "cells_other",
-    "beside_objects_base": "cells_reference",
-}
-"""Columns of a point, and the measures of the stage's comparison with its base that they are."""
 
 
 def grid_points(
@@ -87,7 +78,7 @@ def grid_points(
                     "workers": workers,
                     "trials": done.filter("valid").height,
                     **_sizes(calls.filter(*one)),
-                    **_times(times.filter(*one)),
+                    **medians_with_ends(times.filter(*one)),
                     **_published(calls.filter(*one), done),
                     **{column: counted[column].median() for column in TASK_MEDIANS},
                     **_quality(done),
@@ -126,97 +117,6 @@ def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
     return found
 
 
-def point_schema() -> dict[str, Any]:
-    """Columns of `grid_points`.
-
-    suite, family, stage : str
-        The grid's entry, and the point's own, which is the stage in all other tables.
-    series : str
-        Values of the axes other than versus and against that vary in the family, like
-        "batch_size 8, model cyto3"; "" where none does. In a table of several machines: the
-        machine.
-    value, base : str
-        Value of versus, and that which it is compared with; the latter null for the base
-        itself, and where the base was not measured.
-    base_stage : str
-        Stage of the point that this one is compared with, at the same N.
-    device : str
-        cpu, cuda or mps; in a table the kind that is written there.
-    threads : int
-        Cores of each worker.
-    gpu_sharing : str
-    model : str
-    batch_size : int
-        Null where the grid has no such axis.
-    point : str
-        The point as a JSON object.
-    workers, pixels : int
-        N; height times width of an image.
-    megapixels, length_px : float
-        Pixels over 1e6; the square root of the pixels.
-    trials, calls : int
-        Timed trials, and the calls in them.
-    steady_s, first_s, start_s : float, each with _low and _high
-        Median over timed trials in seconds and its order-statistic interval, null below six:
-        of a call after the first of its process, of the first, and of building the model.
-    published_s, published_s_low, published_s_high, published_sd_s : float
-        Mean of building and call together, the mean less and plus the standard deviation over
-        calls, which is no interval, and that deviation.
-    published_calls : int
-        Calls that this mean is of.
-    throughput_mp_s, throughput_mp_s_low, throughput_mp_s_high : float
-        Megapixels per second of all N workers together, in steady calls; in first ones where
-        there are no others.
-    objects : float
-        Median over the windows' tasks of timed trials, as are the four that follow.
-    gpu_own_peak_bytes, gpu_peak_bytes, gpu_energy_j, cpu_energy_j : float
-    beside_ap_iou50, beside_ap_iou90, beside_objects, beside_objects_base : float
-        Of the comparison of its output with the base's: lowest over trials of the first two, and
-        the objects of either output in the first trial.
-    quality : float
-        Median over trials of the average precision at an IoU of 0.5 against the truth.
-    flags : list of str
-        Codes of `pyscale.analysis.flags.SENTENCES`.
-    invalid : bool
-        Whether a flag says that it did other work than its baseline: no law is fitted to it.
-
-    What was not measured is null.
-    """
-    import polars as pl
-
-    number = pl.Float64
-    return {
-        "suite": pl.String,
-        "family": pl.String,
-        "stage": pl.String,
-        "series": pl.String,
-        "value": pl.String,
-        "base": pl.String,
-        "base_stage": pl.String,
-        "device": pl.String,
-        "threads": pl.Int64,
-        "gpu_sharing": pl.String,
-        "model": pl.String,
-        "batch_size": pl.Int64,
-        "point": pl.String,
-        "workers": pl.Int64,
-        "pixels": pl.Int64,
-        "megapixels": number,
-        "length_px": number,
-        "trials": pl.Int64,
-        "calls": pl.Int64,
-        **{f"{measure}_s{end}": number for measure in MEASURES for end in ("", "_low", "_high")},
-        "published_sd_s": number,
-        "published_calls": pl.Int64,
-        "throughput_mp_s": number,
-        "throughput_mp_s_low": number,
-        "throughput_mp_s_high": number,
-        **dict.fromkeys((*TASK_MEDIANS, *BESIDE, "quality"), number),
-        "flags": pl.List(pl.String),
-        "invalid": pl.Boolean,
-    }
-
-
 def _about(tasks: pl.DataFrame, configurations: pl.DataFrame) -> dict[str, Any]:
     flags = configurations["flags"].to_list()
     return {
@@ -239,10 +139,6 @@ def _sizes(calls: pl.DataFrame) -> dict[str, Any]:
     if pixels is None:
         return {}
     return {"pixels": pixels, "megapixels": pixels / 1e6, "length_px": pixels**0.5}
-
-
-def _times(times: pl.DataFrame) -> dict[str, Any]:
-    return medians_with_ends(times)
 
 
 def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     """Compare the throughput of N workers with that of one, at every point that has both.
 
+    Their calls are not lined up in time: where a flag of the point says that workers ran together
+    for less than half of their time, they shared less than N at once would.
+
     Parameters
     ----------
     points, times : polars.DataFrame

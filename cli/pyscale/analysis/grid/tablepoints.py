@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.grid.devices import BASE_KIND, NamedDevice, device_of
-from pyscale.analysis.grid.points import medians_with_ends, point_schema, with_throughput
+from pyscale.analysis.grid.pointcolumns import point_schema
+from pyscale.analysis.grid.points import medians_with_ends, with_throughput
 from pyscale.analysis.grid.samples import sample_schema
 from pyscale.analysis.walltimes import trials_from_wall_times
 

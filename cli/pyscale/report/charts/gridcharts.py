@@ -12,7 +12,7 @@ from pyscale.report.charts.gridrows import line_names, panel_name, part_names
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.points import BARS, Shown, finished, tooltips
 from pyscale.report.grid.sweep import Sweep
-from pyscale.report.grid.words import part
+from pyscale.report.grid.words import part, ratio_title
 from pyscale.report.palette import CALL_PARTS
 from pyscale.report.wording import listing
 
@@ -270,8 +270,7 @@ def ratios(
         _others(others) if others else "",
     ]
     note = " ".join(filter(None, parts))
-    bases = listing(dict.fromkeys(str(row["base"]).partition(",")[0] for row in rows))
-    title = f"Times as fast as {bases}"
+    title = ratio_title(line.base for sweep in found for line in sweep.compared)
     return Chart(
         id="sizeratio",
         title="Speedup over size",

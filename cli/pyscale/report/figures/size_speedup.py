@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pyscale.report.charts.gridrows import ceiling_rows
 from pyscale.report.figures.axes import tick_labels
 from pyscale.report.figures.house import Width, figure
-from pyscale.report.figures.sizes import NO_INTERVAL, Sizes, base_names
+from pyscale.report.figures.sizes import NO_INTERVAL, Sizes
+from pyscale.report.grid.words import ratio_title
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def size_speedup(results: Results, *, width_mm: Width = 180) -> ggplot:
         + shown.axis()
         + expand_limits(y=0)
         + scale_y_continuous(
-            name=f"Times as fast as {base_names(shown.found)}",
+            name=ratio_title(line.base for sweep in shown.found for line in sweep.compared),
             minor_breaks=[],
             labels=tick_labels,
         )

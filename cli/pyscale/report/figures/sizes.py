@@ -28,7 +28,7 @@ from pyscale.report.figures.house import (
     in_panels,
 )
 from pyscale.report.grid.sweep import Sweep, sweeps
-from pyscale.report.grid.words import Row, the
+from pyscale.report.grid.words import Row
 from pyscale.report.results import Results
 from pyscale.report.wording import listing, number
 
@@ -240,9 +240,3 @@ class Sizes:
             return []
         titles = listing(dict.fromkeys(row["title"] for row in self.elsewhere))
         return [f"Grey, broken: other machines, measured elsewhere ({titles})."]
-
-
-def base_names(found: list[Sweep]) -> str:
-    """Name what ratios are over."""
-    bases = (line.base for sweep in found for line in sweep.compared)
-    return listing(dict.fromkeys(the(base) for base in bases))

@@ -62,6 +62,11 @@ class Sweep:
         return "steady" if any(row["steady_s"] is not None for row in self.points) else "first"
 
     @cached_property
+    def is_table(self) -> bool:
+        """Whether it was measured elsewhere: of a run every point has its cores."""
+        return all(row["threads"] is None for row in self.points)
+
+    @cached_property
     def is_timed(self) -> bool:
         """Whether any call was."""
         return any(row[f"{self.measure}_s"] is not None for row in self.points)

@@ -21,11 +21,13 @@ from pyscale.report.wording import (
     with_interval,
 )
 
-NOTE = (
-    "A call is one image of one process: those after its first, the median over calls and then "
-    "over trials. Brackets hold 95 % intervals. Times as fast: the time of what is compared with, "
-    "over its own. AP is the average precision of one output against that of the other."
+OF_CALLS = (
+    "A call is one image in one process: those after its first, the median over calls and then "
+    "over trials."
 )
+OF_A_TABLE = "What the times of a table hold beside the call itself, its source must say."
+RATIOS = "Times as fast: the time of what is compared with, over its own."
+AP = "AP is the average precision of one output against that of the other."
 
 
 def sections(results: Results) -> list[dict[str, Any]]:
@@ -40,6 +42,17 @@ def title_of(sweep: Sweep) -> str:
     return title(values, sweep.grid.versus, {row["device"] for row in sweep.points})
 
 
+def note(sweep: Sweep) -> str:
+    """Say what the numbers of its table are."""
+    parts = [
+        OF_A_TABLE if sweep.is_table else OF_CALLS,
+        "Brackets hold 95 % intervals.",
+        *([RATIOS] if sweep.compared else []),
+        *([AP] if any(row["beside_ap_iou50"] is not None for row in sweep.points) else []),
+    ]
+    return " ".join(parts)
+
+
 def _section(sweep: Sweep, *, several: bool) -> dict[str, Any]:
     rows = [_point(sweep, row) for row in sweep.points]
     known = [name for name in rows[0] if any(row[name] != ABSENT for row in rows)]
@@ -48,7 +61,7 @@ def _section(sweep: Sweep, *, several: bool) -> dict[str, Any]:
         "title": f"{title_of(sweep)}: {sweep.name}" if several else title_of(sweep),
         "columns": known,
         "rows": [[row[name] for name in known] for row in rows],
-        "note": NOTE,
+        "note": note(sweep),
         "told": told(sweep),
         "part_columns": ["Size (px)", "On", *map(part, parts)],
         "parts": [

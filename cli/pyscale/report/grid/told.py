@@ -58,7 +58,7 @@ def not_compared(sweep: Sweep) -> str | None:
 
 def command(sweep: Sweep) -> str:
     """Write the line that measures the same sizes on a GPU too."""
-    if sweep.points[0]["threads"] is None:
+    if sweep.is_table:
         # A table: nobody knows what would be run.
         return "a table with the times of both devices of a machine"
     lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from pyscale.report.wording import listing, phase
 
+Row = dict[str, Any]
 DEVICE = "device"
 DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU"}
 MEASURES = {
@@ -58,9 +59,14 @@ def title(values: Collection[str], versus: str | None, kinds: Collection[str]) -
     return "By size"
 
 
+def ratio_title(bases: Iterable[str | None]) -> str:
+    """Name an axis of ratios, by what they are over where that is one thing with a short name."""
+    known = list(dict.fromkeys(bases))
+    if len(known) == 1 and known[0] in DEVICES:
+        return f"Times as fast as {the(known[0])}"
+    return "Times as fast"
+
+
 def plural(count: int, word: str) -> str:
     """Count something."""
     return f"{count} {word}{'s' * (count != 1)}"
-
-
-Row = dict[str, Any]

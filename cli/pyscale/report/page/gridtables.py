@@ -37,7 +37,7 @@ def by_size(found: Sequence[Sweep]) -> Table | None:
             *_which(found),
             (Column(name="Trials", means="Timed trials"), _plain("trials", str)),
             (
-                Column(name="A call (s)", means="After the first of its process; 95 % interval"),
+                Column(name="A call (s)", means="Median over trials; 95 % interval"),
                 _interval("steady_s", number),
             ),
             (

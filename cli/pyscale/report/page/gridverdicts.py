@@ -16,6 +16,9 @@ from pyscale.report.trust import Trust
 from pyscale.report.wording import listing, number, percent, ratio
 from pyscale_stages.contract import Record
 
+LONGEST_NAME = 12
+"""Letters of a line's name that stand beside its answer; a longer one stands in it."""
+
 
 class Answer(Record):
     """One answer: a word for the question, what a glance must catch, and the rest."""
@@ -91,9 +94,13 @@ def _faster(sweep: Sweep, line: Line) -> Answer:
         *([] if ceiling is None else [ratios.in_short(ceiling)]),
     ]
     point, *interval = interval_of("ratios", RATIO, row, "ratio", ratio)
-    told = f" times as fast as {the(line.base)} at {size(row['length_px'])}"
+    is_long = len(line.name) > LONGEST_NAME
+    told = (
+        f" times as fast as {the(line.base)} at {size(row['length_px'])}"
+        f"{f' on {line.name}' if is_long else ''}"
+    )
     return Answer(
-        question=line.name,
+        question="Speedup" if is_long else line.name,
         answers="speedup",
         head=(point,),
         rest=(*interval, f"{told}; {'; '.join(more)}." if more else f"{told}."),
@@ -124,11 +131,13 @@ def _times(sweep: Sweep) -> Iterator[Answer]:
         cells = [value_of("points", POINT, row, column, number(row[column])) for row in ends]
         more: list[Cell] = [(f" s at {size(row['length_px'])}",) for row in ends]
         tail = cells[1:]
+        is_long = len(line.name) > LONGEST_NAME
+        where = f" for a call on {line.name}." if is_long else " for a call."
         yield Answer(
-            question=line.name,
+            question="Time" if is_long else line.name,
             answers="time",
             head=(cells[0],),
-            rest=(*more[0], *([" to ", tail[0], *more[1]] if tail else []), " for a call."),
+            rest=(*more[0], *([" to ", tail[0], *more[1]] if tail else []), where),
         )
         rates = [
             value_of("points", POINT, row, "throughput_mp_s", number(row["throughput_mp_s"]))

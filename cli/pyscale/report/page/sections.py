@@ -14,7 +14,7 @@ from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import Sweep, largest_px, sweeps
-from pyscale.report.grid.text import title_of
+from pyscale.report.grid.text import note, title_of
 from pyscale.report.grid.told import told
 from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.values import CONFIGURATION, key
@@ -98,6 +98,7 @@ def _grid(
         "title": next(iter(titles)) if len(titles) == 1 else "By size",
         "verdicts": gridverdicts.sweep_verdicts(found),
         "told": [{"name": sweep.name, "under": told(sweep)} for sweep in found],
+        "note": " ".join(dict.fromkeys(map(note, found))),
         "by_size": gridtables.by_size(found),
         "parts": gridtables.call_parts(found),
         "agreement": gridtables.agreement(found),

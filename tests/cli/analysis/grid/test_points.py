@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.analysis.grid.points import point_schema
+from pyscale.analysis.grid.pointcolumns import point_schema
 
 CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}
@@ -133,3 +133,13 @@ def test_without_versus_nothing_has_a_base(grid: Any) -> None:
     assert points["base"].null_count() == 2
     assert points["value"].null_count() == 2
     assert set(points["series"]) == {"device cpu", "device cuda"}
+
+
+def test_a_stage_that_records_no_calls_has_points_without_times_and_sizes(grid: Any) -> None:
+    grid.trial(CPU, []).trial(CUDA, [])
+    found = grid.found()
+    assert found.points["pixels"].null_count() == 2
+    assert found.points["trials"].to_list() == [1, 1]
+    assert found.ratios.is_empty()
+    assert found.parts.is_empty()
+    assert found.ceilings == found.wins == ()

@@ -1,0 +1,87 @@
+"""Figures over sizes: what is drawn is what was found, and nothing touches."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.colors import to_hex
+
+from drawn import assert_labels_stand_apart, caption, layers
+from madeupgrid import made_up
+from pyscale.report import palette
+from pyscale.report.figures import NothingToDrawError, call_parts, size_speedup, size_time
+
+SIZES = (224, 448, 896, 1344, 2016, 2352)
+
+
+@pytest.fixture(scope="module")
+def both():
+    return made_up(sizes=SIZES)
+
+
+@pytest.fixture(scope="module")
+def several():
+    """Two models, and N = 1 and 2."""
+    return made_up(sizes=SIZES[:4], models=("pyscale-tiny", "cyto3"), workers=(1, 2), repeats=2)
+
+
+def test_every_time_is_a_point_with_its_interval(both):
+    (points,) = layers(size_time(both), "geom_point")
+    known = both.grids[0].points
+    assert sorted(points.data["call_s"]) == sorted(known["steady_s"])
+    (bars,) = layers(size_time(both), "geom_errorbar")
+    assert sorted(bars.data["call_s_low"]) == sorted(known["steady_s_low"])
+
+
+def test_every_ratio_is_a_point_and_what_it_flattens_at_a_line_with_a_band(both):
+    plot = size_speedup(both)
+    (points,) = layers(plot, "geom_point")
+    assert sorted(points.data["ratio"]) == sorted(
+        both.grids[0].ratios.filter(measure="steady")["ratio"]
+    )
+    (ceiling,) = (one for one in both.grids[0].ceilings if one.measure == "steady")
+    (line,) = layers(plot, "geom_segment")
+    assert line.data["ceiling"].tolist() == [ceiling.ceiling]
+    (band,) = layers(plot, "geom_rect")
+    assert band.data[["low", "high"]].to_numpy().tolist() == [[ceiling.low, ceiling.high]]
+    assert "what the ratio flattens at" in caption(plot)
+
+
+def test_other_machines_have_dashes_each_and_their_source_in_the_caption(both):
+    plot = size_time(both)
+    assert both.grid_references[0][0].title in caption(plot)
+    (dashes,) = [scale for scale in plot.scales if "linetype" in scale.aesthetics]
+    assert "macbook-m1-mps" in dashes.limits
+    assert len({str(dash) for dash in dashes.palette(len(dashes.limits))}) == len(dashes.limits)
+
+
+def test_the_legend_has_the_colours_of_the_lines(both):
+    figure = size_time(both).draw()
+    drawn = {
+        to_hex(line.get_markerfacecolor()).upper()
+        for line in figure.findobj(lambda artist: hasattr(artist, "get_marker"))
+        if line.get_marker() in {"o", "s"}
+    }
+    assert drawn >= set(palette.CURVES[:2])
+
+
+def test_shares_of_a_call_are_whole(both):
+    (bars,) = layers(call_parts(both), "geom_col")
+    sums = bars.data.groupby(["panel", "place"], observed=True)["share"].sum()
+    assert sums.tolist() == pytest.approx([1.0] * 2 * len(SIZES), abs=1e-3)
+
+
+@pytest.mark.parametrize("width_mm", [88, 180])
+@pytest.mark.parametrize("which", ["both", "several"])
+def test_no_label_touches_another(request, which, width_mm):
+    results = request.getfixturevalue(which)
+    for draw in (size_time, size_speedup, call_parts):
+        assert_labels_stand_apart(draw(results, width_mm=width_mm))
+
+
+def test_one_device_has_times_and_nothing_to_compare():
+    results = made_up(("cpu",), (224, 448), repeats=1, parts=False)
+    assert len(layers(size_time(results), "geom_point")) == 1
+    with pytest.raises(NothingToDrawError, match="no ratio over sizes"):
+        size_speedup(results)
+    with pytest.raises(NothingToDrawError, match="parts of its calls"):
+        call_parts(results)
