@@ -110,12 +110,13 @@ def analysed(
     """Analyse a table of trials, wherever it comes from.
 
     `workers` is the table of what each worker did, None where no phases are known; `interleaved`
-    says that it is a run of pyscale, whose order of trials is known and random;
-    `held` how long its workers held what they asked for, None where that is not known; `prices`
-    what that costs; `own_cpus` the cores of a worker of each stage where nobody was asked for
-    any; `sharing` the stages whose workers are on one GPU; `timeline` is what every task did when; `references` are what others measured, of which those are kept that
-    match; `stages` the stage behind each name in `trials`, where the two may differ, and behind
-    each family of points; `find_grids` finds what grids tell, from the table of configurations.
+    says that it is a run of pyscale, whose order of trials is known and random; `held` how long its
+    workers held what they asked for, None where that is not known; `prices` what that costs;
+    `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing` the
+    stages whose workers are on one GPU; `timeline` is what every task did when; `references` are
+    what others measured, of which those are kept that match; `stages` the stage behind each name in
+    `trials`, where the two may differ, and behind each family of points; `find_grids` finds what
+    grids tell, from the table of configurations.
     """
     known = list(references)
     changes = drifts(trials)
