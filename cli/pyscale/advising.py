@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyscale.advicesource import Measured, measured_run, measured_table
 from pyscale.analysis.advice import OBJECTIVES, Choice, Objective, choices
@@ -25,6 +26,9 @@ from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
 from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def advise(
@@ -100,7 +104,7 @@ def _advice(
     site: Site,
 ) -> Advice:
     is_run = measured.plan is not None
-    trials = measured.trials
+    trials = _without_lone_points(measured)
     table = configurations(trials, interleaved=is_run, drifts=drifts(trials))
     chosen = choices(
         table,
@@ -125,6 +129,29 @@ def _advice(
         doubts=tuple(doubts(drawn)),
         directives=directives(dialect, named, site) if named else "",
     )
+
+
+def _without_lone_points(measured: Measured) -> pl.DataFrame:
+    """Trials but those of points of a grid that have one N: there is none to choose among.
+
+    Raises
+    ------
+    UserError
+        If no others are left.
+    """
+    import polars as pl
+
+    plan, trials = measured.plan, measured.trials
+    steps = {} if plan is None else plan.suite.stages
+    points = [entry for entry, step in steps.items() if step.family is not None]
+    lone = pl.col("stage").is_in(points) & (pl.col("workers").n_unique().over("stage") == 1)
+    left = trials.filter(~lone)
+    if left.is_empty() and not trials.is_empty():
+        raise UserError(
+            f"{measured.title}: every point of its grid was measured at one N, so there is none to "
+            "choose; its report compares the points, and --workers 1,2,4 measures several N"
+        )
+    return left
 
 
 def _refuse_budget_that_fits_nothing(chosen: Sequence[Choice]) -> None:

@@ -23,6 +23,7 @@ from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
 from pyscale.report.gate import not_to_be_trusted
+from pyscale.report.grid.scope import about_workers
 from pyscale.report.terminal import summary_of
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
@@ -131,7 +132,8 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
         talk(sentence)
     talk(f"report: {run.report}")
     if not outcome.incomplete:
-        talk(f"what to request: pyscale advise {plan.run_id}")
+        if not about_workers(results).configurations.is_empty():
+            talk(f"what to request: pyscale advise {plan.run_id}")
         return EXIT_INVALID if strict and doubted else 0
     talk(
         f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "

@@ -23,7 +23,7 @@ from pyscale.doctor.data import names
 from pyscale.doctor.disks import page_cache
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, warning
-from pyscale.doctor.gpu import missing_device
+from pyscale.doctor.gpu import missing_device, torch_without_cuda
 from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
@@ -93,12 +93,14 @@ def preflight(plan: Plan, *, resumed: bool = False) -> list[Finding]:
 
 def _here(subject: Subject, movie: Path) -> Iterator[Finding]:
     """Look at this machine, where the tasks will run."""
-    device = missing_device(subject.device)
-    if device is not None:
-        yield device
-    elif subject.shares_gpu and not is_installed():
-        sentence, _, remedy = str(absent()).rpartition(": ")
-        yield problem("gpu.mps", sentence, remedy)
+    asked = sorted({subject.device, *(entry.device for entry in subject.entries)})
+    missing = [found for device in asked if (found := missing_device(device))]
+    yield from missing
+    if not missing:
+        yield from torch_without_cuda(subject)
+        if subject.shares_gpu and not is_installed():
+            sentence, _, remedy = str(absent()).rpartition(": ")
+            yield problem("gpu.mps", sentence, remedy)
     yield from _parts(subject, _LOOKS)
     yield from _surroundings(subject, movie)
     yield from memory(subject)

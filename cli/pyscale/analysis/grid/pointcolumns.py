@@ -50,9 +50,10 @@ def point_schema() -> dict[str, Any]:
         Pixels over 1e6; the square root of the pixels.
     trials, calls : int
         Timed trials, and the calls in them.
-    steady_s, first_s, start_s : float, each with _low and _high
+    steady_s, first_s, start_s, fresh_s : float, each with _low and _high
         Median over timed trials in seconds and its order-statistic interval, null below six:
-        of a call after the first of its process, of the first, and of building the model.
+        of a call after the first of its process, of the first, of building the model, and of
+        these two together.
     published_s, published_s_low, published_s_high, published_sd_s : float
         Mean of building and call together, the mean less and plus the standard deviation over
         calls, which is no interval, and that deviation.

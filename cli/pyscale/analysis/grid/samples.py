@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 if TYPE_CHECKING:
     import polars as pl
 
-Measure = Literal["steady", "first", "start", "published"]
+Measure = Literal["steady", "first", "start", "fresh", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
-COMPARED: tuple[Measure, ...] = ("steady", "first", "published")
+COMPARED: tuple[Measure, ...] = ("steady", "first", "fresh", "published")
 """Measures of a whole call, whose ratios between devices mean something."""
 
 BUILD = "build"
@@ -20,7 +20,8 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     """Time of a call by measure, in each timed trial.
 
     `steady` is the median over the calls of a process after its first, `first` the first one,
-    `start` the building of the model that the first one paid for. `published` is the mean over
+    `start` the building of the model that the first one paid for, `fresh` both together: what a
+    process for one image pays after its imports. `published` is the mean over
     the calls that built their model of building and call together, where a process has two or
     more of them: the protocol of published sweeps.
 
@@ -51,6 +52,7 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         steady=wall_s.filter(~first).median(),
         first=wall_s.filter(first).first(),
         start=pl.col("build_s").filter(first).first(),
+        fresh=(pl.col("build_s") + wall_s).filter(first).first(),
         published=pl.when(with_build.sum() > 1).then((pl.col("build_s") + wall_s).mean()),
     )
     long = each.unpivot(

@@ -53,23 +53,23 @@ def fresh(sweep: Sweep) -> Iterator[str]:
 
 
 def _one_image(sweep: Sweep, line: Line) -> Iterator[str]:
-    """Say that the first call gains less than later ones, where that is sure."""
-    first, later = sweep.ratios(line, "first"), sweep.ratios(line, "steady")
-    for one in _ends(first):
+    """Say that a process for one image gains less than later calls, where that is sure."""
+    alone, later = sweep.ratios(line, "fresh"), sweep.ratios(line, "steady")
+    for one in _ends(alone):
         other = next((row for row in later if row["length_px"] == one["length_px"]), None)
         if other is None or not _apart(one, other):
             continue
         yield (
             f"So a process for a single image of {size(one['length_px'])} gains less from "
-            f"{the(line.value)}: its one call takes {number(one['value_s'])} s there, which is "
-            f"{ratio(one['ratio'])} times as fast as on {the(line.base)}, and a later one "
+            f"{the(line.value)}: {MEASURES['fresh']} take {number(one['value_s'])} s there, which "
+            f"is {ratio(one['ratio'])} times as fast as on {the(line.base)}, and a later call "
             f"{ratio(other['ratio'])} times."
         )
 
 
-def _apart(first: Row, later: Row) -> bool:
-    """Whether the first call's ratio lies below the later ones' for sure."""
-    high, low = first["ratio_high"], later["ratio_low"]
+def _apart(alone: Row, later: Row) -> bool:
+    """Whether the ratio of a process for one image lies below the later calls' for sure."""
+    high, low = alone["ratio_high"], later["ratio_low"]
     if high is None or low is None:
         return False
     return bool(high < low)

@@ -13,6 +13,7 @@ DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU
 MEASURES = {
     "steady": "a later call",
     "first": "the first call of a process",
+    "fresh": "building the model and the first call",
     "published": "building the model and a call",
 }
 """What was timed, by the measure's name."""
