@@ -92,7 +92,7 @@ def refuse_wrong_values(where: str, stage: Stage, axis: str, values: Sequence[Gr
 
 
 def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
-    """Why a value of an axis that every stage has cannot be."""
+    """Why a value of an axis cannot be, as far as the stage's parameters do not say it."""
     if axis == THREADS and value != ALL_CORES:
         counts = isinstance(value, int) and not isinstance(value, bool) and value >= 1
         return None if counts else f"threads are a whole number from 1, or {ALL_CORES}"
@@ -101,6 +101,10 @@ def _problem(stage: Stage, axis: str, value: GridValue) -> str | None:
         return did_you_mean(str(value), known)
     if axis == DEVICE and value not in stage.resources.devices:
         return f"{stage.name} computes on {' and '.join(stage.resources.devices)} alone"
+    field = stage.params.model_fields.get(axis)
+    if isinstance(value, bool) and field is not None and field.annotation is not bool:
+        # A number would take true for 1.
+        return f"{axis} is neither true nor false"
     return None
 
 

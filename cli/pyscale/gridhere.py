@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from typing import get_args
 
 from pydantic import JsonValue
@@ -12,7 +10,7 @@ from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.grid import Cores, unfolded
 from pyscale.gridaxes import ALL_CORES, DEVICE, THREADS, WHOLE, Grid
-from pyscale.placement import visible_gpus
+from pyscale.placement import is_apple_silicon, visible_gpus
 from pyscale.sbatch.options import asked_at
 from pyscale.settings import Settings
 from pyscale.sites import Site
@@ -100,7 +98,7 @@ def _devices(stage: Stage, site: Site | None) -> set[Device]:
     found: set[Device] = {"cpu"}
     if visible_gpus():
         found.add("cuda")
-    if sys.platform == "darwin" and platform.machine() == "arm64":
+    if is_apple_silicon():
         found.add("mps")
     return found
 

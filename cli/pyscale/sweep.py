@@ -68,8 +68,9 @@ class Sweep:
         """What N workers are given, in words."""
         if not self.is_weak:
             return "strong: N workers share the whole movie"
-        used = self.frames_at(max(self.workers))
-        rest = "" if used == self.frames else f"; the last {self.frames - used} are left out"
+        unused = self.frames - self.frames_at(max(self.workers))
+        of_them = "last is" if unused == 1 else f"last {unused} are"
+        rest = f"; the {of_them} left out" if unused else ""
         return (
             f"weak: each worker has {self.frames_per_worker} of the {self.frames} frames at every "
             f"N{rest}"

@@ -47,6 +47,9 @@ class Record(BaseModel):
 class StageParams(Record):
     """Parameters of a stage; each stage extends this with described fields."""
 
+    # JSON has no infinity: it would be written, and later be read, as no value.
+    model_config = ConfigDict(allow_inf_nan=False)
+
 
 class TaskSpec(Record):
     """One execution of one verb of one stage."""

@@ -147,6 +147,8 @@ def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
         ({"threads": [0]}, "has threads = 0: threads are a whole number from 1, or all"),
         ({"threads": [True]}, "threads are a whole number"),
         ({"gpu_sharing": ["mp"]}, "did you mean 'mps'"),
+        ({"length_px": [True]}, "has length_px = True: length_px is neither true nor false"),
+        ({"diameter_px": ["Infinity"]}, "has diameter_px = Infinity: .* finite number"),
         ({"length_px": []}, "has no value of length_px"),
         ({"length_px": [224, 224]}, "has length_px = 224 twice"),
         ({"model": ["a/w.pt", "b/w.pt"]}, "two points that would be named segment_w_pt"),

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.errors import UserError
+from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, even_windows, powers_of_two
+from pyscale.suite import load_suite
 
 PlanMaker = Callable[..., Plan]
 
@@ -123,6 +125,14 @@ class TestOfAGrid:
 
     def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(self, sweep: PlanMaker) -> None:
         plan = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
+        assert {(t.device, t.gpu_sharing) for t in plan.trials} == {("cpu", "own"), ("cuda", "mps")}
+
+    def test_what_every_point_shares_on_a_gpu_is_nothing_on_a_cpu(self, make_of: PlanMaker) -> None:
+        suite = load_suite("device")
+        grid = {"device": ("cpu", "cuda"), "length_px": (2,)}
+        step = suite.stages["segment"].model_copy(update={"grid": grid, "gpu_sharing": "mps"})
+        suite = suite.model_copy(update={"stages": {"segment": step}})
+        plan = make_of(unfolded(suite, {}, device="cpu", cores=lambda *_: 1))
         assert {(t.device, t.gpu_sharing) for t in plan.trials} == {("cpu", "own"), ("cuda", "mps")}
 
     def test_a_crop_larger_than_the_frames_is_refused(

@@ -25,7 +25,7 @@ def test_in_weak_scaling_each_worker_has_as_many_frames_and_the_largest_n_feeds(
     assert [sweep.frames_at(n) for n in sweep.workers] == [2, 4, 8]
     assert sweep.feeding == 4
     assert str(sweep) == (
-        "weak: each worker has 2 of the 9 frames at every N; the last 1 are left out"
+        "weak: each worker has 2 of the 9 frames at every N; the last is left out"
     )
     assert str(Sweep("weak", (1, 4), 8)) == "weak: each worker has 2 of the 8 frames at every N"
 

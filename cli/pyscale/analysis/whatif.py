@@ -124,10 +124,9 @@ def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
     timed = curve.filter("valid")
     work = curve_work(timed)
     growths = {workers: work.growth(workers) for workers in timed["workers"].unique()}
-    workers = pl.col("workers")
     return timed.with_columns(
-        baseline_workers=workers.min(),
-        growth=workers.replace_strict(growths, return_dtype=pl.Float64),
+        baseline_workers=pl.col("workers").min(),
+        growth=pl.Series([growths[n] for n in timed["workers"]], dtype=pl.Float64),
     )
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import platform
 import re
-import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem
 from pyscale.doctor.subject import Subject
-from pyscale.placement import visible_gpus
+from pyscale.placement import is_apple_silicon, visible_gpus
 from pyscale.slurm.commands import on_login_node
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
@@ -84,7 +83,7 @@ def _cuda() -> Finding:
 
 
 def _mps() -> Finding:
-    if sys.platform == "darwin" and platform.machine() == "arm64":
+    if is_apple_silicon():
         return ok("gpu.device", "this is a Mac with Apple silicon", value="mps")
     return problem(
         "gpu.device",

@@ -224,7 +224,10 @@ def asked(request: Request, measured_for: str) -> str:
     unknown = " Its memory was not measured." if request.memory_bytes is None else ""
     work = request.work_per_window
     # A run names its device and counts frames; what a table counts, it does not tell.
-    unit = "units of work" if request.device is None else "frames"
+    one, several = (
+        ("unit of work", "units of work") if request.device is None else ("frame", "frames")
+    )
+    unit = one if work == 1 else several
     tasks = "the tasks" if work is None else f"tasks of {amount(work)} {unit}"
     return (
         f"Each task at N = {request.workers}: {listing(parts)}.{unknown} Measured on {tasks} of "

@@ -381,6 +381,13 @@ def test_wall_times_alone_have_no_causes():
     assert found.efficiency == pytest.approx(10 / 16)
 
 
+def test_a_stage_of_which_every_trial_failed_takes_nothing_from_the_others():
+    table = pl.DataFrame({"stage": ["a", "a", "b", "b"], "workers": [1, 2] * 2, "wall_s": 4.0})
+    trials = trials_from_wall_times(table)
+    failed = trials.with_columns(valid=pl.col("stage") != "a")
+    assert limits(failed) == limits(trials)[1:]
+
+
 def test_processor_time_tells_work_from_waiting_within_computing():
     (more,) = limits(*tables("work-inflation", seeds=1, noise=0))
     assert (more.inflation, more.cpu_growth) == pytest.approx((1.3, 1.28), abs=0.01)

@@ -14,6 +14,7 @@ from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
+from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import CALLS_FILE, build_tables, write_tables
 from pyscale_stages.contract import Call
 
@@ -68,6 +69,20 @@ def test_a_task_says_which_point_of_which_grid_it_is(run: RunFolder) -> None:
     assert set(tasks["gpu_sharing"]) == {"own"}
     threads = dict(tasks.select("trial", "threads").unique().iter_rows())
     assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
+
+
+def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run: RunFolder) -> None:
+    """Of BASE, which has three on four cores; the run's other workers have one."""
+    trial = run.plan.trial(BASE)
+    (node,) = build_tables(run).tasks.filter(trial=BASE, task="w0")["node"]
+    for others, disturbed in ((1, False), (2, True)):
+        around = Bystanders(node=node, cores=4, pyscale_tasks=0, runnable=others)
+        record = NodeRecord(
+            cache=TrialCache(asked="warm", state="warm"), surroundings=Surroundings(start=around)
+        )
+        (run.trial(trial) / f"node.{node}.json").write_text(record.model_dump_json())
+        (found,) = build_tables(run).tasks.filter(trial=BASE, task="w0")["disturbed"]
+        assert found is disturbed
 
 
 def test_memory_and_energy_stand_in_the_row_of_a_task(run: RunFolder) -> None:

@@ -45,7 +45,7 @@ def point_schema() -> dict[str, Any]:
     point : str
         The point as a JSON object.
     workers, pixels : int
-        N; height times width of an image.
+        N; height times width of an image, as the grid asks for where no call ended.
     megapixels, length_px : float
         Pixels over 1e6; the square root of the pixels.
     trials, calls : int

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.grid.axes import Point, bases_of, series_of
+from pyscale.analysis.grid.axes import SIZE, Point, bases_of, series_of
 from pyscale.analysis.grid.pointcolumns import BESIDE, TASK_MEDIANS, point_schema
 from pyscale.analysis.grid.samples import MEASURES, built
 from pyscale.analysis.intervals import median_interval
@@ -77,7 +77,7 @@ def grid_points(
                     "point": json.dumps(point),
                     "workers": workers,
                     "trials": done.filter("valid").height,
-                    **_sizes(calls.filter(*one)),
+                    **_sizes(calls.filter(*one), point),
                     **medians_with_ends(times.filter(*one)),
                     **_published(calls.filter(*one), done),
                     **{column: counted[column].median() for column in TASK_MEDIANS},
@@ -133,9 +133,12 @@ def _text(point: Point, axis: str | None) -> str | None:
     return None if axis is None or axis not in point else str(point[axis])
 
 
-def _sizes(calls: pl.DataFrame) -> dict[str, Any]:
-    pixels = calls["pixels"].max()
+def _sizes(calls: pl.DataFrame, point: Point) -> dict[str, Any]:
+    """Size of the image: that of the calls, or what the grid says where none came to an end."""
+    pixels, asked = calls["pixels"].max(), point.get(SIZE)
     assert pixels is None or isinstance(pixels, int)
+    if pixels is None and isinstance(asked, int):
+        pixels = asked**2
     if pixels is None:
         return {}
     return {"pixels": pixels, "megapixels": pixels / 1e6, "length_px": pixels**0.5}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.charts import gridcharts, gridrows
+from pyscale.report.charts import callparts, gridcharts, gridrows
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
@@ -49,7 +49,7 @@ def _over_sizes(results: Results) -> list[Chart | None]:
     return [
         gridcharts.ratios(found, *compared, elsewhere),
         gridcharts.times(found, gridrows.point_rows(found), elsewhere),
-        gridcharts.call_parts(found, gridrows.part_rows(found)),
+        callparts.call_parts(found, gridrows.part_rows(found)),
     ]
 
 
@@ -95,7 +95,7 @@ def _datasets_over_sizes(results: Results) -> dict[str, list[Row]]:
         gridcharts.GRID_RATIOS: gridrows.ratio_rows(found),
         gridcharts.CEILINGS: gridrows.ceiling_rows(found),
         gridcharts.ELSEWHERE: gridrows.elsewhere_rows(found, results.grid_references),
-        gridcharts.CALL_PARTS_DATA: gridrows.part_rows(found),
+        callparts.DATA: gridrows.part_rows(found),
     }
 
 

@@ -1,4 +1,4 @@
-"""Charts over the size of an image: times, ratios with their ceilings, and parts of a call."""
+"""Charts over the size of an image: times, and ratios with their ceilings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.gridrows import line_names, panel_name, part_names
+from pyscale.report.charts.gridrows import elsewhere_told, line_names
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.points import BARS, Shown, finished, tooltips
 from pyscale.report.grid.sweep import Sweep
-from pyscale.report.grid.words import part, ratio_title
-from pyscale.report.palette import CALL_PARTS
+from pyscale.report.grid.words import ratio_title
 from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
@@ -21,9 +19,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 GRID_POINTS, GRID_RATIOS, CEILINGS = "grid_points", "grid_ratios", "ceilings"
-ELSEWHERE, CALL_PARTS_DATA = "elsewhere_by_size", "call_parts"
+ELSEWHERE = "elsewhere_by_size"
 TIMES = Shown("call_s", "each_s", "Time of a call (s)", "Time per megapixel (s)")
-PARTS = Shown("part_s", "share", "Seconds of a call", "Share of a call")
 WHICH = {"curve": "Stage", "line": "On", "size": "Size"}
 DASHES = ([5, 4], [2, 2], [7, 3, 1.5, 3], [9, 2], [1.5, 4], [7, 2, 1.5, 2, 1.5, 2])
 """Of lines of other machines."""
@@ -210,7 +207,7 @@ def times(found: Sequence[Sweep], rows: Sequence[Row], elsewhere: Sequence[Row])
     }
     layers = sizes.elsewhere(shown(ELSEWHERE), y, elsewhere) if elsewhere else []
     layers += sizes.marks(shown(GRID_POINTS), y, seen)
-    note = " ".join([f"Medians. {BARS}", *([_others(elsewhere)] if elsewhere else [])])
+    note = " ".join([f"Medians. {BARS}", *([elsewhere_told(elsewhere)] if elsewhere else [])])
     return Chart(
         id="sizetime",
         title="Time over size",
@@ -267,7 +264,7 @@ def ratios(
     parts = [
         f"Ratios of median times. {BARS} Dashed at 1: as fast.",
         "Line and band: what the ratio flattens at, with its 95 % interval." if ends else "",
-        _others(others) if others else "",
+        elsewhere_told(others) if others else "",
     ]
     note = " ".join(filter(None, parts))
     title = ratio_title(line.base for sweep in found for line in sweep.compared)
@@ -279,75 +276,6 @@ def ratios(
     )
 
 
-def call_parts(found: Sequence[Sweep], rows: Sequence[Row]) -> Chart | None:
-    """Parts of a call over size as stacked bars, a panel a line; None where none are known."""
-    import altair as alt
-
-    if not rows:
-        return None
-    panels = {panel_name(found, sweep, line): sweep.name for sweep in found for line in sweep.lines}
-    seen_panels = [name for name in panels if any(row["panel"] == name for row in rows)]
-    names = [name for name in part_names(found) if any(row["part"] == part(name) for row in rows)]
-    colours = [part_colour(name, part_names(found)) for name in names]
-    scale = alt.Scale(domain=[part(name) for name in names], range=colours)
-    of = [f"{length:.0f}" for length in sorted({row["length_px"] for row in rows})]
-    seen = {
-        "curve": "Stage",
-        "size": "Size",
-        "part": "Part",
-        "took": "Took",
-        "shared": "Share",
-        "faster": "Times as fast",
-    }
-    bars = (
-        alt.Chart(alt.NamedData(name=CALL_PARTS_DATA))
-        .transform_filter("datum.panel == panel")
-        .transform_calculate("shown", "amount == 'relative' ? datum.share : datum.part_s")
-        .mark_bar(stroke=colour("edge"), strokeWidth=0.5)
-        .encode(
-            x=alt.X(
-                "of:O",
-                title="Side of the image (px)",
-                sort=of,
-                axis=alt.Axis(labelAngle=0, labelOverlap="greedy"),
-            ),
-            y=alt.Y("shown:Q", title=None, axis=alt.Axis(tickCount=5), stack="zero"),
-            color=alt.Color("part:N", scale=scale, legend=None),
-            order=alt.Order("order:Q"),
-            tooltip=tooltips(seen),
-        )
-    )
-    note = "One call, the median of each part; stacked from the axis in the order of the legend."
-    return Chart(
-        id="callparts",
-        title="What a call consists of",
-        description=f"{note} {_largest(rows)}",
-        spec=finished(
-            alt.layer(bars),
-            PARTS,
-            note,
-            panels=seen_panels,
-            stages=panels,
-            legend=[
-                {"name": part(name), "colour": own}
-                for name, own in zip(names, colours, strict=True)
-            ],
-        ),
-    )
-
-
-def part_colour(name: str, names: Sequence[str]) -> str:
-    """Colour of a part of a call, by its place among all."""
-    if name == UNATTRIBUTED:
-        return colour("part-unattributed")
-    return colour(f"call-{names.index(name) % len(CALL_PARTS)}")
-
-
-def _others(rows: Sequence[Row]) -> str:
-    titles = listing(dict.fromkeys(row["title"] for row in rows))
-    return f"Grey, broken: other machines, measured elsewhere ({titles})."
-
-
 def _told(rows: Sequence[Row], column: str) -> str:
     """State what a chart shows of every line."""
     lines: dict[tuple[str, str], list[str]] = {}
@@ -355,17 +283,3 @@ def _told(rows: Sequence[Row], column: str) -> str:
         at = f"{row[column]} at {row['size']}"
         lines.setdefault((row["curve"], row["line"]), []).append(at)
     return " ".join(f"{curve}, {line}: {listing(own)}." for (curve, line), own in lines.items())
-
-
-def _largest(rows: Sequence[Row]) -> str:
-    """State the largest parts at the largest size of each panel."""
-    told = []
-    for name in dict.fromkeys(row["panel"] for row in rows):
-        own = [row for row in rows if row["panel"] == name]
-        most = max(row["length_px"] for row in own)
-        parts = sorted(
-            (row for row in own if row["length_px"] == most), key=lambda row: -row["share"]
-        )
-        largest = listing(f"{row['part']} {row['shared']}" for row in parts[:3])
-        told.append(f"{name} at {parts[0]['size']}: {largest}.")
-    return " ".join(told)

@@ -12,6 +12,7 @@ from pyscale.report.grid.words import part, size, the
 from pyscale.report.wording import (
     ABSENT,
     gib,
+    listing,
     number,
     percent,
     ratio,
@@ -122,6 +123,12 @@ def elsewhere_rows(found: Sequence[Sweep], references: Elsewhere) -> list[Row]:
         for ratios in (_ratios(other, line),)
         for row in line.timed(other.measure)
     ]
+
+
+def elsewhere_told(rows: Sequence[Row]) -> str:
+    """State whose the lines of other machines are."""
+    titles = listing(dict.fromkeys(row["title"] for row in rows))
+    return f"Grey, broken: other machines, measured elsewhere ({titles})."
 
 
 def _ratios(sweep: Sweep, line: Line) -> dict[int, float]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyscale.report.charts.chart import Chart
+from pyscale.report.charts.largestparts import largest_parts
 from pyscale.report.charts.look import colour, cross
 from pyscale.report.charts.points import Shown, finished, tooltips
 from pyscale.report.palette import PARTS
-from pyscale.report.wording import listing, phase
+from pyscale.report.wording import phase
 
 LOSSES = "losses"
 Row = dict[str, Any]
@@ -28,10 +29,11 @@ def losses(rows: Sequence[Row]) -> Chart | None:
     names = list(dict.fromkeys(row["curve"] for row in rows))
     crosses = any(row["invalid"] for row in rows)
     note = f"{NOTE} {CROSSES}" if crosses else NOTE
+    told = largest_parts(rows, "curve", "workers", lambda row: f"N = {row['workers']}")
     return Chart(
         id="losses",
         title="Where the worker-seconds went",
-        description=f"{note} {_told(rows)}",
+        description=f"{note} {told}",
         spec=finished(
             _layers(invalid=crosses),
             SHOWN,
@@ -97,17 +99,3 @@ def _layers(*, invalid: bool) -> Any:
         above = once.transform_filter("datum.invalid").mark_point(**cross(yOffset=-10))
         layers.append(above.encode(x=x, y=alt.Y("total:Q")))
     return alt.layer(*layers)
-
-
-def _told(rows: Sequence[Row]) -> str:
-    """State the largest parts of the largest N of each curve."""
-    told = []
-    for name in dict.fromkeys(row["curve"] for row in rows):
-        own = [row for row in rows if row["curve"] == name]
-        most = max(row["workers"] for row in own)
-        parts = sorted(
-            (row for row in own if row["workers"] == most), key=lambda row: -row["share"]
-        )
-        largest = listing(f"{row['part']} {row['shared']}" for row in parts[:3])
-        told.append(f"{name} at N = {most}: {largest}.")
-    return " ".join(told)

@@ -14,6 +14,7 @@ from pyscale.report import palette
 from pyscale.report.charts.gridrows import (
     ceiling_rows,
     elsewhere_rows,
+    elsewhere_told,
     line_names,
     point_rows,
     ratio_rows,
@@ -132,7 +133,7 @@ class Sizes:
         ends = [f"{column}_low", f"{column}_high"]
         table = self.table(["length_px", "line", column, *ends], self.rows)
         return drawn(
-            geom_line(aes("length_px", column, color="line"), table, size=0.5),
+            geom_line(aes("length_px", column, color="line"), _joined(table), size=0.5),
             geom_errorbar(
                 aes("length_px", ymin=ends[0], ymax=ends[1], color="line"),
                 table.dropna(subset=ends),
@@ -149,7 +150,8 @@ class Sizes:
 
         table = self.table(["length_px", "line", column], self.elsewhere)
         grey: dict[str, Any] = {"color": palette.REFERENCE, "size": 0.45}
-        return drawn(geom_line(aes("length_px", column, linetype="line"), table, **grey))
+        mapping = aes("length_px", column, linetype="line")
+        return drawn(geom_line(mapping, _joined(table), **grey))
 
     def ceilings(self) -> Any:
         """What ratios flatten at, as lines with bands, and a dashed line where both are as fast."""
@@ -236,7 +238,9 @@ class Sizes:
     @property
     def sentences(self) -> list[str]:
         """What a caption says of other machines."""
-        if not self.elsewhere:
-            return []
-        titles = listing(dict.fromkeys(row["title"] for row in self.elsewhere))
-        return [f"Grey, broken: other machines, measured elsewhere ({titles})."]
+        return [elsewhere_told(self.elsewhere)] if self.elsewhere else []
+
+
+def _joined(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of lines with two points or more: plotnine warns of one that joins nothing."""
+    return table[table.duplicated(["panel", "line"], keep=False)]

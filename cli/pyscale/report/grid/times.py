@@ -59,11 +59,12 @@ def _one_image(sweep: Sweep, line: Line) -> Iterator[str]:
         other = next((row for row in later if row["length_px"] == one["length_px"]), None)
         if other is None or not _apart(one, other):
             continue
+        gains = "loses time on" if one["ratio_high"] < 1 else "gains less from"
         yield (
-            f"So a process for a single image of {size(one['length_px'])} gains less from "
+            f"So a process for a single image of {size(one['length_px'])} {gains} "
             f"{the(line.value)}: {MEASURES['fresh']} take {number(one['value_s'])} s there, which "
-            f"is {ratio(one['ratio'])} times as fast as on {the(line.base)}, and a later call "
-            f"{ratio(other['ratio'])} times."
+            f"is {ratio(one['ratio'])} times as fast as on {the(line.base)}; a later call is "
+            f"{ratio(other['ratio'])} times as fast."
         )
 
 

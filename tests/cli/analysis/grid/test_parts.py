@@ -42,6 +42,19 @@ def test_parts_and_what_none_covers_are_the_call(both: Any) -> None:
         assert own["share"].sum() == pytest.approx(1)
 
 
+def test_a_process_counts_once_however_many_calls_it_made(grid: Any) -> None:
+    grid.trial(CPU, [9.0, 2.0, 2.0, 2.0], later_parts={"network": 1.0})
+    grid.trial(CPU, [9.0, 6.0], block=2, later_parts={"network": 5.0})
+    (network, unattributed) = grid.found().parts["part_s"]
+    assert (network, unattributed) == (3.0, 1.0)
+
+
+def test_building_the_model_before_each_call_is_no_part_of_one(grid: Any) -> None:
+    grid.trial(CPU, [4.0, 4.0], builds=[2.0, 2.0], parts={"network": 3.0})
+    rows = grid.found().parts.select("part", "part_s", "share").rows()
+    assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
+
+
 def test_each_part_is_compared_with_the_bases(both: Any) -> None:
     assert both.parts.filter(value="cpu")["part_ratio"].null_count() == 5
     found = dict(both.parts.filter(value="cuda").select("part", "part_ratio").iter_rows())

@@ -135,10 +135,20 @@ def test_without_versus_nothing_has_a_base(grid: Any) -> None:
     assert set(points["series"]) == {"device cpu", "device cuda"}
 
 
-def test_a_stage_that_records_no_calls_has_points_without_times_and_sizes(grid: Any) -> None:
+def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(grid: Any) -> None:
+    grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [], status="failed")
+    grid.trial(CPU | {"length_px": "full"}, [], status="failed")
+    found = grid.found()
+    assert found.points["length_px"].to_list() == [224, 224, None]
+    assert found.points["trials"].to_list() == [1, 0, 0]
+    assert found.points["steady_s"].to_list() == [1.0, None, None]
+    assert found.ratios.is_empty()
+
+
+def test_a_stage_that_records_no_calls_has_points_without_times(grid: Any) -> None:
     grid.trial(CPU, []).trial(CUDA, [])
     found = grid.found()
-    assert found.points["pixels"].null_count() == 2
+    assert found.points["steady_s"].null_count() == 2
     assert found.points["trials"].to_list() == [1, 1]
     assert found.ratios.is_empty()
     assert found.parts.is_empty()

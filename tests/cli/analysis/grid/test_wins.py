@@ -43,6 +43,7 @@ def curve(*rows: Row) -> Win:
         ([(224, 2.0, 1.9), (448, 0.9, 0.8)], None, 448, False),
         ([(224, 0.5, None), (448, 1.5, None)], 448, 224, False),
         ([(448, 1.5, None), (224, 0.5, 0.4)], 448, 224, False),
+        ([(224, 1.0, None), (448, 1.5, 1.0), (672, 3.0, 2.5)], 672, 448, True),
     ],
 )
 def test_it_wins_from_the_first_size_above_the_last_at_which_it_may_lose(

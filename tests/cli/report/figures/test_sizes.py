@@ -85,3 +85,10 @@ def test_one_device_has_times_and_nothing_to_compare():
         size_speedup(results)
     with pytest.raises(NothingToDrawError, match="parts of its calls"):
         call_parts(results)
+
+
+def test_a_single_size_is_points_without_lines():
+    single = made_up(sizes=SIZES[:1], repeats=1, references=False)
+    plot = size_time(single)
+    assert not layers(plot, "geom_line")
+    assert len(layers(plot, "geom_point")) == 1
