@@ -128,7 +128,10 @@ def elsewhere_rows(found: Sequence[Sweep], references: Elsewhere) -> list[Row]:
 def elsewhere_told(rows: Sequence[Row]) -> str:
     """State whose the lines of other machines are."""
     titles = listing(dict.fromkeys(row["title"] for row in rows))
-    return f"Grey, broken: other machines, measured elsewhere ({titles})."
+    return (
+        f"Grey, broken: other machines, measured elsewhere on work of their own ({titles}): "
+        "compare shapes, not times."
+    )
 
 
 def _ratios(sweep: Sweep, line: Line) -> dict[int, float]:

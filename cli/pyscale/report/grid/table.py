@@ -9,6 +9,7 @@ from pyscale.analysis.flags import SENTENCES
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.ratios import bound, where_it_ends, where_it_wins
 from pyscale.report.grid.sweep import Sweep
+from pyscale.report.grid.times import published
 from pyscale.report.grid.told import not_compared
 from pyscale.report.grid.trust import codes
 from pyscale.report.grid.words import Row
@@ -57,6 +58,7 @@ def _findings(sweep: Sweep) -> Iterator[str]:
         if ceiling is not None:
             yield f"{line.name}: {where_it_ends(ceiling)}"
     yield from bound(sweep)
+    yield from published(sweep)
     if sweep.is_timed and (lacking := not_compared(sweep)):
         yield lacking.replace("`", "")
 
