@@ -69,7 +69,9 @@ def add(
     refuse_name(chosen, settings.references_folder)
     path = write_reference(reference_from(found, chosen), settings.references_folder)
     typer.echo(path)
-    talk(f"see it by `pyscale reference show {chosen}`; reports of other runs of the same stages now show it")
+    talk(
+        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same stages now show it"
+    )
 
 
 def _own_folder() -> Path:
