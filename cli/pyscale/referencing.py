@@ -70,7 +70,8 @@ def add(
     path = write_reference(reference_from(found, chosen), settings.references_folder)
     typer.echo(path)
     talk(
-        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same stages now show it"
+        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same stages "
+        "now show it"
     )
 
 
