@@ -21,6 +21,11 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 REPORTS = ("full", "broken", "single", "hostile")
 SERIOUS = {"serious", "critical"}
+DRAWN = (
+    "[...document.querySelectorAll('[data-chart] svg')]"
+    ".reduce((sum, svg) => sum + +svg.getAttribute('width'), 0)"
+)
+"""Sum of the widths at which all charts are drawn."""
 
 
 def serious(page: Page) -> list[str]:
@@ -65,6 +70,19 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
             label = svg.get_attribute("aria-label") or ""
             assert chart["title"] in label
             assert len(label) > len(chart["title"]) + 40
+
+
+def test_charts_stay_one_image_each_when_the_window_gets_another_width(
+    single: Report, visit: Visit
+) -> None:
+    page = visit(single.page)
+    before = page.evaluate(DRAWN)
+    page.set_viewport_size({"width": 700, "height": 800})
+    page.wait_for_function(f"({DRAWN}) !== {before}")
+    for svg in page.locator("[data-chart] svg").all():
+        assert svg.get_attribute("role") == "img"
+        assert svg.get_attribute("aria-label")
+        assert svg.locator("[role]").count() == 0
 
 
 def test_the_page_has_one_heading_and_no_level_is_left_out(full: Report, visit: Visit) -> None:

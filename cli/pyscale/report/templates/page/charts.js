@@ -82,6 +82,8 @@
   class Plot {
     constructor(id, place, panel = null) {
       Object.assign(this, { id, place, panel, signals: {}, drawing: null });
+      // Vega draws again by itself, where the window has another width.
+      new MutationObserver(() => this.unname()).observe(place, { subtree: true, childList: true, attributeFilter: ["role"] });
       this.names = charts[id].spec.params?.map((param) => param.name) ?? [];
       this.everyStage = charts[id].spec.params?.find((param) => param.name === "stages")?.value;
     }
@@ -114,8 +116,12 @@
       const name = this.panel === null ? title : `${title}, ${this.panel}`;
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", `${name}. ${this.told ?? description}`);
-      // Vega gives its groups roles without names.
-      for (const part of [this.place, ...svg.querySelectorAll("[role]")]) {
+      this.unname();
+    }
+
+    // Vega gives its groups roles without names.
+    unname() {
+      for (const part of [this.place, ...this.place.querySelectorAll("svg [role]")]) {
         for (const attribute of ["role", "aria-label", "aria-roledescription"]) part.removeAttribute(attribute);
       }
     }
