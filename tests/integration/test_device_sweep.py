@@ -111,9 +111,11 @@ def test_crops_are_compared_with_the_same_crop_of_the_truth(points: pl.DataFrame
 
 def test_the_analysis_says_in_words_what_the_second_thread_gives(run: RunFolder) -> None:
     text = (run.report / "scaling_analysis.md").read_text()
-    assert "224" in text
-    assert "Megapixels/s" in text
-    assert "logarithm" not in text
+    found, _, method = text.partition("## Method")
+    assert "Megapixels/s" in found
+    assert re.search(r"threads 2: .* as threads 1 at 224 px", found)
+    assert "logarithm" not in found, "of two sizes no shape can be told"
+    assert "logarithm" in method
 
 
 def test_the_record_of_a_task_repeats_by_hand(run: RunFolder, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def point_schema() -> dict[str, Any]:
         "batch_size 8, model cyto3"; "" where none does. In a table of several machines: the
         machine.
     value, base : str
-        Value of versus, and that which it is compared with; the latter null for the base
-        itself, and where the base was not measured.
+        Value of versus, like cuda or "threads 2", and that which it is compared with; the latter
+        null for the base itself, and where the base was not measured.
     base_stage : str
         Stage of the point that this one is compared with, at the same N.
     device : str

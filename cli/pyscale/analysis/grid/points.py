@@ -69,8 +69,8 @@ def grid_points(
                     "family": family,
                     "stage": stage,
                     "series": series[stage],
-                    "value": _text(point, versus),
-                    "base": None if base is None else _text(points[base], versus),
+                    "value": _value(point, versus),
+                    "base": None if base is None else _value(points[base], versus),
                     "base_stage": base,
                     "model": _text(point, "model"),
                     "batch_size": point.get("batch_size"),
@@ -131,6 +131,13 @@ def _about(tasks: pl.DataFrame, configurations: pl.DataFrame) -> dict[str, Any]:
 
 def _text(point: Point, axis: str | None) -> str | None:
     return None if axis is None or axis not in point else str(point[axis])
+
+
+def _value(point: Point, versus: str | None) -> str | None:
+    """Value of versus; one that is no name says what it counts, like "threads 2"."""
+    text = _text(point, versus)
+    named = versus is None or isinstance(point.get(versus), str)
+    return text if named or text is None else f"{versus} {text}"
 
 
 def _sizes(calls: pl.DataFrame, point: Point) -> dict[str, Any]:

@@ -127,6 +127,14 @@ def test_a_series_is_named_by_what_varies_beside_size_and_device(grid: Any) -> N
     assert points["batch_size"].to_list() == [1, 1, 8, 8]
 
 
+def test_a_value_that_is_a_number_says_what_it_counts(grid: Any) -> None:
+    for threads in (1, 2):
+        grid.trial({"length_px": 64, "threads": threads}, [2.0, 1.0])
+    points = grid.found(versus="threads").points
+    assert points["value"].to_list() == ["threads 1", "threads 2"]
+    assert points["base"].to_list() == [None, "threads 1"]
+
+
 def test_without_versus_nothing_has_a_base(grid: Any) -> None:
     grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [2.0, 1.0])
     points = grid.found(versus=None).points
