@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyscale.analysis.grid.samples import MEASURES
-
-if TYPE_CHECKING:
-    pass
 
 TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
 """Columns of the table of tasks whose median over the windows' tasks a point has."""

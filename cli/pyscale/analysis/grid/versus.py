@@ -24,8 +24,8 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        One row for each point with a base, N and measure (steady, first, published) that both
-        have; in the order of `points`. Columns of `ratio_schema`.
+        One row for each point with a base, N and measure of `samples.COMPARED` that both have; in
+        the order of `points`. Columns of `ratio_schema`.
     """
     import polars as pl
 
@@ -68,7 +68,7 @@ def ratio_schema() -> dict[str, Any]:
         As in `point_schema`.
     workers : int
     measure : str
-        steady, first or published.
+        One of `samples.COMPARED`.
     pixels, megapixels, length_px
         Size of the image.
     base_s, value_s : float

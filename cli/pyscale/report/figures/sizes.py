@@ -29,7 +29,7 @@ from pyscale.report.figures.house import (
     in_panels,
 )
 from pyscale.report.grid.sweep import Sweep, sweeps
-from pyscale.report.grid.words import Row
+from pyscale.report.grid.words import Row, ends
 from pyscale.report.results import Results
 from pyscale.report.wording import listing, number
 
@@ -91,9 +91,9 @@ class Sizes:
         timed = base.timed(sweep.measure)
         if not timed:
             return self.sheet.title(sweep.name)
-        ends = timed if len(timed) == 1 else [timed[0], timed[-1]]
         told = listing(
-            f"{number(row[f'{sweep.measure}_s'])} s at {row['length_px']:.0f} px" for row in ends
+            f"{number(row[f'{sweep.measure}_s'])} s at {row['length_px']:.0f} px"
+            for row in ends(timed)
         )
         return self.sheet.title(sweep.name, f"{base.name}: {told}")
 

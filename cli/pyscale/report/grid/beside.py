@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyscale.report.grid.sweep import Line, Sweep
-from pyscale.report.grid.words import Row, size, the
+from pyscale.report.grid.words import Row, ends, size, the
 from pyscale.report.wording import gib, listing, number, score
 
 
@@ -77,5 +77,4 @@ def energy(sweep: Sweep) -> Iterator[str]:
 
 def _over_sizes(line: Line, column: str, written: Callable[[Any], str]) -> str:
     known = [row for row in line.points if row[column] is not None]
-    ends = known if len(known) < 2 else [known[0], known[-1]]
-    return listing(f"{written(row[column])} at {size(row['length_px'])}" for row in ends)
+    return listing(f"{written(row[column])} at {size(row['length_px'])}" for row in ends(known))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
@@ -12,8 +12,8 @@ from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.times import published
 from pyscale.report.grid.told import not_compared
 from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import Row
-from pyscale.report.wording import ABSENT, number, ratio, score, with_interval
+from pyscale.report.grid.words import Row, with_ends
+from pyscale.report.wording import ABSENT, number, ratio, score
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -85,7 +85,7 @@ def _table(found: Sequence[Sweep], letters: Mapping[str, str], *, every: bool) -
             cells: list[str | Text] = [
                 ABSENT if row["length_px"] is None else f"{row['length_px']:.0f}",
                 Text(sweep.line_of(row)),
-                _with_ends(row, f"{sweep.measure}_s", number),
+                with_ends(row, f"{sweep.measure}_s", number),
                 *([number(row["throughput_mp_s"])] if every else []),
                 *([_ratio(sweep, row)] if compared else []),
                 *([number(row["first_s"])] if every else []),
@@ -99,8 +99,4 @@ def _table(found: Sequence[Sweep], letters: Mapping[str, str], *, every: bool) -
 
 def _ratio(sweep: Sweep, row: Row) -> str:
     found = sweep.ratio_of(row)
-    return ABSENT if found is None else _with_ends(found, "ratio", ratio)
-
-
-def _with_ends(row: Row, column: str, written: Callable[[float | None], str]) -> str:
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+    return ABSENT if found is None else with_ends(found, "ratio", ratio)

@@ -8,7 +8,7 @@ from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.times import mean_and_sd
 from pyscale.report.grid.told import told
 from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import Row, part, title
+from pyscale.report.grid.words import Row, part, title, with_ends
 from pyscale.report.results import Results
 from pyscale.report.wording import (
     ABSENT,
@@ -18,7 +18,6 @@ from pyscale.report.wording import (
     ratio,
     score,
     seconds,
-    with_interval,
 )
 
 OF_CALLS = (
@@ -80,11 +79,11 @@ def _point(sweep: Sweep, row: Row) -> dict[str, str]:
         "Size (px)": _px(row),
         "On": sweep.line_of(row),
         "Trials": str(row["trials"]),
-        "A call (s)": _with_ends(row, "steady_s", number),
-        "Megapixels/s": _with_ends(row, "throughput_mp_s", number),
-        "Times as fast": ABSENT if found is None else _with_ends(found, "ratio", ratio),
-        "First call (s)": _with_ends(row, "first_s", number),
-        "Building the model (s)": _with_ends(row, "start_s", number),
+        "A call (s)": with_ends(row, "steady_s", number),
+        "Megapixels/s": with_ends(row, "throughput_mp_s", number),
+        "Times as fast": ABSENT if found is None else with_ends(found, "ratio", ratio),
+        "First call (s)": with_ends(row, "first_s", number),
+        "Building the model (s)": with_ends(row, "start_s", number),
         "Published protocol (s)": ABSENT if row["published_s"] is None else mean_and_sd(row),
         "AP at IoU 0.5": score(row["beside_ap_iou50"]),
         "AP at IoU 0.9": score(row["beside_ap_iou90"]),
@@ -105,7 +104,3 @@ def _parts(sweep: Sweep, point: Row) -> dict[str, str]:
 
 def _px(row: Row) -> str:
     return ABSENT if row["length_px"] is None else f"{row['length_px']:.0f}"
-
-
-def _with_ends(row: Row, column: str, written: Any) -> str:
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))

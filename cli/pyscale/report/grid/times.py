@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.sweep import Line, Sweep
-from pyscale.report.grid.words import MEASURES, Row, named, plural, size, the
+from pyscale.report.grid.words import MEASURES, Row, ends, named, plural, size, the
 from pyscale.report.wording import listing, number, ratio
 
 
@@ -21,8 +21,8 @@ def calls(sweep: Sweep) -> Iterator[str]:
                 yield f"{line.name}: no call was timed."
             continue
         what = "the first call of a process" if sweep.measure == "first" else "a call"
-        took = listing(_took(row, sweep.measure) for row in _ends(timed))
-        rates = listing(number(row["throughput_mp_s"]) for row in _ends(timed))
+        took = listing(_took(row, sweep.measure) for row in ends(timed))
+        rates = listing(number(row["throughput_mp_s"]) for row in ends(timed))
         yield f"{line.name}: {what} takes {took}; that is {rates} megapixels per second."
 
 
@@ -42,7 +42,7 @@ def fresh(sweep: Sweep) -> Iterator[str]:
     """Hold the first call and building the model against a later call."""
     for line in sweep.lines:
         timed = [row for row in line.timed("first") if row["steady_s"] is not None]
-        for row in _ends(timed):
+        for row in ends(timed):
             start = row["start_s"]
             built = "" if start is None else f", after {number(start)} s for building the model"
             yield (
@@ -55,7 +55,7 @@ def fresh(sweep: Sweep) -> Iterator[str]:
 def _one_image(sweep: Sweep, line: Line) -> Iterator[str]:
     """Say that a process for one image gains less than later calls, where that is sure."""
     alone, later = sweep.ratios(line, "fresh"), sweep.ratios(line, "steady")
-    for one in _ends(alone):
+    for one in ends(alone):
         other = next((row for row in later if row["length_px"] == one["length_px"]), None)
         if other is None or not _apart(one, other):
             continue
@@ -79,7 +79,7 @@ def _apart(alone: Row, later: Row) -> bool:
 def published(sweep: Sweep) -> Iterator[str]:
     """State mean and standard deviation by the published protocol, beside a later call."""
     for line in sweep.lines:
-        rows = _ends(line.timed("published"))
+        rows = ends(line.timed("published"))
         if not rows:
             continue
         told = listing(
@@ -128,8 +128,3 @@ def _shared(row: Row) -> str:
         "time_slicing": ", which share GPUs by time slices",
         "mps": ", which share GPUs by MPS",
     }.get(row["gpu_sharing"] or "", "")
-
-
-def _ends(rows: list[Row]) -> list[Row]:
-    """The smallest and the largest size."""
-    return rows if len(rows) < 2 else [rows[0], rows[-1]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from pyscale.report.wording import listing, phase
+from pyscale.report.wording import listing, phase, with_interval
 
 Row = dict[str, Any]
 DEVICE = "device"
@@ -71,3 +71,13 @@ def ratio_title(bases: Iterable[str | None]) -> str:
 def plural(count: int, word: str) -> str:
     """Count something."""
     return f"{count} {word}{'s' * (count != 1)}"
+
+
+def with_ends(row: Row, column: str, written: Callable[[float | None], str]) -> str:
+    """Write a number of a row with its interval, where it has one."""
+    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+
+
+def ends(rows: list[Row]) -> list[Row]:
+    """The first and the last of rows in the order of sizes."""
+    return rows if len(rows) < 2 else [rows[0], rows[-1]]
