@@ -99,7 +99,8 @@ def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
         return ""
     known = as_stage_error(raised)
     if isinstance(known, ResourceExhausted):
-        return f"memory ran out with these sizes: {known}"
+        # The sentence ends with the remedy of a stage that reads a movie.
+        return f"{str(known).rpartition(': ')[0]}: give the test smaller sizes"
     said = str(raised)
     unknown_to_mps = device.type == "mps" and "MPS" in said
     if device.type != "cpu" and (isinstance(raised, NotImplementedError) or unknown_to_mps):
