@@ -9,7 +9,15 @@ from pyscale_stages.contract import Stage
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.wording import did_you_mean
 
-STAGE_NAMES = ("register_denoise", "segment", "contact", "track")
+STAGE_NAMES = (
+    "register_denoise",
+    "segment",
+    "contact",
+    "track",
+    "storage",
+    "decompress",
+    "kernels",
+)
 
 
 _PACKAGE = Path(__file__).resolve().parent

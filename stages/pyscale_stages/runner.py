@@ -99,6 +99,7 @@ def run_task(
         versions=installed_versions(stage.packages) | (task.versions if task else {}),
         stamp=stamp.collect([path for path in (*_input_files(spec), spec.output) if path]),
         calls=tuple(task.calls) if task else (),
+        timings=tuple(task.timings) if task else (),
         warnings=(*(task.warnings if task else ()), *usage.warnings),
         error=error,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Window
+from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Timing, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
@@ -49,6 +49,7 @@ class Task:
         self.frames = 0
         self.objects = 0
         self.calls: list[Call] = []
+        self.timings: list[Timing] = []
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -172,6 +173,10 @@ class Task:
     def add_call(self, call: Call) -> None:
         """Record one call of the stage's computation."""
         self.calls.append(call)
+
+    def add_timing(self, timing: Timing) -> None:
+        """Record one repeat of a test of the machine."""
+        self.timings.append(timing)
 
     def set_quality(self, **measures: float) -> None:
         """Record how right the output is, where the truth is known."""

@@ -1,0 +1,1 @@
+"""Measures how fast a machine decodes movies of electron cameras."""

@@ -1,0 +1,187 @@
+"""Decodes the frames of a movie that lies in memory, on a number of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.decompress.codecs import CodecName
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS
+from pyscale_stages.movieformats.mrc import open_mrc
+
+Frame = npt.NDArray[Any]
+Decoder = Callable[[Frame], object]
+"""Decodes one frame into given memory, which holds zeros."""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A movie in memory as it lies in its file."""
+
+    decoders: Sequence[Decoder]
+    """Of each frame."""
+    shape: tuple[int, int, int]
+    """(T, Y, X) of the movie."""
+    dtype: np.dtype[Any]
+
+    def room(self) -> Frame:
+        """Memory for all decoded frames, which the kernel has given already.
+
+        Fresh memory costs a page fault for every 4 KiB, which is more than what fast codecs take.
+        """
+        room = np.empty(self.shape, self.dtype)
+        room.fill(0)
+        return room
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """What it took to decode a movie once."""
+
+    wall_s: float
+    cpu_s: float
+    """Time of all cores."""
+    busy_threads: int
+    """Threads that decoded at least one frame."""
+
+
+def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
+    """Prepare the decoding of each frame.
+
+    Headers are read here, from the file: what remains is what the library of the codec does.
+
+    Parameters
+    ----------
+    name : str
+        Codec of the file.
+    path : Path
+        The file.
+    content : memoryview
+        The same bytes in memory, which are those that are decoded.
+    """
+    if name == "mrc":
+        mapped = open_mrc(path)
+        assert isinstance(mapped, np.memmap)
+        inside: Frame = np.ndarray(mapped.shape, mapped.dtype, content, mapped.offset)
+        return _packed([partial(_copy, frame) for frame in inside], mapped.shape[1:], mapped.dtype)
+
+    import tifffile
+
+    with tifffile.TiffFile(path) as file:
+        pages = [page.aspage() for page in file.pages]
+        strips = [
+            content[page.dataoffsets[0] : page.dataoffsets[0] + page.databytecounts[0]]
+            for page in pages
+        ]
+        shape, dtype = pages[0].shape, np.dtype(pages[0].dtype)
+        if name == "tiff_none":
+            frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
+            return _packed([partial(_copy, frame) for frame in frames], shape, dtype)
+        decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
+    if name == "eer":
+        place_bits = PLACE_BITS // 2, PLACE_BITS // 2
+        into = partial(_decode_events, decode, (shape, RUN_BITS, *place_bits))
+    else:
+        into = partial(_decode_image if name == "tiff_jpeg2000" else _decode_bytes, decode)
+    return _packed([partial(into, strip) for strip in strips], shape, dtype)
+
+
+def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Packed:
+    height, width = shape
+    return Packed(decoders, (len(decoders), height, width), dtype)
+
+
+def _copy(packed: Frame, frame: Frame) -> None:
+    np.copyto(frame, packed)
+
+
+def _decode_bytes(decode: Any, strip: memoryview, frame: Frame) -> None:
+    decode(strip, out=frame.reshape(-1).view(np.uint8))
+
+
+def _decode_image(decode: Any, strip: memoryview, frame: Frame) -> None:
+    decode(strip, out=frame)
+
+
+def _decode_events(decode: Any, layout: tuple[Any, ...], strip: memoryview, frame: Frame) -> None:
+    decode(strip, *layout, out=frame)
+
+
+@contextmanager
+def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads that run already: starting them is not decoding.
+
+    Raises
+    ------
+    ResourceExhausted
+        If the system lets the task have no more.
+    """
+    with ThreadPoolExecutor(count) as pool:
+        all_run = threading.Barrier(count + 1)
+        try:
+            for _ in range(count):
+                pool.submit(all_run.wait)
+            all_run.wait()
+        except BaseException as error:
+            # Also after Ctrl-C, those that wait already must end.
+            all_run.abort()
+            if isinstance(error, RuntimeError):
+                raise ResourceExhausted(
+                    f"{count} threads cannot be started here ({error}): use fewer, or ask for a "
+                    "higher limit of processes"
+                ) from error
+            raise
+        yield pool
+
+
+def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor, threads: int) -> Decoding:
+    """Decode every frame once, each on one thread: whichever has nothing to do takes the next.
+
+    Parameters
+    ----------
+    movie : Packed
+    room : ndarray of shape (T, Y, X)
+        Zeros, in which the decoded frames are left.
+    pool : ThreadPoolExecutor
+        Threads that run already.
+    threads : int
+        How many there are.
+    """
+    todo = deque(range(len(movie.decoders)))
+
+    def work(_worker: int) -> int | None:
+        found = None
+        while todo:
+            try:
+                number = todo.popleft()
+            except IndexError:
+                # Another thread was quicker.
+                break
+            movie.decoders[number](room[number])
+            found = threading.get_ident()
+        return found
+
+    cpu_s = time.process_time()
+    start = time.monotonic()
+    try:
+        busy = set(pool.map(work, range(threads))) - {None}
+    finally:
+        # After an error or Ctrl-C, threads must not go on.
+        todo.clear()
+    return Decoding(
+        wall_s=time.monotonic() - start,
+        cpu_s=time.process_time() - cpu_s,
+        busy_threads=len(busy),
+    )

@@ -1,0 +1,116 @@
+"""Reads and decodes movies, over and over, in random order."""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from pathlib import Path
+
+from pyscale_stages.decompress.codecs import CODECS, CodecName, why_not
+from pyscale_stages.decompress.files import MovieFile, write_movie_file
+from pyscale_stages.decompress.memory import need_memory
+from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.decompress.place import scratch_in
+from pyscale_stages.decompress.table import table_of, write_timings
+from pyscale_stages.decompress.timed import Attempt, Results, time_repeat
+from pyscale_stages.task import Task
+
+
+def run(task: Task) -> None:
+    """Write a movie in each codec, and time how it is read and decoded.
+
+    Raises
+    ------
+    BadInput
+        If the place to measure cannot be written.
+    ResourceExhausted
+        If the place has too little room for the movies, or the task too little memory.
+    """
+    assert isinstance(task.params, DecompressParams)
+    params = task.params
+    with task.span("import"):
+        import numpy.random  # noqa: F401 - the import is what is timed
+        import polars  # noqa: F401
+        import tifffile  # noqa: F401
+
+        # Without it, MRC and plain TIFF are still measured.
+        with suppress(ImportError):
+            import imagecodecs  # noqa: F401
+    results = Results(task)
+    present = _present(results, params)
+    need_memory(max((_memory_bytes(params, name) for name in present), default=0))
+    with scratch_in(_place(task), _disk_bytes(params, present), task.warn) as folder:
+        movies = _written(task, params, present, folder)
+        _time_all(results, params, movies)
+    with task.span("write"):
+        write_timings(task, table_of(results.rows))
+        window = task.spec.frames or (0, 1)
+        task.write_window(window, task.spec.movie_frames or window[1])
+    task.count(objects=len(results.rows))
+
+
+def _present(results: Results, params: DecompressParams) -> list[CodecName]:
+    """Codecs that this installation has; of each other one, the reason is kept."""
+    reasons = {name: why_not(name) for name in params.codecs}
+    for name, reason in reasons.items():
+        if reason:
+            results.cannot(name, reason)
+    return [name for name, reason in reasons.items() if not reason]
+
+
+def _place(task: Task) -> Path:
+    """Folder that is measured."""
+    place = task.input("place")
+    if place is not None:
+        return place
+    task.output.mkdir(parents=True, exist_ok=True)
+    return task.output
+
+
+def _disk_bytes(params: DecompressParams, names: list[CodecName]) -> int:
+    """Most that the files of all codecs need."""
+    return sum(params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in names)
+
+
+def _memory_bytes(params: DecompressParams, name: CodecName) -> int:
+    """Most that one codec needs: its file and its decoded frames."""
+    codec = CODECS[name]
+    return params.camera(name).pixels * (codec.most_bytes_per_px + codec.bytes_per_px)
+
+
+def _written(
+    task: Task, params: DecompressParams, names: list[CodecName], folder: Path
+) -> dict[CodecName, MovieFile]:
+    with task.span("write"):
+        return {
+            name: write_movie_file(name, params.camera(name), task.spec.seed, folder)
+            for name in task.progress(names, len(names), "writing movies")
+        }
+
+
+def _time_all(
+    results: Results, params: DecompressParams, movies: dict[CodecName, MovieFile]
+) -> None:
+    """Do every repeat of every codec; each round holds each once, in a seeded random order."""
+    task = results.task
+    counts = params.thread_counts(task.spec.threads)
+    for name, movie in movies.items():
+        for count in counts:
+            if count > len(movie.sha256):
+                reason = f"{len(movie.sha256)} frames keep no more threads busy"
+                results.cannot(name, reason, Attempt(threads=count))
+    order = random.Random(task.spec.seed)
+    rounds = [
+        (repeat, name)
+        for repeat in range(params.repeats)
+        for name in order.sample(list(movies), len(movies))
+    ]
+    for repeat, name in task.progress(rounds, len(rounds), "decoding movies"):
+        useful = [count for count in counts if count <= len(movies[name].sha256)]
+        time_repeat(
+            results,
+            movies[name],
+            repeat,
+            order.sample(useful, len(useful)),
+            cold=params.cold,
+        )

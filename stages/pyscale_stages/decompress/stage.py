@@ -1,0 +1,32 @@
+"""The decompress stage: how fast this machine decodes movies of electron cameras."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.decompress.agreement import check
+from pyscale_stages.decompress.merge import merge
+from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.decompress.run import run
+
+STAGE = Stage(
+    name="decompress",
+    summary="Reading and decoding of movies in TIFF, EER and MRC, timed apart",
+    params=DecompressParams,
+    inputs=(
+        Slot(
+            "place",
+            "folder on the storage that movies are written to and read from; else the output's",
+            required=False,
+        ),
+    ),
+    output="timings.parquet",
+    packages=("imagecodecs",),
+    determinism=(
+        "The same seed gives the same frames, and every codec keeps them exactly: checksums of "
+        "what was decoded are the same on every machine. Times are not"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
+)

@@ -1,0 +1,91 @@
+"""Compares the results of two outputs: what was computed, never how long it took."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from math import isclose
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contract import Agreement
+from pyscale_stages.kernels.tables import FILE_NAME, read_timings
+from pyscale_stages.task import Task
+from pyscale_stages.windows import folders_to_check, same_bytes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAME_CHECKSUM = 1e-3
+"""Largest relative difference: devices add single-precision numbers in different orders."""
+NOT_APPLICABLE = "not applicable"
+
+
+def check(task: Task) -> Agreement:
+    """Say which share of the tests have the same, right results in two outputs.
+
+    Raises
+    ------
+    BadInput
+        If a folder is no output of this stage.
+    """
+    folders = folders_to_check(task)
+    reference, other = (read_timings(folder) for folder in folders)
+    return agreement_of(reference, other, identical=same_bytes(*folders, (FILE_NAME,)))
+
+
+def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:
+    """Compare the checksums of all repeats; a test that does not apply to a device has none."""
+    results = _results(reference), _results(other)
+    compared = {name for name in {*results[0], *results[1]} if _applies(name, *results)}
+    same = {name for name in compared if _same(results[0].get(name), results[1].get(name))}
+    score = len(same) / len(compared) if compared else 0.0
+    return Agreement(
+        same=score == 1.0,
+        identical=identical,
+        score=score,
+        measure=(
+            "share of tests, of all that ran in either output and apply in both, whose every "
+            f"repeat is right and has the same checksum within {SAME_CHECKSUM}; times do not count"
+        ),
+        tolerance=1.0,
+        details={"compared_tests": float(len(compared)), "same_tests": float(len(same))},
+    )
+
+
+def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
+    """Checksums of each test's repeats; empty where one is wrong or missing.
+
+    None where the test does not apply to the device.
+    """
+    import polars as pl
+
+    found: dict[str, list[float] | None] = {}
+    spoilt: set[str] = set()
+    checksums: defaultdict[str, list[float]] = defaultdict(list)
+    for row in table.filter(pl.col("step").is_null()).iter_rows(named=True):
+        test, details = row["test"], json.loads(row["details"])
+        if row["wall_s"] is None and row["why_not"].startswith(NOT_APPLICABLE):
+            found.setdefault(test, None)
+        elif row["wall_s"] is None or not _is_right(details):
+            spoilt.add(test)
+        else:
+            checksums[test].append(details["checksum"])
+    return found | dict(checksums) | {test: [] for test in spoilt}
+
+
+def _is_right(details: dict[str, float]) -> bool:
+    if not {"checksum", "error", "tolerance"} <= details.keys():
+        return False
+    return details["error"] <= details["tolerance"]
+
+
+def _applies(name: str, *results: dict[str, list[float] | None]) -> bool:
+    """A test that one output does not even name is missing there, not inapplicable."""
+    return all(result.get(name, []) is not None for result in results)
+
+
+def _same(one: list[float] | None, two: list[float] | None) -> bool:
+    if not one or not two:
+        return False
+    reference = one[0]
+    return all(isclose(reference, each, rel_tol=SAME_CHECKSUM) for each in (*one, *two))

@@ -1,0 +1,133 @@
+"""The plain abilities of a device: allocation, launches, memory bandwidth, arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.device import give_memory_back
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.work import Bench, Judgement, Work
+
+if TYPE_CHECKING:
+    import torch
+
+TRIAD_SCALE = 3.0
+PRODUCT_TOLERANCE = 1e-4
+"""Single precision, sums of thousands of products of either sign."""
+_SAMPLED = 4096
+
+
+def triad_bytes(params: KernelParams) -> float:
+    """Bytes that the triad must move: two arrays read, one written (as STREAM counts them)."""
+    return 3 * 4 * params.triad_elements
+
+
+def product_flop(params: KernelParams) -> float:
+    """A multiplication and an addition for each element of rows and columns."""
+    return 2.0 * params.matrix_size**3
+
+
+def prepare_allocation(bench: Bench) -> Work[tuple[float, float]]:
+    """Take memory from the system, write all of it, and give it back."""
+    import torch
+
+    n_bytes = bench.params.allocation_bytes
+
+    def before() -> None:
+        # What torch keeps from earlier would be handed out again without asking the driver.
+        give_memory_back(bench.device)
+
+    def once(clock: StepClock) -> tuple[float, float]:
+        with clock.step("allocate", amount=n_bytes):
+            memory = torch.empty(n_bytes, dtype=torch.uint8, device=bench.device)
+        with clock.step("fill", amount=n_bytes):
+            memory.fill_(7)
+        ends = float(memory[0]) + float(memory[-1])
+        with clock.step("free"):
+            size = float(memory.numel())
+            del memory
+            give_memory_back(bench.device)
+        return size, ends
+
+    def judge(result: tuple[float, float]) -> Judgement:
+        size, ends = result
+        return Judgement(checksum=size, error=abs(ends - 14) + abs(size - n_bytes), tolerance=0.0)
+
+    return Work(once, judge, before)
+
+
+def prepare_launches(bench: Bench) -> Work[float]:
+    """The smallest kernel many times: launched in a row, and each waited for."""
+    import torch
+
+    count = bench.params.launches
+
+    def once(clock: StepClock) -> float:
+        number = torch.zeros(1, device=bench.device)
+        with clock.step("queued", amount=count, unit="launch"):
+            for _ in range(count):
+                number.add_(1.0)
+        with clock.step("waited", amount=count, unit="launch"):
+            for _ in range(count):
+                number.add_(1.0)
+                clock.wait()
+        return float(number)
+
+    def judge(result: float) -> Judgement:
+        return Judgement(checksum=result, error=abs(result - 2.0 * count), tolerance=0.0)
+
+    return Work(once, judge)
+
+
+def prepare_triad(bench: Bench) -> Work[torch.Tensor]:
+    """Compute a = b + s * c on arrays too large for a cache, as in McCalpin's STREAM."""
+    import numpy as np
+    import torch
+
+    n = bench.params.triad_elements
+    rng = bench.rng("triad")
+    b, c = (torch.from_numpy(rng.random(n, dtype=np.float32)).to(bench.device) for _ in "bc")
+    a = torch.zeros_like(b)
+
+    def once(_clock: StepClock) -> torch.Tensor:
+        return torch.add(b, c, alpha=TRIAD_SCALE, out=a)
+
+    def judge(result: torch.Tensor) -> Judgement:
+        stride = max(1, n // _SAMPLED)
+        got, of_b, of_c = (tensor[::stride].cpu().numpy() for tensor in (result, b, c))
+        expected = of_b + np.float32(TRIAD_SCALE) * of_c
+        return Judgement(
+            checksum=float(got.mean(dtype=np.float64)),
+            error=float(np.abs(got - expected).max()),
+            tolerance=1e-6,
+        )
+
+    return Work(once, judge)
+
+
+def prepare_product(bench: Bench) -> Work[torch.Tensor]:
+    """Product of two square matrices in single precision, without shortened numbers."""
+    import numpy as np
+    import torch
+
+    n = bench.params.matrix_size
+    rng = bench.rng("matrix_product")
+    hosts = [rng.standard_normal((n, n), dtype=np.float32) for _ in "ab"]
+    a, b = (torch.from_numpy(host).to(bench.device) for host in hosts)
+    vector = rng.standard_normal(n)
+
+    def once(_clock: StepClock) -> torch.Tensor:
+        return a @ b
+
+    def judge(result: torch.Tensor) -> Judgement:
+        # C x = A (B x) for a random x only where C = A B (Freivalds 1977), for n^2 operations.
+        got = result.cpu().numpy() @ vector
+        expected = hosts[0] @ (hosts[1] @ vector)
+        return Judgement(
+            checksum=float(np.linalg.norm(got)),
+            error=float(np.linalg.norm(got - expected) / np.linalg.norm(expected)),
+            tolerance=PRODUCT_TOLERANCE,
+        )
+
+    return Work(once, judge)

@@ -1,0 +1,180 @@
+"""All tests of the stage: one entry each, with what it measures and what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from pyscale_stages.contract import Bottleneck
+from pyscale_stages.errors import BadInput
+from pyscale_stages.kernels import basics, engine, filters, fourier, fsc, picking, transfers
+from pyscale_stages.kernels.engine import Combination
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.work import Kernel
+from pyscale_stages.wording import did_you_mean
+
+_STEPS_OF_FSC: Mapping[str, Bottleneck] = {
+    "put_map_on_device": "pcie",
+    "apply_mask": "gpu_memory",
+    "fft": "gpu",
+    "shells": "gpu_memory",
+    "randomise_phases": "gpu",
+    "get_result": "pcie",
+}
+_STEPS_OF_FILTERS: Mapping[str, Bottleneck] = {
+    "put_map_on_device": "pcie",
+    "fft": "gpu",
+    "filter": "gpu_memory",
+    "inverse_fft": "gpu",
+    "cross_validate": "gpu",
+    "get_result": "pcie",
+    "choose": "cpu",
+}
+_STEPS_OF_PICKING: Mapping[str, Bottleneck] = {
+    "put_micrograph_on_device": "pcie",
+    "rotate_templates": "gpu",
+    "fft": "gpu",
+    "normalise": "gpu",
+    "correlate": "gpu",
+    "peaks": "gpu_memory",
+    "get_result": "pcie",
+}
+_STEPS_OF_ENGINE: Mapping[str, Bottleneck] = {
+    "put_particles_on_device": "pcie",
+    "fft": "gpu",
+    "project": "gpu_memory",
+    "compare": "gpu",
+    "assign": "gpu",
+    "insert": "gpu_memory",
+    "get_result": "pcie",
+}
+
+COMBINATIONS = (
+    Combination("disk", "single", "linear10", "max", "C1"),
+    Combination("disk", "single", "linear20", "max", "C1"),
+    Combination("disk", "multi", "linear10", "max", "C1"),
+    Combination("disk", "multi", "linear20", "max", "C1"),
+    Combination("memory", "single", "linear10", "max", "C1"),
+    Combination("memory", "single", "linear10", "marg", "C1"),
+    Combination("memory", "single", "linear10", "max", "D7"),
+    Combination("memory", "single", "linear20", "max", "C1"),
+    Combination("memory", "single", "linear20", "marg", "C1"),
+    Combination("memory", "multi", "linear10", "max", "C1"),
+    Combination("memory", "multi", "linear10", "marg", "C1"),
+    Combination("memory", "multi", "linear10", "max", "D7"),
+    Combination("memory", "multi", "linear20", "max", "C1"),
+    Combination("memory", "multi", "linear20", "marg", "C1"),
+)
+"""The ancestor's tests A to N."""
+
+
+def _two_maps(_params: KernelParams) -> float:
+    return 2.0
+
+
+def _allocated_bytes(params: KernelParams) -> float:
+    return float(params.allocation_bytes)
+
+
+def _launches(params: KernelParams) -> float:
+    return 2.0 * params.launches
+
+
+def _of_combination(how: Combination) -> Kernel:
+    load: Bottleneck = "storage" if how.place == "disk" else "memory"
+    return Kernel(
+        how.name,
+        "engine",
+        "storage" if how.place == "disk" else "gpu",
+        "image",
+        engine.particles,
+        partial(engine.prepare, how=how),
+        steps={"load_particles": load, **_STEPS_OF_ENGINE},
+        workers=2 if how.threads == "multi" else 1,
+    )
+
+
+def _of_mask(mask: fsc.Mask) -> Kernel:
+    return Kernel(
+        f"fsc_{mask}",
+        "fsc",
+        "gpu",
+        "map",
+        _two_maps,
+        partial(fsc.prepare, mask=mask),
+        steps=_STEPS_OF_FSC,
+    )
+
+
+def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
+    return Kernel(
+        f"{direction}_{'pinned' if pinned else 'pageable'}",
+        "transfers",
+        "pcie",
+        "B",
+        transfers.moved_bytes,
+        partial(transfers.prepare, direction=direction, pinned=pinned),
+        why_not=transfers.why_not_pinned if pinned else transfers.why_not_pageable,
+    )
+
+
+KERNELS: tuple[Kernel, ...] = (
+    Kernel("fft_2d", "fft", "gpu", "flop", fourier.flop_2d, fourier.prepare_2d),
+    Kernel("fft_3d", "fft", "gpu", "flop", fourier.flop_3d, fourier.prepare_3d),
+    _of_mask("spherical"),
+    _of_mask("loose"),
+    _of_mask("tight"),
+    Kernel(
+        "fsc_noisesub",
+        "fsc",
+        "gpu",
+        "map",
+        _two_maps,
+        partial(fsc.prepare, mask="tight", noise_substituted=True),
+        steps=_STEPS_OF_FSC,
+    ),
+    Kernel(
+        "matched_cv_filter_estimation",
+        "filters",
+        "pcie",
+        "map",
+        filters.filtered_maps,
+        filters.prepare,
+        steps=_STEPS_OF_FILTERS,
+    ),
+    Kernel(
+        "picking",
+        "picking",
+        "gpu",
+        "image",
+        picking.micrographs,
+        picking.prepare,
+        steps=_STEPS_OF_PICKING,
+    ),
+    *(_of_combination(how) for how in COMBINATIONS),
+    _of_transfer("host_to_device", pinned=False),
+    _of_transfer("host_to_device", pinned=True),
+    _of_transfer("device_to_host", pinned=False),
+    _of_transfer("device_to_host", pinned=True),
+    Kernel("allocation", "basics", "allocation", "B", _allocated_bytes, basics.prepare_allocation),
+    Kernel("launch_latency", "basics", "cpu", "launch", _launches, basics.prepare_launches),
+    Kernel("triad", "basics", "gpu_memory", "B", basics.triad_bytes, basics.prepare_triad),
+    Kernel("matrix_product", "basics", "gpu", "flop", basics.product_flop, basics.prepare_product),
+)
+
+
+def chosen(names: tuple[str, ...]) -> tuple[Kernel, ...]:
+    """Tests of the given names or families, in the order of the catalog; all where none is given.
+
+    Raises
+    ------
+    BadInput
+        If a name is neither.
+    """
+    known = {kernel.name for kernel in KERNELS} | {kernel.family for kernel in KERNELS}
+    for name in names:
+        if name not in known:
+            raise BadInput(f"there is no test {name!r}: {did_you_mean(name, known)}")
+    if not names:
+        return KERNELS
+    return tuple(kernel for kernel in KERNELS if kernel.name in names or kernel.family in names)

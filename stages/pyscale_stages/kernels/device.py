@@ -1,0 +1,119 @@
+"""The devices that are tested: found, proven to work, waited for, and their memory given back."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import BadInput, MissingPart, as_stage_error
+
+if TYPE_CHECKING:
+    import torch
+
+_WAY_OUT = {
+    "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
+    "mps": "run on a Mac with Apple silicon",
+}
+
+
+def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
+    """Devices of a kind, in the order that torch gives them.
+
+    Parameters
+    ----------
+    kind : {"cpu", "cuda", "mps"}
+    wanted : int or None
+        How many GPUs; None is all.
+    threads : int
+        Threads of a processor.
+
+    Raises
+    ------
+    BadInput
+        If there are fewer.
+    MissingPart
+        If one cannot compute.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    # Shortened numbers (TF32) are faster, and are not the single precision that is tested.
+    torch.backends.cuda.matmul.allow_tf32 = False
+    if kind != "cuda":
+        if (wanted or 1) > 1:
+            raise BadInput(f"gpus is {wanted}, but torch knows one {kind} device: leave gpus out")
+        found = [torch.device(kind)]
+    else:
+        # At least one: trying it gives torch's own reason why there is none.
+        n = max(1, torch.cuda.device_count())
+        if (wanted or n) > n:
+            raise BadInput(f"gpus is {wanted}, but torch sees {n}: ask for fewer")
+        found = [torch.device("cuda", index) for index in range(wanted or n)]
+    for device in found:
+        _refuse_unusable(device)
+    return found
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done all that it was given; a processor has."""
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def give_memory_back(device: torch.device) -> None:
+    """Return to the driver what torch keeps for later."""
+    import torch
+
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+
+
+def forget(device: torch.device) -> None:
+    """Leave the next test the memory of the last one, which cycles may still hold."""
+    if device.type != "cpu":
+        gc.collect()
+        give_memory_back(device)
+
+
+def name_of(device: torch.device) -> str:
+    """What the device is called; a processor is described by the stamp."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def held_bytes(device: torch.device) -> int | None:
+    """Most memory of the device that torch has held; None where that is the host's."""
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.max_memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.driver_allocated_memory()
+    return None
+
+
+def _refuse_unusable(device: torch.device) -> None:
+    """Compute one number there: that a device is listed does not prove that it works."""
+    import torch
+
+    if device.type == "cpu":
+        return
+    try:
+        float(torch.ones(8, device=device).sum())
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        if (exhausted := as_stage_error(error)) is not None:
+            raise exhausted from error
+        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise MissingPart(
+            f"the device {device} was asked for and does not work here ({said}): "
+            f"{_WAY_OUT[device.type]}, or ask for --device cpu"
+        ) from error

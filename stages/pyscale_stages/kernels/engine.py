@@ -1,0 +1,210 @@
+"""Alignment and reconstruction: one expectation-maximisation step over particle images.
+
+Every particle is compared with central slices of a reference at many orientations and shifts,
+gets one pose (max) or shares of several (marg), and is inserted into a new transform at them, and
+at all that a symmetry makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.maps import Symmetry, symmetry_matrices
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.particles import InMemory, OnDisk, Particles, simulate
+from pyscale_stages.kernels.poses import Assigned, Assignment, assign, log_likelihoods, shift_phases
+from pyscale_stages.kernels.slices import (
+    PADDING,
+    Kernel,
+    Reconstruction,
+    disc,
+    image_transforms,
+    project,
+    slice_positions,
+    volume_transform,
+)
+from pyscale_stages.kernels.work import Bench, Judgement, Work
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+LEAST_WEIGHT = 0.5
+"""Voxels that got less than this part of a coefficient stay empty."""
+ERROR_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One of the ancestor's combinations, as its name spells them."""
+
+    place: Literal["disk", "memory"]
+    threads: Literal["single", "multi"]
+    kernel: Kernel
+    assignment: Assignment
+    symmetry: Symmetry
+
+    @property
+    def name(self) -> str:
+        """Like disk_single_linear10_max_C1."""
+        return "_".join((self.place, self.threads, self.kernel, self.assignment, self.symmetry))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one run leaves, beside its times."""
+
+    pose: npt.NDArray[np.int64]
+    """Most likely orientation of each particle, in the order in which they were read."""
+    shift: npt.NDArray[np.int64]
+    built: Reconstruction
+    volume: npt.NDArray[np.float32]
+
+
+def particles(params: KernelParams) -> float:
+    """Particle images that one run aligns and inserts."""
+    return float(params.particles)
+
+
+class Engine:
+    """The reference, the orientations and the constants of a run, where the device is.
+
+    Parameters
+    ----------
+    bench : Bench
+    made : Particles
+    how : Combination
+    """
+
+    def __init__(self, bench: Bench, made: Particles, how: Combination) -> None:
+        import torch
+
+        self.bench, self.made, self.how = bench, made, how
+        self.box_px = bench.params.particle_px
+        self.grid_px = PADDING * self.box_px
+        index, frequencies = disc(self.box_px)
+        self.index, self.frequencies = index.to(bench.device), frequencies.to(bench.device)
+        self.rotations = torch.from_numpy(made.rotations).to(bench.device)
+        matrices = symmetry_matrices(how.symmetry).astype("float32")
+        self.symmetry = torch.from_numpy(matrices).to(bench.device)
+        self.phases = shift_phases(self.frequencies, self.box_px)
+        volume = torch.from_numpy(made.blobs.volume(self.box_px)).to(bench.device)
+        self.reference = volume_transform(volume)
+        self.variance = self.box_px**2 * made.noise_std**2
+
+    def run(
+        self, batches: Iterator[npt.NDArray[np.float32]], clock: StepClock
+    ) -> tuple[list[Assigned], Reconstruction]:
+        """Align and insert batch after batch, in the order in which they come."""
+        found, built = [], Reconstruction(self.grid_px, self.bench.device)
+        for images in batches:
+            chosen = self._batch(images, built, clock)
+            found.append(chosen)
+        return found, built
+
+    def _batch(
+        self, images: npt.NDArray[np.float32], built: Reconstruction, clock: StepClock
+    ) -> Assigned:
+        import torch
+
+        with clock.transfer("put_particles_on_device", images.nbytes):
+            there = torch.from_numpy(images).to(self.bench.device)
+        with clock.step("fft"):
+            observed = image_transforms(there)[:, self.index]
+        with clock.step("project"):
+            at = slice_positions(self.rotations, self.frequencies, self.grid_px)
+            references = project(self.reference, at, self.how.kernel)
+        with clock.step("compare"):
+            centred = observed[:, None] * self.phases
+            scores = log_likelihoods(centred.flatten(0, 1), references, self.variance)
+            scores = scores.reshape(len(images), len(self.phases), -1)
+        with clock.step("assign"):
+            chosen = assign(scores, self.how.assignment, self.bench.params.marginal_poses)
+        with clock.step("insert"):
+            each = torch.arange(len(images), device=self.bench.device)
+            for n in range(chosen.pose.shape[1]):
+                values = centred[each, chosen.shift[:, n]]
+                for matrix in self.symmetry:
+                    # The object turned by its symmetry first is the same object.
+                    rotations = self.rotations[chosen.pose[:, n]] @ matrix
+                    at = slice_positions(rotations, self.frequencies, self.grid_px)
+                    built.insert(values, chosen.share[:, n], at, self.how.kernel)
+        return chosen
+
+
+def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
+    """Particles in memory or in a file, and everything constant on the device."""
+    import torch
+
+    # All combinations of a symmetry see the same particles, so that they can be compared.
+    made = simulate(bench.params, bench.rng(f"particles_{how.symmetry}"), how.symmetry)
+    source: InMemory | OnDisk
+    source = InMemory(made.images) if how.place == "memory" else OnDisk(made.images, bench.scratch)
+    engine = Engine(bench, made, how)
+    order = bench.rng("order").permutation(bench.params.particles)
+    step = bench.params.particle_batch
+    parts = [order[start : start + step] for start in range(0, len(order), step)]
+
+    def read(part: npt.NDArray[np.int64], clock: StepClock) -> npt.NDArray[np.float32]:
+        with clock.step("load_particles", amount=len(part) * made.images[0].nbytes):
+            return source.batch(part)
+
+    def once(clock: StepClock) -> Outcome:
+        if how.threads == "single":
+            found, built = engine.run((read(part, clock) for part in parts), clock)
+        else:
+            # One step's end would wait for what another does: only the whole has a time.
+            clock = clock.without_steps()
+            with ThreadPoolExecutor(max_workers=1) as reader:
+                found, built = engine.run(read_ahead(reader, read, parts, clock), clock)
+        with clock.step("get_result"):
+            pose, shift = (
+                torch.cat([getattr(chosen, kind)[:, 0] for chosen in found]).cpu().numpy()
+                for kind in ("pose", "shift")
+            )
+            volume = built.volume(engine.box_px, LEAST_WEIGHT).cpu().numpy()
+        return Outcome(pose, shift, built, volume)
+
+    truth = engine.reference.cpu().numpy()
+    return Work(once, lambda result: judged(result, made, order, truth), source.before)
+
+
+def read_ahead(
+    reader: ThreadPoolExecutor, read: Any, parts: list[Any], clock: StepClock
+) -> Iterator[npt.NDArray[np.float32]]:
+    """Give batch after batch, while a second thread reads the next one."""
+    coming = reader.submit(read, parts[0], clock)
+    for part in parts[1:]:
+        ready = coming.result()
+        coming = reader.submit(read, part, clock)
+        yield ready
+    yield coming.result()
+
+
+def judged(
+    result: Outcome,
+    made: Particles,
+    order: npt.NDArray[np.int64],
+    truth: npt.NDArray[np.complex64],
+) -> Judgement:
+    """Poses must be those of the simulation, and the reconstruction that of its object."""
+    import numpy as np
+
+    right = np.mean((result.pose == made.pose[order]) & (result.shift == made.shift[order]))
+    real, imag, weight = (
+        part.cpu().numpy() for part in (result.built.real, result.built.imag, result.built.weight)
+    )
+    # What voxels hold before they are divided by their weights, which may be next to nothing.
+    got, expected = real + 1j * imag, weight * truth.ravel()
+    norm = np.linalg.norm(got) * np.linalg.norm(expected)
+    correlation = float(np.vdot(expected, got).real / norm) if norm else 0.0
+    return Judgement(
+        checksum=float(np.linalg.norm(result.volume)),
+        error=max(1 - float(right), 1 - correlation),
+        tolerance=ERROR_TOLERANCE,
+        more={"right_poses": float(right), "correlation_with_truth": correlation},
+    )

@@ -1,0 +1,95 @@
+"""Parameters of the kernels stage: which tests run, how often, and on how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from pyscale_stages.contract import StageParams
+
+LARGE: Mapping[str, Any] = MappingProxyType(
+    {
+        "fft_2d_px": 4096,
+        "fft_3d_px": 384,
+        "map_px": 256,
+        "cutoffs": 32,
+        "micrograph_px": 4096,
+        "micrographs": 4,
+        "template_px": 129,
+        "template_angles": 72,
+        "particle_px": 128,
+        "particles": 2048,
+        "particle_batch": 128,
+        "poses": 1024,
+        "marginal_poses": 8,
+        "transfer_max_bytes": 1 << 30,
+        "allocation_bytes": 1 << 30,
+        "launches": 10_000,
+        "triad_elements": 1 << 28,
+        "matrix_size": 8192,
+    }
+)
+"""Sizes of the preset `large`, which keep a GPU of a data centre busy."""
+
+
+class KernelParams(StageParams):
+    """What is computed; a size that is not given is the preset's."""
+
+    preset: Literal["laptop", "large"] = Field(
+        "laptop", description="Sizes where none are given: for two cores, or for a large GPU"
+    )
+    tests: tuple[str, ...] = Field(
+        (), description="Names of tests, or of their families, to run; none means all"
+    )
+    repeats: int = Field(
+        4, ge=1, description="Times each test runs; the first pays for what is done once"
+    )
+    gpus: int | None = Field(
+        None, ge=1, description="GPUs to test, one after another; None is all that torch sees"
+    )
+    fft_2d_px: int = Field(1024, ge=8, description="Edge of the images of the 2D transform")
+    fft_images: int = Field(4, ge=1, description="Images in one call of the 2D transform")
+    fft_3d_px: int = Field(128, ge=8, description="Edge of the volume of the 3D transform")
+    map_px: int = Field(
+        96, ge=32, multiple_of=2, description="Edge of the half maps of FSC and filter choice"
+    )
+    cutoffs: int = Field(10, ge=2, description="Low-pass filters to choose from")
+    micrographs: int = Field(2, ge=1, description="Micrographs to pick from")
+    micrograph_px: int = Field(512, ge=128, description="Edge of a micrograph")
+    template_px: int = Field(33, ge=17, description="Edge of a template, an odd number")
+    template_angles: int = Field(24, ge=4, description="In-plane rotations of each template")
+    template_batch: int = Field(8, ge=1, description="Templates correlated in one call")
+    particle_px: int = Field(32, ge=16, multiple_of=2, description="Edge of a particle image")
+    particles: int = Field(48, ge=2, description="Particle images of a reconstruction")
+    particle_batch: int = Field(16, ge=1, description="Particle images read and computed at once")
+    poses: int = Field(64, ge=8, description="Orientations that each particle is compared with")
+    marginal_poses: int = Field(
+        4, ge=2, description="Most likely poses by which a particle is inserted when marginalising"
+    )
+    transfer_max_bytes: int = Field(
+        1 << 28, ge=1 << 12, description="Largest transfer; the smallest is 4 KiB"
+    )
+    allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory taken and given back")
+    launches: int = Field(1000, ge=1, description="Smallest kernels launched")
+    triad_elements: int = Field(1 << 25, ge=1 << 10, description="Elements of each triad array")
+    matrix_size: int = Field(1024, ge=16, description="Rows and columns of the matrices")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_the_preset(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("preset") == "large":
+            return {**LARGE, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> KernelParams:
+        if self.template_px % 2 == 0:
+            raise ValueError("template_px must be odd, so that a template has a middle pixel")
+        if self.micrograph_px < 4 * self.template_px:
+            raise ValueError("micrograph_px must be at least 4 times template_px")
+        if self.marginal_poses > self.poses:
+            raise ValueError("marginal_poses must not be more than poses")
+        return self

@@ -1,0 +1,141 @@
+"""Particle images with known poses, in memory or in a file, handed out in a random order."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contract import CacheState
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.kernels.maps import Blobs, Symmetry, random_blobs
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.measure import pagecache
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Images = npt.NDArray[np.float32]
+
+SHIFTS_PX = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
+"""Shifts (x, y) that each particle may have."""
+NOISE_OF_SIGNAL = 0.3
+"""Deviation of an image's noise, in those of its signal: low, so that a wrong result shows."""
+FILE_NAME = "particles.raw"
+_KEPT_FREE_BYTES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Particles:
+    """A simulated data set and the truth about it."""
+
+    blobs: Blobs
+    rotations: npt.NDArray[np.float32]
+    """Orientations to choose from, as (pose, 3, 3)."""
+    images: Images
+    """As (particle, y, x)."""
+    noise_std: float
+    pose: npt.NDArray[np.int64]
+    """True orientation of each particle, as an index of `rotations`."""
+    shift: npt.NDArray[np.int64]
+    """True shift of each particle, as an index of `SHIFTS_PX`."""
+
+
+def simulate(params: KernelParams, rng: np.random.Generator, symmetry: Symmetry) -> Particles:
+    """Project a symmetric object exactly, in orientations that the search contains."""
+    import numpy as np
+    from scipy.spatial.transform import Rotation
+
+    blobs = random_blobs(rng, params.particle_px, symmetry)
+    rotations = Rotation.random(params.poses, random_state=rng).as_matrix()
+    pose = rng.integers(params.poses, size=params.particles)
+    shift = rng.integers(len(SHIFTS_PX), size=params.particles)
+    images = np.stack(
+        [
+            blobs.rotated(rotations[of_pose])
+            .shifted(*SHIFTS_PX[of_shift])
+            .projection(params.particle_px)
+            for of_pose, of_shift in zip(pose, shift, strict=True)
+        ]
+    )
+    noise_std = NOISE_OF_SIGNAL * float(images.std())
+    images += np.float32(noise_std) * rng.standard_normal(images.shape, dtype=np.float32)
+    return Particles(blobs, rotations.astype(np.float32), images, noise_std, pose, shift)
+
+
+class InMemory:
+    """Particles in memory: a batch is copied together from it."""
+
+    def __init__(self, images: Images) -> None:
+        self._images = images
+
+    def before(self) -> CacheState | None:
+        """There is no file."""
+        return None
+
+    def batch(self, order: npt.NDArray[np.int64]) -> Images:
+        """Images of the given particles, in that order."""
+        return self._images[order]
+
+
+class OnDisk:
+    """Particles in one file of plain numbers, each read by a call of its own.
+
+    Parameters
+    ----------
+    images : array
+        As (particle, y, x).
+    folder : Path
+        Where the file goes; whoever made the folder removes it.
+
+    Raises
+    ------
+    ResourceExhausted
+        If the file would fill the disk.
+    """
+
+    def __init__(self, images: Images, folder: Path) -> None:
+        self._shape = images.shape[1:]
+        self._path = folder / FILE_NAME
+        free = shutil.disk_usage(folder).free
+        if free < images.nbytes + _KEPT_FREE_BYTES:
+            raise ResourceExhausted(
+                f"the disk of {folder} has {free / 2**20:.0f} MiB free, and the particles need "
+                f"{images.nbytes / 2**20:.0f} MiB and some to spare: free space there, lower "
+                "particles or particle_px, or give another --input place=FOLDER"
+            )
+        try:
+            with self._path.open("wb") as file:
+                file.write(images.tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+                raise
+            raise ResourceExhausted(
+                f"the disk of {folder} became full, or its quota used up, while particles were "
+                "written: free space there, or give another --input place=FOLDER"
+            ) from error
+
+    def before(self) -> CacheState | None:
+        """Drive the file out of the page cache, and say whether that is proven."""
+        return pagecache.evict(self._path).state
+
+    def batch(self, order: npt.NDArray[np.int64]) -> Images:
+        """Images of the given particles, in that order."""
+        import numpy as np
+
+        images = np.empty((len(order), *self._shape), dtype=np.float32)
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for image, particle in zip(images, order, strict=True):
+                n_read = os.preadv(descriptor, [image.data.cast("B")], int(particle) * image.nbytes)
+                if n_read != image.nbytes:
+                    raise BadInput(f"{self._path} became shorter while it was read")
+        finally:
+            os.close(descriptor)
+        return images

@@ -1,0 +1,188 @@
+"""Runs the tests of the catalog on each device, repeat after repeat, and records their times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale_stages.contract import CacheState, Timing
+from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
+from pyscale_stages.kernels.catalog import chosen
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.device import devices, forget, held_bytes, name_of, wait_for
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.scratch import place_of, scratch_in
+from pyscale_stages.kernels.tables import Placed, table_of, write_timings
+from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottleneck_on
+from pyscale_stages.task import Task
+
+if TYPE_CHECKING:
+    import torch
+
+
+def run(task: Task) -> None:
+    """Run the tests that were asked for on each device and write their timings.
+
+    Raises
+    ------
+    BadInput
+        If a test or the place is not known, or there are fewer GPUs than asked for.
+    MissingPart
+        If torch or the device is not there.
+    ResourceExhausted
+        If the disk cannot hold the particles.
+    """
+    params = task.params
+    assert isinstance(params, KernelParams)
+    kernels = chosen(params.tests)
+    place = place_of(task)
+    with task.span("import"):
+        import scipy.ndimage
+        import scipy.spatial  # noqa: F401 - the import is what is timed
+        import torch  # noqa: F401
+    with task.span("model_load"):
+        found = devices(task.spec.device, wanted=params.gpus, threads=task.spec.threads)
+    task.versions |= {f"device_{index}": name_of(device) for index, device in enumerate(found)}
+    placed: list[Placed] = []
+    pairs = list(product(enumerate(found), kernels))
+    for (index, device), kernel in task.progress(pairs, len(pairs), "testing the machine"):
+        where = {"device_index": float(index)}
+        if device.type == "cpu":
+            where["threads"] = float(task.spec.threads)
+        for timing in _timings(task, params, place, device, kernel):
+            placed.append(Placed(name_of(device), _on(timing, where)))
+            task.add_timing(placed[-1].timing)
+        forget(device)
+    held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
+    task.gpu_own_peak_bytes = max(held, default=None)
+    frames = task.spec.frames or (0, 1)
+    with task.span("write"):
+        write_timings(task, table_of(placed))
+        task.write_window(frames, task.spec.movie_frames or frames[1])
+    task.count(objects=len(placed))
+
+
+def _timings(
+    task: Task, params: KernelParams, place: Path, device: torch.device, kernel: Kernel
+) -> Iterator[Timing]:
+    """All timings of one test on one device, or the one that says why there is none."""
+    if why_not := kernel.why_not(device.type):
+        yield _absent(kernel, device, 0, why_not)
+        return
+    repeat = 0
+    try:
+        with scratch_in(place) as scratch:
+            # Inputs are made instead of read.
+            with task.span("read"):
+                work = kernel.prepare(Bench(device, params, task.spec.seed, scratch))
+            for repeat in range(params.repeats):
+                yield from _repeat(task, device, kernel, work, repeat)
+    except Exception as raised:
+        why_not = _why_it_cannot_run(raised, device)
+        if not why_not:
+            raise
+        if not why_not.startswith(NOT_APPLICABLE):
+            task.warn(f"{kernel.name} has no time from repeat {repeat} on: {why_not}")
+        yield _absent(kernel, device, repeat, why_not)
+
+
+NOT_APPLICABLE = "not applicable: "
+
+
+def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
+    """Why one test failed where the others need not; empty where the error concerns all."""
+    if isinstance(raised, StageError | OSError):
+        return ""
+    known = as_stage_error(raised)
+    if isinstance(known, ResourceExhausted):
+        # The sentence ends with the remedy of a stage that reads a movie.
+        return f"{str(known).rpartition(': ')[0]}: give the test smaller sizes"
+    said = str(raised)
+    unknown_to_mps = device.type == "mps" and "MPS" in said
+    if device.type != "cpu" and (isinstance(raised, NotImplementedError) or unknown_to_mps):
+        first = said.partition("\n")[0].partition(". ")[0].rstrip(".")
+        return f"{NOT_APPLICABLE}torch cannot compute it on {device.type} ({first})"
+    return ""
+
+
+def _repeat(
+    task: Task, device: torch.device, kernel: Kernel, work: Work[Any], repeat: int
+) -> Iterator[Timing]:
+    """Time one repeat, and judge its result when the clock has stopped."""
+    params = task.params
+    assert isinstance(params, KernelParams)
+    with task.span("read"):
+        cache = work.before()
+    wait = partial(wait_for, device)
+    clock = StepClock(wait, own_memory=device.type != "cpu")
+    with task.span("compute"):
+        wait()
+        start = time.perf_counter()
+        result = work.once(clock)
+        wait()
+        wall_s = time.perf_counter() - start
+    judgement = work.judge(result)
+    _warn_if_wrong(task, kernel, device, judgement)
+    first = {"first_call": float(repeat == 0)}
+    yield Timing(
+        test=kernel.name,
+        repeat=repeat,
+        workers=kernel.workers,
+        wall_s=wall_s,
+        amount=kernel.amount(params),
+        unit=kernel.unit,
+        bottleneck=bottleneck_on(device.type, kernel.bottleneck),
+        cache=cache,
+        details={**first, **judgement.details},
+    )
+    yield from _steps(kernel, device, repeat, clock, cache)
+
+
+def _steps(
+    kernel: Kernel, device: torch.device, repeat: int, clock: StepClock, cache: CacheState | None
+) -> Iterator[Timing]:
+    for name, step in clock.steps.items():
+        depends_on = bottleneck_on(device.type, kernel.steps.get(name, kernel.bottleneck))
+        yield Timing(
+            test=kernel.name,
+            step=name,
+            repeat=repeat,
+            workers=kernel.workers,
+            wall_s=None if step.why_not else step.wall_s,
+            amount=step.amount,
+            unit=step.unit,
+            bottleneck=depends_on,
+            cache=cache if depends_on == "storage" else None,
+            why_not=step.why_not,
+            details={"first_call": float(repeat == 0), "calls": float(step.calls)},
+        )
+
+
+def _absent(kernel: Kernel, device: torch.device, repeat: int, why_not: str) -> Timing:
+    return Timing(
+        test=kernel.name,
+        repeat=repeat,
+        workers=kernel.workers,
+        wall_s=None,
+        bottleneck=bottleneck_on(device.type, kernel.bottleneck),
+        why_not=why_not,
+    )
+
+
+def _on(timing: Timing, where: dict[str, float]) -> Timing:
+    """The same, with the number of its device: GPUs of a node need not be alike."""
+    return timing.model_copy(update={"details": {**where, **timing.details}})
+
+
+def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: Judgement) -> None:
+    """Say once of a test and device that the result is wrong; each timing has its own error."""
+    wrong = f"{kernel.name} computes wrongly on {device}"
+    if judgement.right or any(said.startswith(wrong) for said in task.warnings):
+        return
+    task.warn(
+        f"{wrong}: its error is {judgement.error:.3g}, and {judgement.tolerance:.3g} is allowed"
+    )

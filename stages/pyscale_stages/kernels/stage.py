@@ -1,0 +1,35 @@
+"""The kernels stage: what the processors and GPUs of a machine compute in a second."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.kernels.agreement import SAME_CHECKSUM, check
+from pyscale_stages.kernels.merge import merge
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.run import run
+from pyscale_stages.kernels.tables import FILE_NAME
+
+STAGE = Stage(
+    name="kernels",
+    summary="Compute kernels of image processing: transforms, correlation, picking, projection",
+    params=KernelParams,
+    inputs=(
+        Slot(
+            "place",
+            "folder on the storage that particles are read from (default: the output folder)",
+            required=False,
+        ),
+    ),
+    output=FILE_NAME,
+    packages=("torch", "scipy"),
+    determinism=(
+        "Inputs are the same with the same seed, everywhere. Results are single precision: a "
+        f"test's checksums agree within {SAME_CHECKSUM} of each other, on one device and between "
+        "devices; times are never the same"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    extra="kernels",
+)

@@ -1,0 +1,89 @@
+"""Copies between the memories of host and device, from ordinary and from pinned host memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyscale_stages.kernels.clock import NOTHING_TO_TRANSFER, StepClock
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.work import Bench, Judgement, Work
+
+if TYPE_CHECKING:
+    import torch
+
+Direction = Literal["host_to_device", "device_to_host"]
+SMALLEST_BYTES = 1 << 12
+_AT_LEAST_BYTES = 1 << 24
+_MOST_COPIES = 64
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def sizes(params: KernelParams) -> list[int]:
+    """Sizes in bytes: from 4 KiB on by factors of four, and the largest that is allowed."""
+    found = [SMALLEST_BYTES]
+    while found[-1] * 4 <= params.transfer_max_bytes:
+        found.append(found[-1] * 4)
+    return found
+
+
+def copies(size: int) -> int:
+    """How often a size is copied: a small one takes no longer than a clock is read."""
+    return max(1, min(_MOST_COPIES, _AT_LEAST_BYTES // size))
+
+
+def label(size: int) -> str:
+    """A size as a name, like 64KiB."""
+    for of_unit, unit in _UNITS:
+        if size >= of_unit:
+            return f"{size // of_unit}{unit}"
+    return f"{size}B"
+
+
+def moved_bytes(params: KernelParams) -> float:
+    """Bytes that all copies of a repeat move."""
+    return float(sum(size * copies(size) for size in sizes(params)))
+
+
+def why_not_pageable(device: str) -> str:
+    """A processor has no other memory than the host's."""
+    return NOTHING_TO_TRANSFER if device == "cpu" else ""
+
+
+def why_not_pinned(device: str) -> str:
+    """Only CUDA knows host memory that the device itself can read."""
+    if device == "mps":
+        return "not applicable: an Apple GPU shares the memory of the host, and none is pinned"
+    return why_not_pageable(device)
+
+
+def prepare(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:
+    """Copy each size, many times if it is small, and wait after the last copy of a size."""
+    import numpy as np
+    import torch
+
+    n_most = sizes(bench.params)[-1]
+    random = bench.rng("transfers").integers(0, 256, n_most, dtype=np.uint8)
+    host = torch.empty(n_most, dtype=torch.uint8, pin_memory=pinned)
+    device = torch.empty(n_most, dtype=torch.uint8, device=bench.device)
+    source, target = (host, device) if direction == "host_to_device" else (device, host)
+    source.copy_(torch.from_numpy(random))
+
+    def before() -> None:
+        target.zero_()
+
+    def once(clock: StepClock) -> torch.Tensor:
+        for size in sizes(bench.params):
+            with clock.step(label(size), amount=size * copies(size)):
+                for _ in range(copies(size)):
+                    target[:size].copy_(source[:size], non_blocking=pinned)
+        return target
+
+    def judge(result: torch.Tensor) -> Judgement:
+        got = result.cpu().numpy()
+        return Judgement(
+            checksum=float(got.sum(dtype=np.int64)),
+            error=float(np.count_nonzero(got != random)),
+            tolerance=0.0,
+        )
+
+    return Work(once, judge, before)

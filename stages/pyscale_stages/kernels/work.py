@@ -1,0 +1,111 @@
+"""What a test is: its entry in the catalog, its prepared work, and the judgement of its result."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+from pyscale_stages.contract import Bottleneck, CacheState
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.params import KernelParams
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+
+Result = TypeVar("Result")
+Family = Literal["fft", "fsc", "filters", "picking", "engine", "transfers", "basics"]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where and on what a test runs."""
+
+    device: torch.device
+    params: KernelParams
+    seed: int
+    scratch: Path
+    """Folder for files of this task alone; it is removed with all that it holds."""
+
+    def rng(self, test: str) -> np.random.Generator:
+        """Generator of a test's input: the same on every device, another for every test."""
+        import numpy as np
+
+        return np.random.default_rng([self.seed, zlib.crc32(test.encode())])
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Whether a result is right: how far it is from what must come out."""
+
+    checksum: float
+    """A number that the same computation gives anywhere, within `SAME_CHECKSUM`."""
+    error: float
+    """Distance from a known property of the result."""
+    tolerance: float
+    more: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def right(self) -> bool:
+        """Whether the property holds; it does not where a number is missing."""
+        return self.error <= self.tolerance
+
+    @property
+    def details(self) -> dict[str, float]:
+        """The judgement as details of a timing; JSON knows finite numbers only."""
+        said = {"checksum": self.checksum, "error": self.error, "tolerance": self.tolerance}
+        return {name: value for name, value in {**said, **self.more}.items() if isfinite(value)}
+
+
+def no_cache() -> None:
+    """A test that reads no file finds and leaves no page cache."""
+
+
+@dataclass(frozen=True)
+class Work(Generic[Result]):
+    """A test that is ready to be timed: its input is made."""
+
+    once: Callable[[StepClock], Result]
+    judge: Callable[[Result], Judgement]
+    before: Callable[[], CacheState | None] = no_cache
+    """Called before each repeat, outside its time; says what state the files then are in."""
+
+
+def applies_everywhere(_device: str) -> str:
+    """Say that no kind of device is excluded."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One entry of the catalog."""
+
+    name: str
+    family: Family
+    bottleneck: Bottleneck
+    """What its speed depends on most where a GPU computes."""
+    unit: str
+    amount: Callable[[KernelParams], float]
+    """How much one run of it does, in `unit`."""
+    prepare: Callable[[Bench], Work[Any]]
+    steps: Mapping[str, Bottleneck] = field(default_factory=dict)
+    """Its steps, each with what it depends on; a step that is not named is like the whole."""
+    workers: int = 1
+    why_not: Callable[[str], str] = applies_everywhere
+    """Why it cannot run on a kind of device; empty where it can."""
+
+
+_ON_A_PROCESSOR: Mapping[Bottleneck, Bottleneck] = {
+    "gpu": "cpu",
+    "gpu_memory": "memory",
+    "pcie": "memory",
+}
+
+
+def bottleneck_on(device: str, on_a_gpu: Bottleneck) -> Bottleneck:
+    """What takes the part of the GPU where a processor computes."""
+    return _ON_A_PROCESSOR.get(on_a_gpu, on_a_gpu) if device == "cpu" else on_a_gpu

@@ -1,0 +1,71 @@
+"""Synthetic frames of a counting electron camera: sparse, and the same for the same seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from pyscale_stages.contract import Record
+
+_BLOCK_PX = 1 << 22
+"""Pixels drawn at once, so that a frame of any size needs little more memory than itself."""
+
+
+class Camera(Record):
+    """Size of a movie and how many electrons it counts."""
+
+    frames: int = Field(ge=1, description="Frames of the movie")
+    height_px: int = Field(ge=1, description="Height of a frame in pixels")
+    width_px: int = Field(ge=1, description="Width of a frame in pixels")
+    dose_per_px: float = Field(
+        ge=0, le=100, description="Mean number of electrons on a pixel of one frame"
+    )
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of all frames."""
+        return self.frames * self.height_px * self.width_px
+
+
+PRESETS = {
+    "k3": Camera(frames=70, height_px=8184, width_px=11520, dose_per_px=0.38),
+    "falcon4": Camera(frames=48, height_px=4096, width_px=4096, dose_per_px=0.6),
+    "k2": Camera(frames=44, height_px=3838, width_px=3710, dose_per_px=1.0),
+}
+"""Movies of the CryoSPARC performance benchmark (version 4.3), in their true sizes.
+
+EMPIAR-10721 (TIFF, K3 in super-resolution), EMPIAR-10612 (EER, Falcon 4) and EMPIAR-10249 (MRC,
+K2). The doses are chosen so that files here are about as large as published: 1.16 GB with LZW,
+500 MB as EER. An MRC file is as large with any dose.
+"""
+
+
+def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """Draw the frames of a movie one by one.
+
+    Electrons arrive independently of each other and of the place, so the count of each pixel is
+    a Poisson variable: their number is drawn first, and then where each one lands.
+
+    Parameters
+    ----------
+    camera : Camera
+    seed : int
+
+    Yields
+    ------
+    ndarray of uint8, shape (height_px, width_px)
+        Electrons of each pixel; more than 255 on one count as 255.
+    """
+    for number in range(camera.frames):
+        # Each frame has a stream of its own, so that a longer movie begins with the same frames.
+        rng = np.random.default_rng([seed, number])
+        frame = np.empty(camera.height_px * camera.width_px, np.uint8)
+        for start in range(0, frame.size, _BLOCK_PX):
+            block = frame[start : start + _BLOCK_PX]
+            electrons = rng.poisson(camera.dose_per_px * block.size)
+            hits = rng.integers(0, block.size, electrons, dtype=np.int32)
+            block[:] = np.bincount(hits, minlength=block.size).clip(max=255)
+        yield frame.reshape(camera.height_px, camera.width_px)

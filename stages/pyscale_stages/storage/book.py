@@ -1,0 +1,83 @@
+"""What the tests of one task share: where they work, and where their results are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyscale_stages.contract import Bottleneck, Timing
+from pyscale_stages.storage.cachestate import Proof
+from pyscale_stages.storage.params import Mode, StorageParams
+from pyscale_stages.task import Task
+
+
+@dataclass
+class Book:
+    """Timings of a task, and the proofs of what was in the page cache before them."""
+
+    task: Task
+    params: StorageParams
+    proofs: list[dict[str, Any]] = field(default_factory=list)
+
+    def note(self, timing: Timing) -> None:
+        """Keep a timing."""
+        self.task.add_timing(timing)
+
+    def prove(self, name: str, repeat: int, workers: int, proof: Proof) -> None:
+        """Keep the state of every file before one repeat of a test."""
+        self.proofs += [
+            {
+                "test": name,
+                "repeat": repeat,
+                "workers": workers,
+                "mode": proof.mode,
+                "file": file.name,
+                "size_bytes": file.after.size_bytes,
+                "resident_before_bytes": file.before.resident_bytes,
+                "resident_after_bytes": file.after.resident_bytes,
+                "method": file.after.method,
+                "state": file.state,
+                "reason": file.reason,
+            }
+            for file in proof.files
+        ]
+
+    def cannot(self, test: str, repeat: int, why_not: str, **more: Any) -> None:
+        """Keep that a test cannot run here, and why."""
+        self.note(Timing(test=test, repeat=repeat, wall_s=None, why_not=why_not, **more))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One repeat of one test that reads files."""
+
+    name: str
+    mode: Mode
+    repeat: int
+    workers: int = 1
+
+    @property
+    def test(self) -> str:
+        """Name in the record, which tells how files are read, and not what came of it."""
+        return f"{self.name}_{self.mode}"
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """What its speed depends on most."""
+        return "memory" if self.mode == "warm" else "storage"
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Files that are read, and the checksums that say what was written into them."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    crc32: tuple[int, ...]
+    """CRC-32 of each file."""
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of all files."""
+        return sum(file.stat().st_size for file in self.files)

@@ -1,0 +1,90 @@
+"""Brings files into the state of the page cache that a test wants, and keeps the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pyscale_stages.contract import CacheState, Residency
+from pyscale_stages.measure import pagecache
+from pyscale_stages.storage.params import Mode
+
+_WORSE: tuple[CacheState, ...] = ("verified-cold", "evicted-unverified", "unsupported", "warm")
+"""From the state that is proved to the one that is surely not cold."""
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What is known of one file just before it was read."""
+
+    name: str
+    before: Residency
+    after: Residency
+    state: CacheState
+    reason: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """State of every file that a test reads."""
+
+    mode: Mode
+    files: tuple[FileState, ...]
+
+    @property
+    def state(self) -> CacheState | Literal["direct"]:
+        """The worst of the files' states; direct where the page cache is passed by."""
+        if self.mode == "direct":
+            return "direct"
+        states = {file.state for file in self.files}
+        if self.mode == "cold":
+            return max(states, key=_WORSE.index)
+        # A file of which nothing is in memory makes a test no warm one.
+        return next(state for state in _WORSE if state in states)
+
+    @property
+    def all_cold(self) -> bool:
+        """Whether nothing of any file is in the page cache, as far as can be proved."""
+        return all(file.state == "verified-cold" for file in self.files)
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Counts of the proof, for a timing."""
+        counts: dict[str, float] = {
+            "files": len(self.files),
+            "files_verified_cold": sum(file.state == "verified-cold" for file in self.files),
+        }
+        known = [file.after.resident_bytes for file in self.files]
+        if None not in known:
+            counts["resident_before_bytes"] = sum(found or 0 for found in known)
+        return counts
+
+
+def prepare(files: Sequence[Path], mode: Mode) -> Proof:
+    """Drive files out of the page cache, or read them into it, and look what came of it.
+
+    Files that are read past the page cache are driven out as well: pages that it holds would
+    have to be written or dropped first, which is not the storage's time.
+    """
+    if mode == "warm":
+        return Proof(mode, tuple(_warmed(path) for path in files))
+    return Proof(
+        mode,
+        tuple(
+            FileState(each.path.name, each.before, each.after, each.state, each.reason)
+            for each in pagecache.evict_all(files)
+        ),
+    )
+
+
+def resident_bytes(files: Sequence[Path]) -> int:
+    """Bytes of files that are known to lie in the page cache."""
+    return sum(pagecache.probe(path).resident_bytes or 0 for path in files)
+
+
+def _warmed(path: Path) -> FileState:
+    before = pagecache.probe(path)
+    after = pagecache.warm(path)
+    return FileState(path.name, before, after, pagecache.state_of(after), after.reason)

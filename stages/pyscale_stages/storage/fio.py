@@ -1,0 +1,121 @@
+"""fio as yardstick: the same files, blocks, engine and cache state, by a program that all know."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from pyscale_stages.storage.book import Book, Case
+from pyscale_stages.storage.direct import alignment_of, why_not_direct
+from pyscale_stages.storage.reads import Read, timed_read
+from pyscale_stages.storage.stack import FILE_NAME, Stack
+
+ABSENT = "fio is not installed here: apt-get install fio"
+PERCENTILES = {
+    "latency_p50_s": "50.000000",
+    "latency_p95_s": "95.000000",
+    "latency_p99_s": "99.000000",
+    "latency_p999_s": "99.900000",
+}
+
+
+def fio_version() -> str | None:
+    """What fio calls itself, like `fio-3.33`; None where there is none."""
+    program = shutil.which("fio")
+    if program is None:
+        return None
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.strip() if said.returncode == 0 else None
+
+
+def fio_sequentially(book: Book, case: Case, stack: Stack) -> None:
+    """Let fio read the stack's files one after the other, as `read_sequentially` does."""
+    _timed(book, case, stack, book.params.block_bytes, ["--rw=read"])
+
+
+def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
+    """Let fio read blocks of a particle's size, each once, as `read_at_random` does."""
+    seed = book.task.spec.seed + case.repeat + 1
+    # The first particle lies behind the header, where blocks of some disks do not begin.
+    offset = stack.pieces[0].offset_bytes
+    if case.mode == "direct" and not why_not_direct(stack.files[0]):
+        offset -= offset % alignment_of(stack.files[0])
+    options = ["--rw=randread", f"--offset={offset}", f"--randseed={seed}"]
+    _timed(book, case, stack, book.params.particle_bytes, options)
+
+
+def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequence[str]) -> None:
+    program = shutil.which("fio")
+    if program is None:
+        book.cannot(case.test, case.repeat, ABSENT, bottleneck=case.bottleneck)
+        return
+    command = [
+        program,
+        f"--name={case.name}",
+        # A list of many names would be longer than fio takes.
+        f"--filename_format={FILE_NAME.format('$filenum')}",
+        f"--nrfiles={len(stack.files)}",
+        f"--bs={block_bytes}",
+        *options,
+        f"--file_service_type={'random' if '--rw=randread' in options else 'sequential'}",
+        f"--direct={int(case.mode == 'direct')}",
+        "--ioengine=psync",
+        # The state of the page cache is prepared and proved beforehand, and no hint given,
+        # because the other side of the comparison gives none either.
+        "--invalidate=0",
+        "--fadvise_hint=0",
+        "--thread",
+        "--readonly",
+        "--output-format=json",
+    ]
+
+    def read() -> Read | str:
+        done = subprocess.run(
+            command, cwd=stack.folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return f"fio failed: {_last_line(done.stderr or done.stdout)}"
+        return read_of(done.stdout, block_bytes)
+
+    timed_read(book, case, stack, read)
+
+
+def read_of(answer: str, block_bytes: int) -> Read | str:
+    """Take the time, the bytes and the latencies from fio's JSON.
+
+    Parameters
+    ----------
+    answer : str
+        What fio printed; its notes may stand before the JSON.
+    block_bytes : int
+
+    Returns
+    -------
+    Read or str
+        A string where there is no time in it, and why.
+    """
+    try:
+        found: dict[str, Any] = json.loads(answer[answer.index("{") :])["jobs"][0]["read"]
+        wall_s, amount = found["runtime"] / 1000, found["io_bytes"]
+        reads = found["total_ios"]
+        latency = found["clat_ns"]
+    except (ValueError, KeyError, IndexError) as error:
+        return f"fio answered what is not understood ({type(error).__name__}: {error})"
+    if not amount:
+        return f"no file holds a whole block of {block_bytes} bytes, and fio reads no less"
+    if not wall_s:
+        return "fio, which counts milliseconds, saw no time pass: take a larger stack"
+    percentile = latency.get("percentile", {})
+    details = {"block_bytes": float(block_bytes), "reads_per_s": reads / wall_s}
+    details |= {
+        name: percentile[key] / 1e9 for name, key in PERCENTILES.items() if key in percentile
+    }
+    return Read(wall_s, amount, details | {"latency_mean_s": latency.get("mean", 0) / 1e9})
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else "it said nothing"

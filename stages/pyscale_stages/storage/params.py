@@ -1,0 +1,120 @@
+"""Parameters of the storage stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from pyscale_stages.contract import StageParams
+
+Mode = Literal["cold", "warm", "direct"]
+MovieFormat = Literal["mrc", "tiff", "eer"]
+Positive = Annotated[int, Field(ge=1)]
+
+PRESETS: dict[str, tuple[int, int, int]] = {
+    "laptop": (1_000, 256, 10),
+    "ancestor": (50_000, 256, 500),
+}
+"""Particles, side in pixels and number of files.
+
+`ancestor` is the stack of CryoSPARC's file system benchmark (its guide, "Performance
+Benchmarking"): 13 GB. Both have 100 particles in a file.
+"""
+PIXEL_BYTES = 4
+"""Particles are float32."""
+
+
+class StorageParams(StageParams):
+    """What is written and read, and how often."""
+
+    stack: Literal["laptop", "ancestor"] = Field(
+        "laptop",
+        description=(
+            "Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files "
+            "(0.26 GB), 'ancestor' 50000 in 500 files (13 GB)"
+        ),
+    )
+    particles: int | None = Field(None, ge=1, description="Particles; None is the preset's number")
+    particle_side_px: int | None = Field(
+        None, ge=1, le=8192, description="Side of a square particle; None is the preset's"
+    )
+    particle_files: int | None = Field(
+        None, ge=1, description="Files that the particles lie in; None is the preset's number"
+    )
+    cache_folder: Path | None = Field(
+        None,
+        description=(
+            "Folder, often of a local SSD, that the stack is also copied to and read from; "
+            "None leaves that out"
+        ),
+    )
+    movie_formats: tuple[MovieFormat, ...] = Field(
+        ("tiff", "mrc", "eer"), description="Formats of the movies"
+    )
+    movies: int = Field(3, ge=1, description="Movies of each format")
+    movie_set: Literal["laptop", "ancestor"] = Field(
+        "laptop",
+        description=(
+            "Size of the movies: 'laptop' is 8 frames of 2048 px, 'ancestor' the true sizes of "
+            "the K3 (TIFF), K2 (MRC) and Falcon 4 (EER), about 1 GB each"
+        ),
+    )
+    movie_frames: int | None = Field(
+        None, ge=1, description="Frames of a movie; None is the set's number"
+    )
+    movie_side_px: int | None = Field(
+        None, ge=64, le=16384, description="Height and width of a frame; None is the set's"
+    )
+    small_files: int = Field(1_000, ge=1, description="Files of the test of metadata")
+    small_file_bytes: int = Field(4_096, ge=1, description="Size of each of them")
+    readers: tuple[Positive, ...] = Field(
+        (1, 2, 4), description="Numbers of processes that read the stack at once"
+    )
+    modes: tuple[Mode, ...] = Field(
+        ("cold", "warm", "direct"),
+        min_length=1,
+        description=(
+            "How files are read: 'cold' after driving them out of this node's page cache, 'warm' "
+            "from it, 'direct' past it by O_DIRECT"
+        ),
+    )
+    block_bytes: int = Field(
+        1 << 20, ge=4096, multiple_of=4096, description="Bytes of a read call in sequential reads"
+    )
+    repeats: int = Field(3, ge=1, description="Times that each test is done")
+    fio: bool = Field(True, description="Also measure by fio, where it is installed")
+
+    @model_validator(mode="after")
+    def _enough_particles(self) -> StorageParams:
+        particles, _, files = self.shape
+        if files > particles:
+            raise ValueError(f"{particles} particles cannot lie in {files} files")
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Particles, side in pixels and number of files of the stack."""
+        particles, side_px, files = PRESETS[self.stack]
+        return (
+            self.particles or particles,
+            self.particle_side_px or side_px,
+            self.particle_files or files,
+        )
+
+    @property
+    def particle_bytes(self) -> int:
+        """Size of one particle."""
+        return PIXEL_BYTES * self.shape[1] ** 2
+
+    @property
+    def stack_bytes(self) -> int:
+        """Size of all particles."""
+        return self.shape[0] * self.particle_bytes
+
+    @property
+    def scale_to_ancestor(self) -> float:
+        """Bytes of the stack divided by those of the ancestor's."""
+        particles, side_px, _ = PRESETS["ancestor"]
+        return self.stack_bytes / (particles * side_px**2 * PIXEL_BYTES)

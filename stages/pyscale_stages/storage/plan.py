@@ -1,0 +1,103 @@
+"""Which tests there are, and in which order one repeat does them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from pyscale_stages.storage.book import Book, Case, FileSet
+from pyscale_stages.storage.copying import COPY, copy_stack
+from pyscale_stages.storage.fio import fio_at_random, fio_sequentially
+from pyscale_stages.storage.metadata import measure_metadata
+from pyscale_stages.storage.parallel import read_in_parallel
+from pyscale_stages.storage.params import Mode, MovieFormat
+from pyscale_stages.storage.place import in_words
+from pyscale_stages.storage.reads import read_at_random, read_sequentially
+from pyscale_stages.storage.stack import Stack, write_stack
+
+NO_CACHE = "no cache_folder was given"
+Once = Callable[[int], None]
+"""Does one repeat of a test; it is told which."""
+
+
+@dataclass
+class Bench:
+    """What the tests of a task work on."""
+
+    book: Book
+    folder: Path
+    """Work folder in the measured place."""
+    cache: Path | None
+    """Work folder in the cache folder."""
+    movies: dict[MovieFormat, FileSet]
+    stacks: dict[str, Stack] = field(default_factory=dict)
+    """The stack of this repeat: as `particle` in the place, as `cache` its copy."""
+
+    def write(self, repeat: int) -> None:
+        """Write the stack anew."""
+        self.stacks["particle"] = write_stack(self.book, self.folder / "stack", repeat)
+
+    def copy(self, repeat: int) -> None:
+        """Copy the stack to the cache folder."""
+        if self.cache is None:
+            self.book.cannot(COPY, repeat, NO_CACHE, bottleneck="storage")
+            return
+        original = self.stacks["particle"]
+        with in_words(self.cache.parent):
+            self.stacks["cache"] = copy_stack(self.book, original, self.cache / "stack", repeat)
+
+
+def tests_of(bench: Bench, repeat: int) -> list[Once]:
+    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order.
+
+    Each test prepares the state of the page cache that it wants, so that none depends on what
+    came before. The order is drawn so that what else the machine does hits no test in each
+    repeat.
+    """
+    others = [*_others(bench)]
+    rng = np.random.default_rng([bench.book.task.spec.seed, repeat])
+    return [bench.write, bench.copy, *(others[index] for index in rng.permutation(len(others)))]
+
+
+def _others(bench: Bench) -> Iterator[Once]:
+    params = bench.book.params
+    yield lambda repeat: measure_metadata(bench.book, bench.folder / "small", repeat)
+    for mode in params.modes:
+        for kind, files in bench.movies.items():
+            yield _movies(bench, mode, kind, files)
+        yield _stack(bench, read_sequentially, "particle_sequential_read", mode)
+        yield _stack(bench, read_at_random, "particle_random_read", mode)
+        if bench.cache is not None:
+            yield _stack(bench, read_sequentially, "cache_sequential_read", mode)
+            yield _stack(bench, read_at_random, "cache_random_read", mode)
+        if params.fio:
+            yield _stack(bench, fio_sequentially, "fio_sequential_read", mode)
+            yield _stack(bench, fio_at_random, "fio_random_read", mode)
+        for readers in dict.fromkeys(params.readers):
+            yield _stack(bench, read_in_parallel, "parallel_read", mode, readers)
+
+
+def _movies(bench: Bench, mode: Mode, kind: MovieFormat, files: FileSet) -> Once:
+    def once(repeat: int) -> None:
+        read_sequentially(bench.book, Case(f"movie_read_{kind}", mode, repeat), files)
+
+    return once
+
+
+def _stack(
+    bench: Bench,
+    read: Callable[[Book, Case, Stack], None],
+    name: str,
+    mode: Mode,
+    readers: int = 1,
+) -> Once:
+    where = "cache" if name.startswith("cache") else "particle"
+
+    def once(repeat: int) -> None:
+        # Which files these are is known only when they are written in this repeat.
+        read(bench.book, Case(name, mode, repeat, readers), bench.stacks[where])
+
+    return once

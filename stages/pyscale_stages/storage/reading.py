@@ -1,0 +1,132 @@
+"""Reads files into one aligned buffer, through the page cache or past it.
+
+Only the standard library is imported here: every reader process does it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ALIGNMENT_BYTES = 4096
+"""Offsets, lengths and addresses of O_DIRECT are multiples of a disk's block, at most this."""
+SMALLEST_BLOCK_BYTES = 512
+Take = Callable[[memoryview], object]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One stretch of one file, like a particle of a stack."""
+
+    file: int
+    """Index into the files that it is read from."""
+    offset_bytes: int
+    length_bytes: int
+
+
+class Reader:
+    """Reads by `preadv` into a buffer that is allocated, touched and aligned beforehand.
+
+    Parameters
+    ----------
+    largest_bytes : int
+        The largest block or piece that will be read.
+    direct : bool
+        Read by O_DIRECT. What is asked for is widened to whole blocks, as any program must.
+    alignment_bytes : int
+        Size of these blocks.
+    """
+
+    def __init__(
+        self,
+        largest_bytes: int,
+        *,
+        direct: bool = False,
+        alignment_bytes: int = ALIGNMENT_BYTES,
+    ) -> None:
+        # An anonymous map begins at a page, which bytearray does not.
+        pages = mmap.mmap(-1, _up(largest_bytes) + 2 * ALIGNMENT_BYTES)
+        # The kernel gives memory at the first touch: that must not be timed.
+        pages.write(bytes(len(pages)))
+        self._buffer = memoryview(pages)
+        self._direct = direct
+        self._alignment_bytes = alignment_bytes
+
+    def stream(self, path: Path, block_bytes: int, take: Take | None = None) -> int:
+        """Read a file from end to end by blocks and return its bytes.
+
+        Parameters
+        ----------
+        path : Path
+        block_bytes : int
+            A multiple of the alignment, at most the largest that the reader was made for.
+        take : callable, optional
+            Given each block; only where no time is taken.
+        """
+        block = self._buffer[:block_bytes]
+        offset = 0
+        with self._open(path) as descriptor:
+            while count := os.preadv(descriptor, [block], offset):
+                if take is not None:
+                    take(block[:count])
+                offset += count
+                if self._direct and count % ALIGNMENT_BYTES:
+                    break  # the file's end: reading on from here would not be aligned
+        return offset
+
+    def pick(
+        self, files: Sequence[Path], pieces: Sequence[Piece], take: Take | None = None
+    ) -> tuple[int, array[int]]:
+        """Read pieces in the given order, with every file open from the beginning.
+
+        Returns
+        -------
+        total_ns : int
+            From before the first piece to after the last one, without opening the files.
+        latency_ns : array of int
+            Of each piece.
+        """
+        latency_ns = array("q", bytes(8 * len(pieces)))
+        with ExitStack() as stack:
+            descriptors = [stack.enter_context(self._open(file)) for file in files]
+            clock = time.perf_counter_ns
+            begin = clock()
+            for number, piece in enumerate(pieces):
+                before = clock()
+                got = self._piece(descriptors[piece.file], piece)
+                latency_ns[number] = clock() - before
+                if take is not None:
+                    take(got)
+            return clock() - begin, latency_ns
+
+    def _piece(self, descriptor: int, piece: Piece) -> memoryview:
+        lead = piece.offset_bytes % self._alignment_bytes if self._direct else 0
+        start, wanted = piece.offset_bytes - lead, lead + piece.length_bytes
+        asked = _up(wanted, self._alignment_bytes) if self._direct else wanted
+        got = 0
+        while got < wanted:
+            count = os.preadv(descriptor, [self._buffer[got:asked]], start + got)
+            if not count:
+                raise FileNotFoundError(2, "a file of the test is shorter than it was written")
+            got += count
+        return self._buffer[lead:wanted]
+
+    @contextmanager
+    def _open(self, path: Path) -> Iterator[int]:
+        flags = os.O_RDONLY | os.O_CLOEXEC
+        descriptor = os.open(path, flags | os.O_DIRECT if self._direct else flags)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _up(length_bytes: int, block_bytes: int = ALIGNMENT_BYTES) -> int:
+    """Round up to whole blocks."""
+    return -(-length_bytes // block_bytes) * block_bytes

@@ -1,0 +1,160 @@
+"""Times one repeat of reading files: in a proved state, and with what was read compared."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contract import Timing
+from pyscale_stages.errors import StageError
+from pyscale_stages.storage.book import Book, Case, FileSet
+from pyscale_stages.storage.cachestate import prepare, resident_bytes
+from pyscale_stages.storage.direct import alignment_of, why_not_direct
+from pyscale_stages.storage.latencies import latency_details
+from pyscale_stages.storage.movies import checksum
+from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.stack import Stack
+
+
+class DamagedRead(StageError):  # noqa: N818 - named for what it says
+    """What was read is not what was written."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """One timed pass over files."""
+
+    wall_s: float
+    amount: int
+    """Bytes that were asked for."""
+    details: dict[str, float]
+
+
+def timed_read(
+    book: Book,
+    case: Case,
+    files: FileSet,
+    read: Callable[[], Read | str],
+    verify: Callable[[], int] | None = None,
+) -> None:
+    """Bring files into a state, read them, compare what was read, and keep the timing.
+
+    Parameters
+    ----------
+    book : Book
+    case : Case
+    files : FileSet
+    read : callable
+        Reads and takes the time; a string says why it cannot.
+    verify : callable, optional
+        Reads again, in the same way, and returns a checksum. Right after a read through the
+        page cache it sees the very pages that the timed read brought in.
+    """
+    direct = case.mode == "direct"
+    done: Read | str = why_not_direct(files.files[0]) if direct else ""
+    if not done:
+        with book.task.span("compute"):
+            proof = prepare(files.files, case.mode)
+        with book.task.span("read"):
+            done = read()
+        if direct and proof.all_cold and resident_bytes(files.files) > 0:
+            done = "the filesystem takes O_DIRECT, but reads through the page cache all the same"
+    if isinstance(done, str):
+        more = {"workers": case.workers, "bottleneck": case.bottleneck}
+        book.cannot(case.test, case.repeat, done, **more)
+        return
+    details = done.details | proof.details
+    if verify is not None:
+        with book.task.span("compute"):
+            details["checksum_crc32"] = float(verify())
+    book.prove(case.test, case.repeat, case.workers, proof)
+    book.note(
+        Timing(
+            test=case.test,
+            repeat=case.repeat,
+            workers=case.workers,
+            wall_s=done.wall_s,
+            amount=done.amount,
+            unit="B",
+            bottleneck=case.bottleneck,
+            cache=proof.state,
+            details=details,
+        )
+    )
+
+
+def read_sequentially(book: Book, case: Case, files: FileSet) -> None:
+    """Read files one after the other from end to end."""
+    block_bytes = book.params.block_bytes
+    reader = Reader(block_bytes, direct=case.mode == "direct")
+
+    def read() -> Read:
+        begin = time.perf_counter()
+        amount = sum(reader.stream(path, block_bytes) for path in files.files)
+        return Read(time.perf_counter() - begin, amount, {"block_bytes": float(block_bytes)})
+
+    timed_read(book, case, files, read, lambda: verified(reader, files, block_bytes))
+
+
+def read_at_random(book: Book, case: Case, stack: Stack) -> None:
+    """Read every particle once, in an order drawn anew for each repeat."""
+    length_bytes = book.params.particle_bytes
+    rng = np.random.default_rng([book.task.spec.seed, case.repeat])
+    order = rng.permutation(len(stack.pieces))
+    pieces = [stack.pieces[index] for index in order]
+    direct = case.mode == "direct" and not why_not_direct(stack.files[0])
+    alignment_bytes = alignment_of(stack.files[0]) if direct else 1
+    reader = Reader(length_bytes, direct=direct, alignment_bytes=alignment_bytes)
+
+    def read() -> Read:
+        total_ns, latency_ns = reader.pick(stack.files, pieces)
+        wall_s = total_ns / 1e9
+        details = {
+            "particles": float(len(pieces)),
+            "block_bytes": float(length_bytes),
+            "reads_per_s": len(pieces) / wall_s,
+        }
+        if direct:
+            details["alignment_bytes"] = float(alignment_bytes)
+        return Read(wall_s, len(pieces) * length_bytes, details | latency_details(latency_ns))
+
+    def verify() -> int:
+        found = np.zeros(len(pieces), np.uint32)
+        taken = iter(order)
+
+        def take(particle: memoryview) -> None:
+            found[next(taken)] = zlib.crc32(particle)
+
+        reader.pick(stack.files, pieces, take)
+        _refuse_damage(stack, found, stack.piece_crc32, "particle")
+        return zlib.crc32(found.astype("<u4").tobytes())
+
+    timed_read(book, case, stack, read, verify)
+
+
+def verified(reader: Reader, files: FileSet, block_bytes: int) -> int:
+    """Checksum of the checksums of files, after comparing each with what was written.
+
+    Raises
+    ------
+    DamagedRead
+        If one is not what was written.
+    """
+    found = [checksum(reader, path, block_bytes) for path in files.files]
+    _refuse_damage(files, found, files.crc32, "file")
+    return zlib.crc32(np.array(found, "<u4").tobytes())
+
+
+def _refuse_damage(files: FileSet, found: npt.ArrayLike, written: npt.ArrayLike, what: str) -> None:
+    differ = np.asarray(found) != np.asarray(written)
+    if differ.any():
+        raise DamagedRead(
+            f"{differ.sum()} of {differ.size} {what}s in {files.folder} were not read as they "
+            f"were written, the first is number {differ.argmax()}: do not trust this storage "
+            "with data"
+        )

@@ -1,0 +1,112 @@
+"""Measures one place: writes test files into it, reads them in every way, and removes them."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from pyscale_stages.storage.book import Book
+from pyscale_stages.storage.fio import fio_version
+from pyscale_stages.storage.movies import most_bytes, write_movies
+from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.place import (
+    filesystem_versions,
+    in_words,
+    ready,
+    refuse_lack_of_space,
+    work_folder,
+)
+from pyscale_stages.storage.plan import Bench, tests_of
+from pyscale_stages.storage.tables import (
+    RESIDENCY,
+    TIMINGS,
+    residency_table,
+    timings_table,
+    write_tables,
+)
+from pyscale_stages.task import Task
+
+SMALL_FILE_BYTES = 8192
+"""What a small file takes at least, with its name and attributes, on common filesystems."""
+
+
+def run(task: Task) -> None:
+    """Do every test as often as asked and write what was timed, with its proofs.
+
+    Raises
+    ------
+    BadInput
+        If a folder does not exist or may not be written, or something removes the test files.
+    ResourceExhausted
+        If a filesystem has not the room for the test files.
+    StageError
+        If what is read is not what was written, or the filesystem answers with an error.
+    """
+    assert isinstance(task.params, StorageParams)
+    with task.span("import"):
+        import imagecodecs  # noqa: F401 - the import is what is timed
+        import polars  # noqa: F401
+        import tifffile  # noqa: F401
+    book = Book(task, task.params)
+    place, cache = _folders(task, task.params)
+    _describe(book, place, cache)
+    with ExitStack() as stack:
+        stack.enter_context(in_words(place))
+        folder = stack.enter_context(work_folder(place))
+        cache_folder = stack.enter_context(work_folder(cache)) if cache is not None else None
+        with task.span("compute"):
+            kinds = tuple(dict.fromkeys(task.params.movie_formats))
+            movies = {
+                kind: write_movies(book, folder / kind, kind)
+                for kind in task.progress(kinds, len(kinds), "writing movies")
+            }
+        _measure(Bench(book, folder, cache_folder, movies))
+    with task.span("write"):
+        write_tables(
+            task, {TIMINGS: timings_table(task.timings), RESIDENCY: residency_table(book.proofs)}
+        )
+        part = task.spec.frames or (0, 1)
+        task.write_window(part, task.spec.movie_frames or part[1])
+
+
+def _measure(bench: Bench) -> None:
+    params = bench.book.params
+    tests = [(test, repeat) for repeat in range(params.repeats) for test in tests_of(bench, repeat)]
+    for test, repeat in bench.book.task.progress(tests, len(tests), "measuring storage"):
+        test(repeat)
+
+
+def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
+    """The place and the cache folder, with room for what will be written."""
+    given = task.input("place")
+    if given is None:
+        with in_words(task.output):
+            task.output.mkdir(parents=True, exist_ok=True)
+    place = ready(given or task.output, "the place")
+    small = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
+    needed = {place: params.stack_bytes + most_bytes(params) + small}
+    if params.cache_folder is None:
+        refuse_lack_of_space(needed)
+        return place, None
+    cache = ready(params.cache_folder, "the cache_folder")
+    needed[cache] = needed.get(cache, 0) + params.stack_bytes
+    refuse_lack_of_space(needed)
+    return place, cache
+
+
+def _describe(book: Book, place: Path, cache: Path | None) -> None:
+    """Say what is measured, and how large it is against the ancestor's."""
+    task, params = book.task, book.params
+    task.versions |= filesystem_versions(place, "place")
+    if cache is not None:
+        task.versions |= filesystem_versions(cache, "cache")
+        if cache.stat().st_dev == place.stat().st_dev:
+            task.warn("cache_folder lies on the filesystem of the place: no other one is measured")
+    if params.fio:
+        task.versions["fio"] = fio_version() or "not installed"
+    if params.scale_to_ancestor != 1:
+        task.warn(
+            f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
+            f"{params.scale_to_ancestor:.3g} times the 13.1 GB of the ancestor's: compare rates "
+            "with it, and no times"
+        )

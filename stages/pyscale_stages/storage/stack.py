@@ -1,0 +1,146 @@
+"""The particle stack: what it holds, how it lies in files, and how long writing it takes."""
+
+from __future__ import annotations
+
+import os
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contract import Timing
+from pyscale_stages.movieformats.mrc import HEADER, write_mrc
+from pyscale_stages.storage.book import Book, FileSet
+from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.reading import Piece
+
+TEST = "particle_write"
+FILE_NAME = "particles{}.mrc"
+"""Of each file by its number, without leading zeros, which fio could not be told."""
+
+
+@dataclass(frozen=True)
+class Stack(FileSet):
+    """A written particle stack."""
+
+    pieces: tuple[Piece, ...]
+    """Where each particle lies."""
+    piece_crc32: npt.NDArray[np.uint32]
+    """CRC-32 of each particle."""
+
+
+def particles_by_file(params: StorageParams) -> list[int]:
+    """Spread the particles over the files as evenly as whole numbers allow."""
+    particles, _, files = params.shape
+    each, over = divmod(particles, files)
+    return [each + (number < over) for number in range(files)]
+
+
+def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
+    """Draw the particles of one file, which no compression makes smaller.
+
+    Parameters
+    ----------
+    seed : int
+    number : int
+        Which file: each has a stream of its own.
+    count, side_px : int
+
+    Returns
+    -------
+    ndarray of float32, shape (count, side_px, side_px)
+        Normally distributed, mean 0 and standard deviation 1, as in the ancestor.
+    """
+    rng = np.random.default_rng([seed, number])
+    return rng.standard_normal((count, side_px, side_px), dtype=np.float32)
+
+
+def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
+    """Write the stack as MRC files and time it: writing, and then flushing to storage.
+
+    Drawing the particles is not in the time. Files of an earlier repeat are removed before.
+    """
+    params = book.params
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    files: list[Path] = []
+    crc32: list[int] = []
+    pieces: list[Piece] = []
+    piece_crc32: list[int] = []
+    write_s = flush_s = 0.0
+    for number, count in enumerate(particles_by_file(params)):
+        path = folder / FILE_NAME.format(number)
+        with book.task.span("compute"):
+            particles = particles_of(book.task.spec.seed, number, count, params.shape[1])
+        with book.task.span("write"):
+            begin = time.perf_counter()
+            write_mrc(path, particles)
+            written = time.perf_counter()
+            _flush(path)
+            flush_s += time.perf_counter() - written
+            write_s += written - begin
+        with book.task.span("compute"):
+            files.append(path)
+            crc32.append(zlib.crc32(_bytes(particles), zlib.crc32(_header(path))))
+            piece_crc32 += [zlib.crc32(_bytes(particle)) for particle in particles]
+            pieces += [
+                Piece(
+                    number, HEADER.itemsize + index * params.particle_bytes, params.particle_bytes
+                )
+                for index in range(count)
+            ]
+    stack = Stack(
+        folder=folder,
+        files=tuple(files),
+        crc32=tuple(crc32),
+        pieces=tuple(pieces),
+        piece_crc32=np.array(piece_crc32, np.uint32),
+    )
+    _note(book, stack, repeat, write_s, flush_s)
+    return stack
+
+
+def _note(book: Book, stack: Stack, repeat: int, write_s: float, flush_s: float) -> None:
+    amount = stack.total_bytes
+    details = {
+        "files": float(len(stack.files)),
+        "particles": float(len(stack.pieces)),
+        "particle_side_px": float(book.params.shape[1]),
+        "scale_to_ancestor": book.params.scale_to_ancestor,
+        "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
+    }
+    for step, wall_s in ((None, write_s + flush_s), ("write", write_s), ("flush", flush_s)):
+        book.note(
+            Timing(
+                test=TEST,
+                step=step,
+                repeat=repeat,
+                wall_s=wall_s,
+                amount=amount,
+                unit="B",
+                bottleneck="memory" if step == "write" else "storage",
+                details=details if step is None else {},
+            )
+        )
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEADER.itemsize)
+
+
+def _bytes(array: npt.NDArray[Any]) -> memoryview:
+    return array.data.cast("B")

@@ -1,0 +1,39 @@
+"""The storage stage: what the filesystem of a folder can do."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Slot, Stage, Surroundings
+from pyscale_stages.storage.agreement import check
+from pyscale_stages.storage.merge import merge
+from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.run import run
+
+
+def surroundings(params: StorageParams) -> Surroundings:
+    """The cache folder, which an image must be given."""
+    return Surroundings(() if params.cache_folder is None else (params.cache_folder.expanduser(),))
+
+
+STAGE = Stage(
+    name="storage",
+    summary="What a filesystem can do: movies, particles, small files, many readers at once",
+    params=StorageParams,
+    inputs=(
+        Slot(
+            "place",
+            "folder whose filesystem is measured; without it, that of the output",
+            required=False,
+        ),
+    ),
+    output="timings.parquet",
+    packages=("imagecodecs",),
+    determinism=(
+        "What is written is the same for the same seed, parameters and versions of NumPy, "
+        "tifffile and imagecodecs, and so are the checksums of what is read. Times never are"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=1, memory_gib=2.0),
+    surroundings=surroundings,
+)

@@ -1,0 +1,47 @@
+"""Tasks of the decompress stage that run in this process, on small movies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.decompress.stage import STAGE
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.runner import run_task
+
+SMALL = {"frames": 3, "height_px": 64, "width_px": 96, "repeats": 2, "threads": [1, 2]}
+RunDecompress = Callable[..., TaskResult]
+
+
+@pytest.fixture
+def run_decompress() -> RunDecompress:
+    """Run a verb of the stage; `run` takes a place to measure or none."""
+
+    def run(
+        verb: str,
+        *inputs: Path,
+        output: Path | None = None,
+        params: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> TaskResult:
+        slot = "place" if verb == "run" else ""
+        return run_task(
+            STAGE,
+            TaskSpec(
+                stage="decompress",
+                verb=verb,  # type: ignore[arg-type]
+                inputs=tuple((slot, path) for path in inputs),
+                output=output,
+                params=SMALL | (params or {}),
+                **spec,
+            ),
+            SpanRecorder(time.monotonic()),
+            None,
+        )
+
+    return run

@@ -1,0 +1,150 @@
+"""Decoding on threads that run at the same time."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.decompress.codecs import CODECS, CodecName
+from pyscale_stages.decompress.decode import (
+    Frame,
+    Packed,
+    decode_all,
+    packed_movie,
+    running_threads,
+)
+from pyscale_stages.decompress.files import first_difference, sha256_of_frame, write_movie_file
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.movieformats.counting import Camera
+
+CAMERA = Camera(frames=5, height_px=300, width_px=256, dose_per_px=0.4)
+
+
+def packed(name: CodecName, camera: Camera, folder: Path) -> tuple[Packed, list[str]]:
+    movie = write_movie_file(name, camera, 0, folder)
+    return packed_movie(name, movie.path, memoryview(movie.path.read_bytes())), movie.sha256
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", CODECS)
+def test_frames_come_back_exactly_on_any_number_of_threads(
+    tmp_path: Path, name: CodecName, threads: int
+) -> None:
+    movie, written = packed(name, CAMERA, tmp_path)
+    room = movie.room()
+    with running_threads(threads) as pool:
+        decoding = decode_all(movie, room, pool, threads)
+    assert [sha256_of_frame(frame) for frame in room] == written
+    assert 1 <= decoding.busy_threads <= threads
+
+
+def test_as_many_frames_as_threads_are_decoded_at_once() -> None:
+    """Each decoder waits for three others: it ends only if four run at the same time."""
+    meeting = threading.Barrier(4, timeout=60)
+    waiting = [lambda _frame: meeting.wait()] * 8
+    movie = Packed(waiting, (8, 1, 1), np.dtype(np.uint8))
+    with running_threads(4) as pool:
+        assert decode_all(movie, movie.room(), pool, 4).busy_threads == 4
+
+
+@dataclass
+class Watched:
+    """What one thread does and another one sees."""
+
+    inside: bool = False
+    seen: bool = False
+
+
+def lets_others_run(call: Callable[[], object], most_calls: int) -> bool:
+    """Whether another thread gets to run Python while a call lasts.
+
+    The interpreter is told to take its lock from nobody: another thread has its turn only if
+    the call itself gives the lock away. It may need several calls until the other one wakes up.
+    """
+    watched = Watched()
+
+    def work() -> None:
+        for _ in range(most_calls):
+            watched.inside = True
+            call()
+            watched.inside = False
+            if watched.seen:
+                return
+
+    interval_s = sys.getswitchinterval()
+    thread = threading.Thread(target=work)
+    sys.setswitchinterval(1000)
+    try:
+        thread.start()
+        while thread.is_alive() and not watched.seen:
+            watched.seen = watched.inside
+            # Waiting gives the lock away, in case that the thread has not begun.
+            thread.join(0.001)
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval_s)
+    return watched.seen
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_codec_lets_other_threads_run_while_it_decodes(tmp_path: Path, name: CodecName) -> None:
+    one_large = Camera(frames=1, height_px=1024, width_px=1024, dose_per_px=0.4)
+    movie, _ = packed(name, one_large, tmp_path)
+    room: Frame = movie.room()[0]
+    assert lets_others_run(lambda: movie.decoders[0](room), most_calls=3000)
+
+
+def test_a_call_that_keeps_the_interpreter_to_itself_is_found_out() -> None:
+    assert not lets_others_run(lambda: sum(range(100_000)), most_calls=50)
+
+
+def test_the_first_frame_that_differs_is_named(tmp_path: Path) -> None:
+    movie = write_movie_file("mrc", CAMERA, 0, tmp_path)
+    assert first_difference(movie, movie.sha256) == ""
+    changed = [*movie.sha256[:3], "0" * 64, *movie.sha256[4:]]
+    assert "frame 3 came back" in first_difference(movie, changed)
+    assert "4 frames came back of 5" in first_difference(movie, movie.sha256[:4])
+
+
+def test_checksums_tell_shapes_and_types_apart() -> None:
+    frame = np.zeros((2, 6), np.uint8)
+    others = [frame.reshape(3, 4), frame.view(np.int8), frame + 1]
+    assert sha256_of_frame(frame) not in {sha256_of_frame(other) for other in others}
+    assert sha256_of_frame(frame) == sha256_of_frame(frame.astype(bool))
+
+
+def test_threads_that_wait_for_others_end_when_no_more_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = threading.Thread.start
+    started: list[threading.Thread] = []
+
+    def only_two(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", only_two)
+    with pytest.raises(ResourceExhausted, match="3 threads cannot be started"), running_threads(3):
+        pytest.fail("it began")
+    assert not any(thread.is_alive() for thread in started)
+
+
+def test_after_an_error_no_further_frame_is_begun() -> None:
+    begun = []
+
+    def fail(_frame: Frame) -> None:
+        begun.append(1)
+        raise ValueError("broken strip")
+
+    movie = Packed([fail] * 100, (100, 1, 1), np.dtype(np.uint8))
+    with pytest.raises(ValueError, match="broken strip"), running_threads(2) as pool:
+        decode_all(movie, movie.room(), pool, 2)
+    assert len(begun) <= 2

@@ -1,0 +1,93 @@
+"""Copies of files in memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pyscale_stages.decompress.memory import (
+    SHARED_MEMORY,
+    memory_for,
+    need_memory,
+    read_into,
+)
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.measure.mounts import filesystem_of
+
+CONTENT = os.urandom((9 << 20) + 17)
+
+needs_shared_memory = pytest.mark.skipif(
+    not SHARED_MEMORY.is_dir() or filesystem_of(SHARED_MEMORY).fs_type != "tmpfs",
+    reason="no /dev/shm in memory here",
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "movie.mrc"
+    path.write_bytes(CONTENT)
+    return path
+
+
+@needs_shared_memory
+def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file: Path) -> None:
+    before = set(SHARED_MEMORY.iterdir())
+    with memory_for(len(CONTENT)) as memory:
+        read_into(memory.buffer, file)
+        assert memory.why_not_shared == ""
+        assert memory.buffer[:] == CONTENT
+        mine = {path for path in SHARED_MEMORY.iterdir() if path.stat().st_size == len(CONTENT)}
+        assert not mine - before
+
+
+def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(
+    file: Path, tmp_path: Path
+) -> None:
+    with memory_for(len(CONTENT), tmp_path / "shm") as memory:
+        read_into(memory.buffer, file)
+        assert memory.why_not_shared == f"there is no {tmp_path / 'shm'}"
+        assert memory.buffer[:] == CONTENT
+
+
+@needs_shared_memory
+def test_shared_memory_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_descriptor: int, _offset: int, _size: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with memory_for(4096) as memory:
+        assert memory.why_not_shared == "/dev/shm has no room: No space left on device"
+        memory.buffer[:4] = b"here"
+
+
+@needs_shared_memory
+def test_a_file_larger_than_what_is_free_in_shared_memory_does_not_go_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=4095))
+    with memory_for(4096) as memory:
+        assert "MB free and the movie" in memory.why_not_shared
+
+
+def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path: Path) -> None:
+    kind = filesystem_of(tmp_path).fs_type
+    with memory_for(10, tmp_path) as memory:
+        if kind in {"tmpfs", "ramfs"}:
+            assert memory.why_not_shared == ""
+        else:
+            assert f"is on {kind}" in memory.why_not_shared
+
+
+def test_a_file_that_became_shorter_is_told(file: Path) -> None:
+    with memory_for(len(CONTENT) + 1) as memory, pytest.raises(BadInput, match="became shorter"):
+        read_into(memory.buffer, file)
+
+
+def test_what_cannot_fit_is_refused() -> None:
+    with pytest.raises(ResourceExhausted, match="GB of memory"):
+        need_memory(10**17)
+    need_memory(1)

@@ -1,0 +1,300 @@
+"""The stage from end to end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import imagecodecs
+import numpy as np
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.decompress import timed
+from pyscale_stages.decompress.codecs import CODECS
+from pyscale_stages.decompress.decode import Packed, packed_movie
+from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.movieformats.counting import PRESETS
+
+RunDecompress = Callable[..., TaskResult]
+
+
+def table(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "timings.parquet")
+
+
+def decoded(folder: Path) -> pl.DataFrame:
+    return table(folder).filter(step="decode")
+
+
+def change_decoders(monkeypatch: pytest.MonkeyPatch, changed: Callable[[Packed], Packed]) -> None:
+    monkeypatch.setattr(timed, "packed_movie", lambda *given: changed(packed_movie(*given)))
+
+
+def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_repeat(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    result = run_decompress("run", output=tmp_path)
+    assert result.error is None
+    found = {(t.test, t.step, t.repeat, t.workers) for t in result.timings}
+    reads = {(codec, "read", repeat, 1) for codec in CODECS for repeat in (0, 1)}
+    decodings = {
+        (codec, "decode", repeat, threads)
+        for codec in CODECS
+        for repeat in (0, 1)
+        for threads in (1, 2)
+    }
+    assert found == reads | decodings
+    assert len(result.timings) == len(found)
+    assert all(timing.wall_s for timing in result.timings)
+
+
+def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    result = run_decompress("run", output=tmp_path, params={"repeats": 1, "threads": [1]})
+    pixels = 3 * 64 * 96
+    read = {t.test: t.amount for t in result.timings if t.step == "read"}
+    for timing in result.timings:
+        assert timing.unit == "B"
+        if timing.step == "decode":
+            assert timing.amount == pixels * (2 if timing.test == "mrc" else 1)
+            assert timing.details["compressed_bytes"] == read[timing.test]
+    assert read["mrc"] == pixels * 2 + 1024
+    assert read["tiff_lzw"] < pixels < read["tiff_none"]
+
+
+def test_tags_tell_the_control_from_what_computes(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    result = run_decompress("run", output=tmp_path)
+    tags = {(t.test, t.step): t.bottleneck for t in result.timings}
+    assert {tags[codec, "read"] for codec in CODECS} == {"storage"}
+    memory = {codec for codec in CODECS if tags[codec, "decode"] == "memory"}
+    assert memory == {"mrc", "tiff_none"}
+    assert {tags[codec, "decode"] for codec in CODECS.keys() - memory} == {"cpu"}
+
+
+def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    run_decompress("run", output=tmp_path)
+    of_tiff = decoded(tmp_path).filter(pl.col("test").str.starts_with("tiff"))
+    assert of_tiff["test"].n_unique() == 5
+    assert of_tiff["sha256"].n_unique() == 1
+    assert of_tiff["sha256"].str.len_chars().unique().to_list() == [64]
+
+
+def test_the_table_holds_what_the_record_holds(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    result = run_decompress("run", output=tmp_path)
+    rows = table(tmp_path).to_dicts()
+    assert [row["wall_s"] for row in rows] == [timing.wall_s for timing in result.timings]
+    assert [json.loads(row["details"]) for row in rows] == [t.details for t in result.timings]
+
+
+def test_nothing_stays_in_the_place_and_its_files_stay_as_they_were(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    place, output = tmp_path / "place", tmp_path / "output"
+    place.mkdir()
+    (place / "mine.mrc").write_bytes(b"precious")
+    assert run_decompress("run", place, output=output).error is None
+    assert [path.name for path in place.iterdir()] == ["mine.mrc"]
+    assert (place / "mine.mrc").read_bytes() == b"precious"
+    assert {path.name for path in output.iterdir()} == {"timings.parquet", "window.json"}
+
+
+def test_a_place_that_is_no_folder_is_refused_in_a_sentence(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    result = run_decompress("run", tmp_path / "nowhere", output=tmp_path)
+    assert result.error is not None
+    assert (result.error.kind, result.error.exit_code) == ("BadInput", 2)
+    assert "is no folder" in result.error.message
+
+
+def test_an_absent_codec_is_told_and_not_timed(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imagecodecs.ZSTD, "available", False)
+    result = run_decompress("run", output=tmp_path)
+    (absent,) = (timing for timing in result.timings if timing.test == "tiff_zstd")
+    assert (absent.step, absent.wall_s, absent.amount) == ("decode", None, None)
+    assert "has no ZSTD" in absent.why_not
+    assert {timing.test for timing in result.timings if timing.wall_s} == CODECS.keys() - {
+        "tiff_zstd"
+    }
+
+
+def test_without_imagecodecs_only_the_control_is_measured(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "imagecodecs", None)
+    result = run_decompress("run", output=tmp_path)
+    assert result.error is None
+    assert {timing.test for timing in result.timings if timing.wall_s} == {"mrc", "tiff_none"}
+    reasons = [timing.why_not for timing in result.timings if timing.wall_s is None]
+    assert len(reasons) == 5
+    assert all("is not installed here" in reason for reason in reasons)
+
+
+def test_one_library_of_two_for_a_codec_is_enough(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imagecodecs.ZLIB, "available", False)
+    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_zlib"]})
+    assert all(timing.wall_s for timing in result.timings)
+
+
+def test_wrong_pixels_have_no_time(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_one_wrong_pixel(packed: Packed) -> Packed:
+        def wrong(frame: Any) -> None:
+            packed.decoders[1](frame)
+            frame[5, 7] += 1
+
+        return replace(packed, decoders=[packed.decoders[0], wrong, packed.decoders[2]])
+
+    change_decoders(monkeypatch, with_one_wrong_pixel)
+    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_lzw"]})
+    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
+    assert {timing.wall_s for timing in of_decoding} == {None}
+    assert {timing.why_not for timing in of_decoding} == {
+        "frame 1 came back with other pixels than were written"
+    }
+    assert any("tiff_lzw is decoded wrongly here" in warning for warning in result.warnings)
+
+
+def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def only_once(packed: Packed) -> Packed:
+        # One call more for the first frame, whose first decoding is not timed.
+        calls_left = [2, 1, 1]
+
+        def lazy(number: int) -> Callable[[Any], None]:
+            def decode(frame: Any) -> None:
+                if calls_left[number]:
+                    calls_left[number] -= 1
+                    packed.decoders[number](frame)
+
+            return decode
+
+        return replace(packed, decoders=[lazy(number) for number in range(3)])
+
+    change_decoders(monkeypatch, only_once)
+    params = {"codecs": ["eer"], "repeats": 1, "threads": [1, 2]}
+    result = run_decompress("run", output=tmp_path, params=params)
+    reasons = [timing.why_not for timing in result.timings if timing.step == "decode"]
+    assert sorted(reasons) == ["", "frame 0 came back with other pixels than were written"]
+
+
+@pytest.mark.parametrize("broken", [0, 2])
+def test_a_library_that_fails_is_told_by_its_own_words(
+    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: int
+) -> None:
+    def fail(_frame: Any) -> None:
+        raise RuntimeError("imcd_lzw_decode returned IMCD_LZW_CORRUPT")
+
+    def with_one_broken_strip(packed: Packed) -> Packed:
+        decoders = list(packed.decoders)
+        decoders[broken] = fail
+        return replace(packed, decoders=decoders)
+
+    change_decoders(monkeypatch, with_one_broken_strip)
+    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_lzw"]})
+    assert result.error is None
+    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
+    assert {timing.wall_s for timing in of_decoding} == {None}
+    assert all("IMCD_LZW_CORRUPT" in timing.why_not for timing in of_decoding)
+
+
+def test_more_threads_than_frames_are_told_and_not_timed(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    params = {"codecs": ["tiff_lzw"], "threads": [1, 4]}
+    result = run_decompress("run", output=tmp_path, params=params)
+    (idle,) = (timing for timing in result.timings if timing.workers == 4)
+    assert idle.wall_s is None
+    assert "3 frames keep no more threads busy" in idle.why_not
+
+
+def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    def order(seed: int) -> list[tuple[int, str]]:
+        result = run_decompress("run", output=tmp_path, params={"repeats": 3}, seed=seed)
+        return [(t.repeat, t.test) for t in result.timings if t.step == "read"]
+
+    first = order(0)
+    rounds = [[test for number, test in first if number == repeat] for repeat in range(3)]
+    assert [sorted(tests) for tests in rounds] == [sorted(CODECS)] * 3
+    assert len({tuple(tests) for tests in rounds}) > 1
+    assert order(0) == first
+
+
+def test_a_warm_read_is_named_so(run_decompress: RunDecompress, tmp_path: Path) -> None:
+    params = {"codecs": ["mrc"], "cold": False}
+    result = run_decompress("run", output=tmp_path, params=params)
+    reads = [timing for timing in result.timings if timing.step == "read"]
+    assert {timing.cache for timing in reads} <= {"warm", "unsupported"}
+
+
+def test_a_task_that_may_use_eight_threads_tries_powers_of_two() -> None:
+    assert DecompressParams().thread_counts(8) == (1, 2, 4, 8)
+    assert DecompressParams().thread_counts(6) == (1, 2, 4, 6)
+    assert DecompressParams(threads=(4, 1, 4)).thread_counts(2) == (1, 4)
+
+
+def test_published_movies_have_the_camera_of_their_format() -> None:
+    published = DecompressParams(movie="published")
+    cameras = {codec: published.camera(codec) for codec in CODECS}
+    assert cameras["mrc"] == PRESETS["k2"]
+    assert cameras["eer"] == PRESETS["falcon4"]
+    assert {codec for codec in CODECS if cameras[codec] == PRESETS["k3"]} == {
+        codec for codec in CODECS if codec.startswith("tiff")
+    }
+    assert DecompressParams(movie="k2").camera("eer") == PRESETS["k2"]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"codecs": []}, {"codecs": ["bzip2"]}, {"threads": [0]}, {"repeats": 0}]
+)
+def test_parameters_that_mean_nothing_are_refused(
+    run_decompress: RunDecompress, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    result = run_decompress("run", output=tmp_path, params=wrong)
+    assert result.error is not None
+    assert result.error.kind == "BadInput"
+
+
+def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    huge = {"height_px": 10**6, "width_px": 10**6}
+    result = run_decompress("run", output=tmp_path / "out", params=huge)
+    assert result.error is not None
+    assert result.error.exit_code == 3
+    assert "GB of memory" in result.error.message
+    assert not (tmp_path / "out").exists()
+
+
+def test_pixels_of_frames_are_those_of_the_seed(
+    run_decompress: RunDecompress, tmp_path: Path
+) -> None:
+    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
+        run_decompress("run", output=tmp_path / name, seed=seed)
+    sums = {
+        name: np.sort(decoded(tmp_path / name)["sha256"].unique().to_numpy()).tolist()
+        for name in ("one", "again", "other")
+    }
+    assert sums["one"] == sums["again"]
+    assert not set(sums["one"]) & set(sums["other"])

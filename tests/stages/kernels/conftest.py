@@ -1,0 +1,98 @@
+"""Small sizes, a bench to prepare one test on, and tasks of the stage that run in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.stage import STAGE
+from pyscale_stages.kernels.work import Bench
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.runner import run_task
+
+SMALL: dict[str, Any] = {
+    "repeats": 2,
+    "fft_2d_px": 32,
+    "fft_images": 2,
+    "fft_3d_px": 16,
+    "map_px": 48,
+    "cutoffs": 4,
+    "micrographs": 1,
+    "micrograph_px": 160,
+    "template_px": 25,
+    "template_angles": 16,
+    "particle_px": 24,
+    "particles": 6,
+    "particle_batch": 4,
+    "poses": 12,
+    "marginal_poses": 2,
+    "transfer_max_bytes": 1 << 14,
+    "allocation_bytes": 1 << 16,
+    "launches": 5,
+    "triad_elements": 1 << 12,
+    "matrix_size": 32,
+}
+
+MakeBench = Callable[..., Bench]
+RunKernels = Callable[..., TaskResult]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def clock() -> StepClock:
+    """The clock of a device that has memory of its own and always answers at once."""
+    return StepClock(lambda: None, own_memory=True)
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path) -> MakeBench:
+    """Make a bench on the processor, of small sizes but for those that are given."""
+
+    def make(*, seed: int = 0, device: str = "cpu", **params: Any) -> Bench:
+        return Bench(torch.device(device), KernelParams(**(SMALL | params)), seed, tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def run_kernels(tmp_path: Path) -> RunKernels:
+    """Run a verb of the stage with small sizes."""
+
+    def run(
+        verb: str = "run",
+        *inputs: Path,
+        output: Path | None = None,
+        place: Path | None = None,
+        params: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> TaskResult:
+        slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
+        if place is not None:
+            slots.append(("place", place))
+        return run_task(
+            STAGE,
+            TaskSpec(
+                stage="kernels",
+                verb=verb,  # type: ignore[arg-type]
+                inputs=tuple(slots),
+                output=output or tmp_path / "output",
+                params=SMALL | (params or {}),
+                **spec,
+            ),
+            SpanRecorder(time.monotonic()),
+            None,
+        )
+
+    return run

@@ -1,0 +1,59 @@
+"""The same tests on an NVIDIA GPU; where there is none, these are skipped and say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.kernels.catalog import KERNELS
+from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.device import wait_for
+from pyscale_stages.kernels.work import Kernel
+
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
+
+
+@NO_GPU
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_a_gpu_computes_what_a_processor_does(make_bench, kernel: Kernel) -> None:
+    checksums = []
+    for name in ("cuda:0", "cpu"):
+        bench = make_bench(device=name)
+        if kernel.why_not(bench.device.type):
+            continue
+        clock = StepClock(partial(wait_for, bench.device), own_memory=name != "cpu")
+        work = kernel.prepare(bench)
+        work.before()
+        judgement = work.judge(work.once(clock))
+        assert judgement.right
+        checksums.append(judgement.checksum)
+    assert checksums == pytest.approx([checksums[0]] * len(checksums), rel=1e-3)
+
+
+@NO_GPU
+def test_every_gpu_has_its_own_rows(run_kernels: Callable[..., TaskResult]) -> None:
+    result = run_kernels(device="cuda")
+    assert result.error is None, result.error
+    assert result.warnings == ()
+    found = {timing.details["device_index"] for timing in result.timings}
+    assert found == set(map(float, range(torch.cuda.device_count())))
+    assert [t.test for t in result.timings if t.wall_s is None] == []
+    assert result.counters.gpu_own_peak_bytes
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_is_not_there_is_refused_in_one_sentence(
+    run_kernels: Callable[..., TaskResult], device: str
+) -> None:
+    if device == "mps" and torch.backends.mps.is_available():
+        pytest.skip("an Apple GPU works here")
+    error = run_kernels(device=device).error
+    assert error is not None
+    assert error.exit_code == 2
+    assert f"the device {device}" in error.message
+    assert "ask for --device cpu" in error.message

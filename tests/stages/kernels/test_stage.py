@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import TaskResult, Timing
+from pyscale_stages.kernels import catalog, particles, work
+from pyscale_stages.kernels import run as running
+from pyscale_stages.kernels.catalog import KERNELS
+
+RunKernels = Callable[..., TaskResult]
+FEW = {"tests": ["fft_2d", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
+NOT_APPLICABLE = "not applicable: "
+
+
+def whole(result: TaskResult, test: str) -> list[Timing]:
+    return [t for t in result.timings if t.test == test and t.step is None]
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, name: str, prepare: Any) -> None:
+    """Put other work in the place of a test."""
+    kernels = tuple(
+        replace(kernel, prepare=prepare) if kernel.name == name else kernel for kernel in KERNELS
+    )
+    monkeypatch.setattr(catalog, "KERNELS", kernels)
+
+
+def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels: RunKernels) -> None:
+    result = run_kernels()
+    assert result.error is None, result.error
+    assert result.warnings == ()
+    assert {t.test for t in result.timings} == {kernel.name for kernel in KERNELS}
+    for kernel in KERNELS:
+        timings = whole(result, kernel.name)
+        if kernel.family == "transfers":
+            assert [(t.wall_s, t.amount) for t in timings] == [(None, None)]
+            assert timings[0].why_not.startswith(NOT_APPLICABLE)
+            continue
+        assert [t.repeat for t in timings] == [0, 1]
+        assert [t.details["first_call"] for t in timings] == [1, 0]
+        for timing in timings:
+            assert timing.wall_s is not None
+            assert timing.wall_s > 0
+            assert timing.amount
+            assert timing.unit == kernel.unit
+            assert timing.bottleneck not in {None, "gpu", "gpu_memory", "pcie"}
+            assert timing.details["error"] <= timing.details["tolerance"]
+            assert timing.workers == (2 if "_multi_" in kernel.name else 1)
+
+
+def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels: RunKernels) -> None:
+    result = run_kernels(params={"tests": ["fsc_spherical"]})
+    steps = {t.step: t for t in result.timings if t.repeat == 1}
+    total = steps.pop(None).wall_s
+    absent = steps.pop("put_map_on_device")
+    assert absent.wall_s is None
+    assert absent.why_not.startswith(NOT_APPLICABLE)
+    assert set(steps) == {"apply_mask", "fft", "shells", "get_result"}
+    assert total is not None
+    assert 0 < sum(step.wall_s or 0 for step in steps.values()) <= total
+    assert steps["shells"].bottleneck == "memory"
+
+
+def test_particles_are_read_from_the_place_cold_or_not_as_is_known(
+    run_kernels: RunKernels, tmp_path: Path
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    result = run_kernels(place=place, params=FEW)
+    assert result.error is None
+    loads = [t for t in result.timings if t.step == "load_particles"]
+    assert len(loads) == 2
+    for timing in loads:
+        assert timing.cache is not None
+        assert timing.bottleneck == "storage"
+        assert (timing.amount, timing.unit) == (6 * 24 * 24 * 4, "B")
+    assert list(place.iterdir()) == []
+    # The output holds the table and its window alone.
+    left = {path.name for path in (tmp_path / "output").iterdir()}
+    assert left == {"timings.parquet", "window.json"}
+
+
+@pytest.mark.parametrize("end", ["ctrl-c", "scancel", "error"])
+def test_nothing_is_left_in_the_place_however_the_task_ends(
+    run_kernels: RunKernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    seen = []
+
+    def ended(self: particles.OnDisk, _order: Any) -> Any:
+        seen.extend(path.name for path in place.rglob("*"))
+        if end == "error":
+            raise OSError(5, "Input/output error")
+        signal.raise_signal({"ctrl-c": signal.SIGINT, "scancel": signal.SIGTERM}[end])
+
+    monkeypatch.setattr(particles.OnDisk, "batch", ended)
+    if end == "error":
+        assert run_kernels(place=place, params=FEW).status == "failed"
+    else:
+        with pytest.raises(KeyboardInterrupt if end == "ctrl-c" else SystemExit):
+            run_kernels(place=place, params=FEW)
+    assert particles.FILE_NAME in seen
+    assert list(place.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_while_it_is_written_is_one_sentence(
+    run_kernels: RunKernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(particles.os, "fsync", full)
+    result = run_kernels(params=FEW)
+    assert result.error is not None
+    assert result.error.exit_code == 3
+    assert "became full, or its quota used up, while particles" in result.error.message
+    assert list((tmp_path / "output").iterdir()) == []
+
+
+def test_a_full_disk_is_one_sentence(
+    run_kernels: RunKernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr(particles.shutil, "disk_usage", lambda _folder: usage)
+    result = run_kernels(params=FEW)
+    assert result.error is not None
+    assert result.error.exit_code == 3
+    assert "MiB free, and the particles need" in result.error.message
+
+
+def test_a_place_that_is_no_folder_is_refused(run_kernels: RunKernels, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_text("")
+    result = run_kernels(place=place)
+    assert result.error is not None
+    assert (result.error.exit_code, result.timings) == (2, ())
+    assert "is no folder" in result.error.message
+
+
+def test_a_place_that_may_not_be_written_is_refused(
+    run_kernels: RunKernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write anywhere, so that the refusal is made up.
+    def refused(*_args: Any, **_more: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refused)
+    result = run_kernels(place=tmp_path, params=FEW)
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert result.error.message == f"{tmp_path} may not be written: give another --input " + (
+        "place=FOLDER"
+    )
+
+
+def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels: RunKernels) -> None:
+    result = run_kernels(params={"tests": ["allocation", "triad"], "allocation_bytes": 1 << 60})
+    assert result.error is None
+    (failed,) = whole(result, "allocation")
+    assert failed.wall_s is None
+    assert failed.why_not.startswith("memory ran out (")
+    assert failed.why_not.endswith("): give the test smaller sizes")
+    assert "allocation has no time" in result.warnings[0]
+    assert len(whole(result, "triad")) == 2
+
+
+def test_what_a_gpu_has_no_kernel_for_is_not_applicable() -> None:
+    torch = pytest.importorskip("torch")
+    missing = NotImplementedError("The operator 'aten::polar' is not implemented. Set this.")
+    said = running._why_it_cannot_run(missing, torch.device("mps"))
+    assert said.startswith(NOT_APPLICABLE)
+    assert "The operator 'aten::polar' is not implemented" in said
+    assert running._why_it_cannot_run(missing, torch.device("cpu")) == ""
+    assert running._why_it_cannot_run(ValueError("a defect"), torch.device("mps")) == ""
+
+
+def test_a_wrong_result_is_said_once_and_recorded_each_time(
+    run_kernels: RunKernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrong = work.Judgement(checksum=1.0, error=float("inf"), tolerance=0.5)
+    pretend(monkeypatch, "triad", lambda _bench: work.Work(lambda _clock: None, lambda _: wrong))
+    result = run_kernels(params={"tests": ["triad"]})
+    assert result.error is None
+    assert result.warnings == (
+        "triad computes wrongly on cpu: its error is inf, and 0.5 is allowed",
+    )
+    # JSON has no infinity.
+    assert [set(t.details) for t in whole(result, "triad")] == [
+        {"device_index", "threads", "first_call", "checksum", "tolerance"}
+    ] * 2
+    assert TaskResult.model_validate_json(result.model_dump_json()) == result
+
+
+def test_a_defect_in_a_test_is_no_missing_row(
+    run_kernels: RunKernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_bench: Any) -> Any:
+        raise ValueError("a defect")
+
+    pretend(monkeypatch, "triad", broken)
+    result = run_kernels(params={"tests": ["triad"]})
+    assert result.error is not None
+    assert result.error.exit_code == 1
+
+
+@pytest.mark.parametrize(("device", "gpus"), [("cpu", 2)])
+def test_more_devices_than_there_are_is_refused(
+    run_kernels: RunKernels, device: str, gpus: int
+) -> None:
+    result = run_kernels(params={"gpus": gpus}, device=device)
+    assert result.error is not None
+    assert "torch knows one cpu device" in result.error.message
+
+
+def test_the_table_holds_the_timings_of_the_record(run_kernels: RunKernels, tmp_path: Path) -> None:
+    result = run_kernels(params=FEW)
+    table = pl.read_parquet(tmp_path / "output" / "timings.parquet")
+    back = [
+        Timing(**{**row, "details": json.loads(row["details"])})
+        for row in table.drop("worker", "device").iter_rows(named=True)
+    ]
+    assert back == list(result.timings)
+    assert set(table["device"]) == {"cpu"}
+    assert set(table["worker"]) == {0}

@@ -1,0 +1,47 @@
+"""TIFF movies in every codec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.movieformats.tiff import TIFF_CODECS, TiffCodec, write_tiff
+
+FRAMES = np.random.default_rng(0).poisson(0.4, (4, 90, 131)).astype(np.uint8)
+NUMBERS = {"none": 1, "lzw": 5, "zlib": 8, "zstd": 50000, "jpeg2000": 34712}
+"""How TIFF numbers the codecs."""
+
+
+@pytest.mark.parametrize("codec", TIFF_CODECS)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_a_movie_comes_back_exactly(tmp_path: Path, codec: TiffCodec, dtype: str) -> None:
+    write_tiff(tmp_path / "movie.tif", FRAMES.astype(dtype), codec)
+    found = tifffile.imread(tmp_path / "movie.tif")
+    assert found.dtype == dtype
+    assert np.array_equal(found, FRAMES)
+
+
+@pytest.mark.parametrize("codec", TIFF_CODECS)
+def test_each_frame_is_one_strip_of_the_named_codec(tmp_path: Path, codec: TiffCodec) -> None:
+    write_tiff(tmp_path / "movie.tif", iter(FRAMES), codec)
+    with tifffile.TiffFile(tmp_path / "movie.tif") as file:
+        assert [len(page.dataoffsets) for page in file.pages] == [1, 1, 1, 1]
+        assert {int(page.compression) for page in file.pages} == {NUMBERS[codec]}
+
+
+def test_every_codec_but_none_makes_sparse_frames_smaller(tmp_path: Path) -> None:
+    sizes = {}
+    for codec in TIFF_CODECS:
+        write_tiff(tmp_path / "movie.tif", FRAMES, codec)
+        sizes[codec] = (tmp_path / "movie.tif").stat().st_size
+    assert max(size for codec, size in sizes.items() if codec != "none") < FRAMES.nbytes
+    assert sizes["none"] > FRAMES.nbytes
+
+
+def test_the_same_frames_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one.tif", "two.tif"):
+        write_tiff(tmp_path / name, FRAMES, "zstd")
+    assert (tmp_path / "one.tif").read_bytes() == (tmp_path / "two.tif").read_bytes()

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.contract import CacheState, Residency
+from pyscale_stages.storage.cachestate import FileState, Proof, prepare, resident_bytes
+from pyscale_stages.storage.params import Mode
+
+
+def proof(mode: Mode, *states: CacheState) -> Proof:
+    nothing = Residency(path=Path("f"), size_bytes=9, resident_bytes=None, method="none")
+    return Proof(mode, tuple(FileState("f", nothing, nothing, state, "") for state in states))
+
+
+@pytest.mark.parametrize(
+    ("states", "worst"),
+    [
+        (("verified-cold", "verified-cold"), "verified-cold"),
+        (("verified-cold", "evicted-unverified"), "evicted-unverified"),
+        (("unsupported", "evicted-unverified"), "unsupported"),
+        (("verified-cold", "warm", "unsupported"), "warm"),
+    ],
+)
+def test_a_cold_test_is_as_cold_as_its_warmest_file(
+    states: tuple[CacheState, ...], worst: str
+) -> None:
+    assert proof("cold", *states).state == worst
+    assert proof("cold", *states[::-1]).state == worst
+
+
+def test_a_warm_test_is_as_warm_as_its_coldest_file() -> None:
+    assert proof("warm", "warm", "warm").state == "warm"
+    assert proof("warm", "warm", "verified-cold").state == "verified-cold"
+    assert proof("warm", "warm", "unsupported").state == "unsupported"
+
+
+def test_past_the_cache_is_direct_whatever_lay_in_it() -> None:
+    assert proof("direct", "warm").state == "direct"
+    assert not proof("direct", "verified-cold", "warm").all_cold
+
+
+def test_what_is_not_known_of_one_file_is_no_number_for_all() -> None:
+    assert "resident_before_bytes" not in proof("cold", "evicted-unverified").details
+    assert proof("cold", "verified-cold", "warm").details["files_verified_cold"] == 1
+
+
+def test_files_are_driven_out_and_read_in(place: Path, missing: Callable[[str, str], None]) -> None:
+    files = [place / "one", place / "two"]
+    for path in files:
+        path.write_bytes(bytes(70_000))
+    warm = prepare(files, "warm")
+    cold = prepare(files, "cold")
+    if cold.state != "verified-cold":
+        missing("a filesystem whose cache can be looked at", cold.files[0].reason)
+    assert warm.state == "warm"
+    assert warm.details["resident_before_bytes"] == 140_000
+    assert cold.details["resident_before_bytes"] == 0
+    assert cold.details["files_verified_cold"] == 2
+    assert resident_bytes(files) == 0

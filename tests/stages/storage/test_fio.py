@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.storage.fio import fio_version, read_of
+from pyscale_stages.storage.reads import Read
+
+RunStorage = Callable[..., TaskResult]
+Timings = Callable[[Path], pl.DataFrame]
+
+
+def answer(**changes: Any) -> str:
+    """JSON as fio 3.33 prints it, as far as it matters."""
+    read = {
+        "io_bytes": 8 << 20,
+        "runtime": 250,
+        "total_ios": 8,
+        "clat_ns": {"mean": 31e6, "percentile": {"50.000000": 30_000_000, "99.000000": 60_000_000}},
+    }
+    return json.dumps({"fio version": "fio-3.33", "jobs": [{"read": read | changes}]})
+
+
+def test_time_bytes_and_latencies_are_taken_from_the_answer() -> None:
+    read = read_of("fio: a note before the answer\n" + answer(), 1 << 20)
+    assert read == Read(
+        0.25,
+        8 << 20,
+        {
+            "block_bytes": 1 << 20,
+            "reads_per_s": 32.0,
+            "latency_p50_s": 0.03,
+            "latency_p99_s": 0.06,
+            "latency_mean_s": 0.031,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "why_not"),
+    [
+        ("", "fio answered what is not understood"),
+        ('{"jobs": []}', "fio answered what is not understood"),
+        (answer(runtime=0), "saw no time pass"),
+        (answer(io_bytes=0), "no file holds a whole block of 4096 bytes"),
+    ],
+)
+def test_an_answer_without_a_time_is_no_time(said: str, why_not: str) -> None:
+    found = read_of(said, 4096)
+    assert isinstance(found, str)
+    assert why_not in found
+
+
+def test_without_fio_its_tests_name_what_to_install(
+    run_storage: RunStorage,
+    timings: Timings,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    result = run_storage("run", place, fio=True, modes=["warm"])
+    assert result.error is None
+    assert result.versions["fio"] == "not installed"
+    rows = timings(tmp_path / "out").filter(pl.col("test").str.starts_with("fio"))
+    assert set(rows["test"]) == {"fio_sequential_read_warm", "fio_random_read_warm"}
+    assert set(rows["why_not"]) == {"fio is not installed here: apt-get install fio"}
+    assert rows["wall_s"].null_count() == 2
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Put a program named fio onto the path; it keeps its arguments in the file returned."""
+
+    def put(ending: str) -> Path:
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        kept = tmp_path / "arguments"
+        program = folder / "fio"
+        program.write_text(f'#!/bin/sh\necho "$@" >> {kept}\n{ending}\n')
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return kept
+
+    return put
+
+
+def test_fio_is_asked_for_the_same_files_blocks_and_engine(
+    run_storage: RunStorage, stand_in: Callable[[str], Path], place: Path
+) -> None:
+    kept = stand_in(f"echo '{answer()}'")
+    result = run_storage("run", place, fio=True, modes=["cold"])
+    assert result.error is None
+    lines = [line for line in kept.read_text().splitlines() if "--rw" in line]
+    (in_order,) = (line for line in lines if "--rw=read " in line)
+    (at_random,) = (line for line in lines if "--rw=randread " in line)
+    for line in (in_order, at_random):
+        for option in (
+            "--filename_format=particles$filenum.mrc",
+            "--nrfiles=3",
+            "--direct=0",
+            "--ioengine=psync",
+            "--invalidate=0",
+        ):
+            assert f"{option} " in line
+    assert "--bs=4096 " in in_order
+    assert f"--bs={18 * 18 * 4} " in at_random
+    (timing,) = [t for t in result.timings if t.test == "fio_sequential_read_cold"]
+    assert timing.wall_s == 0.25
+
+
+def test_what_fio_fails_with_is_told(
+    run_storage: RunStorage, stand_in: Callable[[str], Path], place: Path
+) -> None:
+    stand_in("echo 'fio: engine psync not loadable' >&2; exit 1")
+    result = run_storage("run", place, fio=True, modes=["warm"])
+    why_not = {t.why_not for t in result.timings if t.test.startswith("fio")}
+    assert why_not == {"fio failed: fio: engine psync not loadable"}
+
+
+def test_real_fio_reads_as_many_bytes(
+    run_storage: RunStorage, place: Path, missing: Callable[[str, str], None]
+) -> None:
+    if shutil.which("fio") is None:
+        missing("fio", "apt-get install fio")
+    assert (fio_version() or "").startswith("fio-")
+    # Enough for fio's clock of a millisecond: 64 MB.
+    result = run_storage(
+        "run",
+        place,
+        fio=True,
+        modes=["cold"],
+        particles=1_024,
+        particle_side_px=128,
+        particle_files=300,
+    )
+    fio = [t for t in result.timings if t.test.startswith("fio")]
+    assert not any(t.why_not for t in fio)
+    assert {t.amount for t in fio} == {1_024 * 128 * 128 * 4}
+    assert all(t.wall_s for t in fio)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.storage.parallel import shares_of, together
+
+
+@pytest.fixture
+def files(place: Path) -> list[Path]:
+    """Seven files of unequal size."""
+    paths = [place / f"file{n}" for n in range(7)]
+    for number, path in enumerate(paths):
+        path.write_bytes(bytes(1000 * (number + 1)))
+    return paths
+
+
+@pytest.mark.parametrize("readers", [1, 2, 3, 7])
+def test_every_file_is_the_share_of_one_reader(files: list[Path], readers: int) -> None:
+    shares = shares_of(files, readers)
+    assert [path for share in shares for path in share] == files
+    sizes = [len(share) for share in shares]
+    assert max(sizes) - min(sizes) <= 1
+    assert len(sizes) == readers
+
+
+def test_readers_read_all_their_files_and_are_gone(files: list[Path]) -> None:
+    read = together(shares_of(files, 3), 4096, direct=False)
+    assert read.amount == 28_000
+    assert multiprocessing.active_children() == []
+
+
+def test_the_time_spans_all_readers(files: list[Path]) -> None:
+    read = together(shares_of(files, 2), 4096, direct=False)
+    details = read.details
+    assert read.wall_s >= details["slowest_reader_s"] >= details["fastest_reader_s"] > 0
+    assert read.wall_s >= details["overlap_s"] >= 0
+    assert read.wall_s <= details["start_spread_s"] + details["slowest_reader_s"]
+
+
+def test_what_one_reader_meets_ends_all(files: list[Path]) -> None:
+    files[5].unlink()
+    with pytest.raises(FileNotFoundError):
+        together(shares_of(files, 2), 4096, direct=False)
+    assert multiprocessing.active_children() == []

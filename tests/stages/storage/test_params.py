@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from pyscale_stages.storage.movies import camera_of
+from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.stack import particles_by_file
+from pyscale_stages.storage.stage import STAGE
+
+
+def test_the_default_fits_a_laptop() -> None:
+    params = StorageParams()
+    assert params.stack_bytes < 300e6
+    assert params.shape[0] >= 1000, "fewer bear no 99.9th percentile"
+
+
+def test_the_ancestor_is_the_published_stack() -> None:
+    params = StorageParams(stack="ancestor")
+    assert params.shape == (50_000, 256, 500)
+    assert params.stack_bytes == 13_107_200_000
+    assert params.scale_to_ancestor == 1
+
+
+def test_a_number_that_is_given_takes_the_place_of_the_preset() -> None:
+    params = StorageParams(stack="ancestor", particles=1_001, particle_side_px=64)
+    assert params.shape == (1_001, 64, 500)
+    counts = particles_by_file(params)
+    assert sum(counts) == 1_001
+    assert set(counts) == {2, 3}
+
+
+def test_more_files_than_particles_are_refused() -> None:
+    with pytest.raises(ValidationError, match="9 particles cannot lie in 10 files"):
+        StorageParams(particles=9)
+
+
+def test_blocks_that_no_disk_could_read_directly_are_refused() -> None:
+    with pytest.raises(ValidationError, match="multiple of 4096"):
+        StorageParams(block_bytes=5000)
+
+
+def test_the_ancestors_movies_have_their_true_sizes() -> None:
+    params = StorageParams(movie_set="ancestor")
+    sizes = {kind: camera_of(params, kind) for kind in params.movie_formats}
+    assert (sizes["tiff"].frames, sizes["tiff"].width_px) == (70, 11520)
+    assert (sizes["mrc"].frames, sizes["mrc"].height_px) == (44, 3838)
+    assert (sizes["eer"].frames, sizes["eer"].width_px) == (48, 4096)
+    assert camera_of(StorageParams(movie_side_px=64), "eer").width_px == 64
+
+
+def test_an_image_is_given_the_cache_folder() -> None:
+    assert STAGE.surroundings(StorageParams()).files == ()
+    params = StorageParams(cache_folder=Path("scratch"))
+    assert STAGE.surroundings(params).files == (Path("scratch"),)

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.storage.direct import why_not_direct
+from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
+
+Write = Callable[[int], tuple[Path, bytes]]
+
+
+@pytest.fixture
+def write(place: Path) -> Write:
+    """Write a file of random bytes."""
+
+    def written(size_bytes: int) -> tuple[Path, bytes]:
+        content = np.random.default_rng(size_bytes).bytes(size_bytes)
+        path = place / f"{size_bytes}.bin"
+        path.write_bytes(content)
+        return path, content
+
+    return written
+
+
+@pytest.fixture(params=[False, True], ids=["cached", "direct"])
+def direct(
+    request: pytest.FixtureRequest, write: Write, missing: Callable[[str, str], None]
+) -> bool:
+    """Whether O_DIRECT is used; skipped where the filesystem of the tests refuses it."""
+    if request.param and (why_not := why_not_direct(write(5000)[0])):
+        missing("O_DIRECT", f"{why_not}: put temporary files on a disk")
+    return bool(request.param)
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 4096, 12_288, 12_289, 100_000])
+def test_a_stream_is_the_file(write: Write, direct: bool, size_bytes: int) -> None:
+    path, content = write(size_bytes)
+    blocks: list[bytes] = []
+    reader = Reader(2 * ALIGNMENT_BYTES, direct=direct)
+    assert reader.stream(path, 2 * ALIGNMENT_BYTES, lambda b: blocks.append(bytes(b))) == size_bytes
+    assert b"".join(blocks) == content
+
+
+def test_pieces_are_read_exactly_wherever_they_begin(write: Write, direct: bool) -> None:
+    written = [write(20_000), write(9_001)]
+    pieces = [Piece(0, 1024, 7000), Piece(1, 8192, 809), Piece(0, 4095, 2), Piece(0, 0, 20_000)]
+    got: list[bytes] = []
+    reader = Reader(20_000, direct=direct)
+    total_ns, latency_ns = reader.pick(
+        [path for path, _ in written], pieces, lambda piece: got.append(bytes(piece))
+    )
+    for piece, found in zip(pieces, got, strict=True):
+        content = written[piece.file][1]
+        assert found == content[piece.offset_bytes : piece.offset_bytes + piece.length_bytes]
+    assert len(latency_ns) == len(pieces)
+    assert 0 < sum(latency_ns) <= total_ns
+
+
+def test_a_file_that_became_shorter_is_no_end_without_a_word(write: Write, direct: bool) -> None:
+    path, _ = write(10_000)
+    with pytest.raises(FileNotFoundError, match="shorter than it was written"):
+        Reader(8192, direct=direct).pick([path], [Piece(0, 8192, 4096)])
+
+
+def test_no_file_stays_open_after_a_failure(write: Write, place: Path) -> None:
+    path, _ = write(10_000)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(FileNotFoundError):
+        Reader(4096).pick([path, place / "none"], [Piece(0, 0, 1)])
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

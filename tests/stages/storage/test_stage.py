@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.movieformats.mrc import open_mrc
+from pyscale_stages.storage import movies, reads, stack
+from pyscale_stages.storage.stack import particles_of
+
+RunStorage = Callable[..., TaskResult]
+Timings = Callable[[Path], pl.DataFrame]
+READS = (
+    "movie_read_tiff",
+    "movie_read_mrc",
+    "movie_read_eer",
+    "particle_sequential_read",
+    "particle_random_read",
+    "parallel_read",
+)
+METADATA = ("create", "stat", "list", "read", "delete")
+IN_MEMORY = Path("/dev/shm")
+
+
+def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    (place / "mine.txt").write_text("not to be touched")
+    result = run_storage("run", place, repeats=2)
+    assert result.error is None
+    assert [path.name for path in place.iterdir()] == ["mine.txt"]
+    whole = timings(tmp_path / "out").filter(pl.col("step").is_null())
+    expected = {f"{read}_{mode}" for read in READS for mode in ("cold", "warm", "direct")}
+    expected |= {f"metadata_{what}" for what in METADATA}
+    assert set(whole["test"]) == expected | {"particle_write", "particle_cache_copy"}
+    assert whole.select("test", "workers", "repeat").is_unique().all()
+    assert set(whole.filter(pl.col("test") == "parallel_read_cold")["workers"]) == {1, 2}
+    assert len(whole) == 2 * (len(expected) + 2 + 3)  # the second number of readers, by mode
+    for timing in result.timings:
+        assert (timing.wall_s is None) == bool(timing.why_not)
+    assert len(result.timings) == len(timings(tmp_path / "out"))
+
+
+def test_all_bytes_that_were_written_are_read(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    run_storage("run", place, modes=["cold", "warm"])
+    table = timings(tmp_path / "out").filter(pl.col("step").is_null())
+    amount = dict(table.select("test", "amount").iter_rows())
+    particles = 23 * 18 * 18 * 4
+    for mode in ("cold", "warm"):
+        assert amount[f"particle_random_read_{mode}"] == particles
+        for read in ("particle_sequential", "parallel"):
+            assert amount[f"{read}_read_{mode}"] == particles + 3 * 1024
+        assert amount[f"movie_read_mrc_{mode}"] == 2 * (1024 + 2 * 64 * 64 * 2)
+    assert amount["particle_write"] == particles + 3 * 1024
+
+
+def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    run_storage("run", place, seed=7)
+    table = timings(tmp_path / "out")
+    drawn = np.concatenate([particles_of(7, n, count, 18) for n, count in enumerate((8, 8, 7))])
+    each = np.array([zlib.crc32(particle.tobytes()) for particle in drawn], "<u4")
+    random = table.filter(pl.col("test").str.starts_with("particle_random_read"))
+    found = set(random["checksum_crc32"].drop_nulls())
+    assert found == {float(zlib.crc32(each.tobytes()))}
+    whole = table.filter(
+        pl.col("step").is_null()
+        & pl.col("test").str.contains("particle_write|particle_sequential|parallel")
+    )
+    assert len(set(whole["checksum_crc32"].drop_nulls())) == 1
+
+
+def test_the_state_of_every_file_is_in_the_result(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    run_storage("run", place)
+    proofs = pl.read_parquet(tmp_path / "out" / "residency.parquet")
+    table = timings(tmp_path / "out")
+    for mode in ("cold", "warm"):
+        test = f"particle_sequential_read_{mode}"
+        of_files = proofs.filter(pl.col("test") == test)
+        assert sorted(of_files["file"]) == [f"particles{n}.mrc" for n in range(3)]
+        (cache,) = table.filter(pl.col("test") == test)["cache"]
+        assert cache in set(of_files["state"])
+    cold = proofs.filter(pl.col("state") == "verified-cold")
+    assert (cold["resident_after_bytes"] == 0).all()
+
+
+def test_a_stack_that_is_damaged_after_writing_is_told(
+    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damage(*args: Any) -> stack.Stack:
+        written = stack.write_stack(*args)
+        with written.files[1].open("r+b") as file:
+            file.seek(-1, 2)
+            last = file.read(1)[0]
+            file.seek(-1, 2)
+            file.write(bytes([last ^ 1]))
+        return written
+
+    monkeypatch.setattr("pyscale_stages.storage.plan.write_stack", damage)
+    error = run_storage("run", place, movie_formats=["mrc"], modes=["warm"]).error
+    assert error is not None
+    assert error.kind == "DamagedRead"
+    assert "were not read as they were written" in error.message
+    assert not list(place.iterdir())
+
+
+def test_movies_are_real_ones_of_their_formats(
+    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def look(_book: Any, case: Any, files: Any) -> None:
+        if case.name.startswith("movie"):
+            path = files.files[-1]
+            movie = open_mrc(path) if path.suffix == ".mrc" else tifffile.imread(path)
+            shapes[path.suffix] = movie.shape
+
+    monkeypatch.setattr("pyscale_stages.storage.plan.read_sequentially", look)
+    assert run_storage("run", place, modes=["warm"], movie_frames=3).error is None
+    assert shapes == dict.fromkeys((".tif", ".mrc", ".eer"), (3, 64, 64))
+
+
+def test_movies_need_no_more_room_than_was_asked_for(
+    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: dict[str, int] = {}
+
+    def write(book: Any, folder: Path, kind: Any) -> Any:
+        files = movies.write_movies(book, folder, kind)
+        sizes[kind] = files.total_bytes
+        asked = book.params.model_copy(update={"movie_formats": (kind,)})
+        assert files.total_bytes < movies.most_bytes(asked) * 1.05
+        return files
+
+    monkeypatch.setattr("pyscale_stages.storage.run.write_movies", write)
+    assert run_storage("run", place, modes=["warm"], movie_side_px=512).error is None
+    assert len(sizes) == 3
+
+
+def test_with_a_cache_folder_the_copy_is_read_too(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    result = run_storage("run", place, cache_folder=str(cache), modes=["warm"])
+    assert result.error is None
+    assert not list(cache.iterdir())
+    table = timings(tmp_path / "out")
+    checksum = {
+        test: value
+        for test, value in table.select("test", "checksum_crc32").iter_rows()
+        if value is not None
+    }
+    assert checksum["particle_cache_copy"] == checksum["particle_sequential_read_warm"]
+    assert checksum["cache_sequential_read_warm"] == checksum["particle_write"]
+    assert checksum["cache_random_read_warm"] == checksum["particle_random_read_warm"]
+    assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
+
+
+def test_without_a_cache_folder_the_copy_says_why_there_is_none(
+    run_storage: RunStorage, timings: Timings, tmp_path: Path
+) -> None:
+    run_storage("run", modes=["warm"])
+    row = timings(tmp_path / "out").row(
+        by_predicate=pl.col("test") == "particle_cache_copy", named=True
+    )
+    assert row["wall_s"] is None
+    assert row["why_not"] == "no cache_folder was given"
+
+
+def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
+    run_storage: RunStorage, tmp_path: Path
+) -> None:
+    result = run_storage("run", modes=["warm"])
+    assert result.error is None
+    left = {path.name for path in (tmp_path / "out").iterdir()}
+    assert left == {"timings.parquet", "residency.parquet", "window.json"}
+    assert result.versions["place_filesystem"]
+
+
+def test_on_a_filesystem_in_memory_nothing_is_called_cold_or_direct(
+    run_storage: RunStorage, timings: Timings, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if not IN_MEMORY.is_dir():
+        missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
+    result = run_storage("run", IN_MEMORY)
+    assert result.error is None
+    assert result.versions["place_filesystem"] == "tmpfs"
+    table = timings(tmp_path / "out")
+    assert "verified-cold" not in set(table["cache"])
+    cold = table.filter(pl.col("test").str.ends_with("_cold"))
+    assert set(cold["cache"]) == {"unsupported"}
+    direct = table.filter(pl.col("test").str.ends_with("_direct"))
+    assert direct["wall_s"].null_count() == len(direct)
+    assert set(direct["why_not"]) == {
+        "tmpfs keeps its files in memory: there is nothing that could be passed by"
+    }
+
+
+def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
+    run_storage: RunStorage,
+    timings: Timings,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
+    assert run_storage("run", place, modes=["warm", "direct"]).error is None
+    table = timings(tmp_path / "out")
+    direct = table.filter(pl.col("test") == "particle_random_read_direct").row(0, named=True)
+    assert direct["wall_s"] is None
+    assert direct["why_not"] == "the filesystem refuses O_DIRECT"
+    assert table.filter(pl.col("test") == "particle_random_read_warm")["wall_s"].item() > 0
+
+
+def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
+    run_storage: RunStorage,
+    timings: Timings,
+    place: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
+    monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
+    monkeypatch.setattr("pyscale_stages.storage.cachestate.Proof.all_cold", True)
+    assert (
+        run_storage("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1]).error
+        is None
+    )
+    direct = timings(tmp_path / "out").filter(pl.col("test").str.ends_with("_direct"))
+    assert len(direct) == 4
+    assert direct["why_not"].str.contains("reads through the page cache all the same").all()
+
+
+def test_more_readers_than_files_cannot_be(
+    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
+) -> None:
+    run_storage("run", place, modes=["warm"], readers=[3, 4])
+    table = timings(tmp_path / "out").filter(pl.col("test") == "parallel_read_warm")
+    why_not = dict(table.select("workers", "why_not").iter_rows())
+    assert why_not[3] == ""
+    assert why_not[4] == "4 readers cannot share 3 files: raise particle_files"
+
+
+def test_the_scale_against_the_ancestor_is_told(run_storage: RunStorage, place: Path) -> None:
+    result = run_storage("run", place, modes=["warm"])
+    (write,) = [t for t in result.timings if t.test == "particle_write" and t.step is None]
+    scale = 23 * 18**2 / (50_000 * 256**2)
+    assert write.details["scale_to_ancestor"] == pytest.approx(scale)
+    assert any("times the 13.1 GB of the ancestor's" in warning for warning in result.warnings)
+
+
+def test_steps_of_writing_add_up(run_storage: RunStorage, place: Path) -> None:
+    result = run_storage("run", place, modes=["warm"])
+    wall_s = {t.step: t.wall_s for t in result.timings if t.test == "particle_write"}
+    assert None not in wall_s.values()
+    assert wall_s[None] == pytest.approx((wall_s["write"] or 0) + (wall_s["flush"] or 0))
