@@ -25,7 +25,8 @@ from pyscale_stages.movieformats.counting import Camera
 
 REPEATS = 25
 BAR = 1.05
-CAMERA = Camera(frames=4, height_px=2048, width_px=2048, dose_per_px=0.4)
+SHAPE = 2048, 2048
+CAMERA = Camera(frames=4, height_px=SHAPE[0], width_px=SHAPE[1], dose_per_px=0.4)
 
 
 def into_bytes(decode: Any) -> Callable[[bytes, npt.NDArray[np.uint8]], object]:
@@ -38,7 +39,7 @@ DIRECT: dict[CodecName, Callable[[bytes, npt.NDArray[np.uint8]], object]] = {
     "tiff_zlib": into_bytes(imagecodecs.deflate_decode),
     "tiff_zstd": into_bytes(imagecodecs.zstd_decode),
     "tiff_jpeg2000": lambda strip, frame: imagecodecs.jpeg2k_decode(strip, out=frame),
-    "eer": lambda strip, frame: imagecodecs.eer_decode(strip, frame.shape, 7, 2, 2, out=frame),
+    "eer": lambda strip, frame: imagecodecs.eer_decode(strip, SHAPE, 7, 2, 2, out=frame),
 }
 
 

@@ -70,7 +70,7 @@ def measured_run(name: str | None) -> Measured:
     hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "hardware that is not known"
     return Measured(
         title=plan.title,
-        measured_for=f"{plan.movie.name} on {hardware}",
+        measured_for=f"{plan.measured_for} on {hardware}",
         trials=trials,
         workers=worker_table(tables.tasks, tables.spans),
         plan=plan,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -104,7 +105,7 @@ def _advice(
     site: Site,
 ) -> Advice:
     is_run = measured.plan is not None
-    trials = _without_lone_points(measured)
+    trials = _without_lone_points(_without_machine(measured))
     table = configurations(trials, interleaved=is_run, drifts=drifts(trials))
     chosen = choices(
         table,
@@ -129,6 +130,28 @@ def _advice(
         doubts=tuple(doubts(drawn)),
         directives=directives(dialect, named, site) if named else "",
     )
+
+
+def _without_machine(measured: Measured) -> Measured:
+    """What was measured, but for the machine itself: of that there is no N to request.
+
+    Raises
+    ------
+    UserError
+        If nothing else was measured.
+    """
+    import polars as pl
+
+    if measured.plan is None:
+        return measured
+    others = ~pl.col("stage").is_in(sorted(measured.plan.machine_entries))
+    trials = measured.trials.filter(others)
+    if trials.is_empty():
+        raise UserError(
+            f"{measured.title}: it measured the machine itself, for which there is no N to "
+            "request; its report says what the machine can do"
+        )
+    return replace(measured, trials=trials)
 
 
 def _without_lone_points(measured: Measured) -> pl.DataFrame:

@@ -60,6 +60,14 @@ def run(
         typer.Argument(help="Suite to measure, like 'pipeline', or a path of your own."),
     ] = None,
     data: Annotated[str | None, typer.Option(help="Dataset name, or path of a movie.")] = None,
+    path: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder whose storage the suite system measures."),
+    ] = None,
+    with_system: Annotated[
+        bool | None,
+        typer.Option("--with-system", help="Measure too, in brief, what the node can do."),
+    ] = None,
     axes: Annotated[str | None, typer.Option(help="Axes of the movie, as in TYX.")] = None,
     workers: Annotated[str | None, typer.Option(help="Worker counts N, as in 1,2,4.")] = None,
     scaling: Annotated[
@@ -86,6 +94,12 @@ def run(
     ] = None,
     site: Annotated[
         str | None, typer.Option(help="Cluster that jobs are for: a shipped name, or your .toml.")
+    ] = None,
+    every_node: Annotated[
+        bool | None,
+        typer.Option(
+            "--every-node", help="Measure each node of the site's partition, all at once."
+        ),
     ] = None,
     layout: Annotated[
         str | None,
@@ -125,12 +139,14 @@ def run(
         typer.Option("--strict", help="Exit code 1 where an output is not the baseline's."),
     ] = False,
 ) -> None:
-    """Measure a suite on a movie, and report."""
+    """Measure a suite on a movie, or the machine itself, and report."""
     from pyscale import running
     from pyscale.runsettings import axes_asked_for
 
     flags = {
         "data": data,
+        "path": path,
+        "with_system": with_system,
         "axes": axes,
         "workers": workers,
         "scaling": scaling,
@@ -140,6 +156,7 @@ def run(
         "grid": axes_asked_for(sizes, grid or []),
         "cpus_per_worker": cpus_per_worker,
         "executor": executor,
+        "every_node": every_node,
         "layout": layout,
         "chunks_per_worker": chunks_per_worker,
         "runtime": runtime,
@@ -238,10 +255,26 @@ def report(
         bool,
         typer.Option("--mask", help="Replace paths, and names of hosts and people, in that zip."),
     ] = False,
+    form: Annotated[
+        Literal["cryosparc-like"] | None,
+        typer.Option(
+            "--format",
+            help="Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
+        ),
+    ] = None,
 ) -> None:
     """Write the report of runs, or of any table of wall times; several runs are compared."""
     from pyscale import reporting
 
+    if form is not None:
+        if table is not None or count_retried or figures or archive or mask:
+            raise typer.BadParameter(
+                "--format cryosparc-like writes no report: give runs and --out alone beside it"
+            )
+        from pyscale.cryosparclike import write_cryosparc_like
+
+        write_cryosparc_like(runs or [None], out)
+        return
     if table is not None and runs:
         raise typer.BadParameter("give runs, or --table with a table of wall times, not both")
     if table is not None and (count_retried or archive or mask):

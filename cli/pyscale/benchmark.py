@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyscale.data.ensure import find_movie
+from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.gridhere import measured_suite
 from pyscale.interruption import blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
-from pyscale.planning import make_plan, powers_of_two
+from pyscale.planning import Dataset, make_plan, powers_of_two
 from pyscale.report.results import Results
 from pyscale.runreport import report_run
 from pyscale.runtimes.frozen import runtime_of
@@ -26,6 +27,7 @@ from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, load_suite
 from pyscale.trialrunner import TrialRunner
+from pyscale.withsystem import with_system
 from pyscale_stages.measure.nodename import host_name
 
 USUAL_ON_A_CLUSTER = 8
@@ -47,7 +49,7 @@ def plan_run(
     accept_terms: bool = False,
     scripts_for: Site | None = None,
 ) -> Plan:
-    """Plan a run of a suite on a movie, which is fetched where it is absent.
+    """Plan a run of a suite: on a movie, which is fetched where it is absent, or of the machine.
 
     Parameters
     ----------
@@ -69,28 +71,39 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(load_suite(suite_name), settings, site or scripts_for)
-    dataset = find_movie(settings, suite, accept_terms=accept_terms)
+    nodes = nodes_for(suite, only, settings, site)
+    dataset = None
+    if suite.data != "place":
+        dataset = find_movie(settings, suite, accept_terms=accept_terms)
+    if settings.with_system:
+        suite = with_system(suite, settings, site or scripts_for)
     plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=settings.model_dump(mode="json"),
-        workers=settings.workers or _usual_workers(settings, suite, dataset.frames),
+        workers=(len(nodes),)
+        if nodes
+        else settings.workers or _usual_workers(settings, suite, dataset),
         only=only,
         site=site,
     )
+    plan = on_every_node(plan, nodes)
     if site is not None:
         refuse_shared_gpus(plan)
     return plan
 
 
-def _usual_workers(settings: Settings, suite: Suite, n_frames: int) -> tuple[int, ...]:
-    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster."""
+def _usual_workers(settings: Settings, suite: Suite, dataset: Dataset | None) -> tuple[int, ...]:
+    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster; one without a movie."""
+    if dataset is None:
+        return (1,)
     most = USUAL_ON_A_CLUSTER
     if settings.executor == "local":
-        threads = max(step.threads or settings.cpus_per_worker for step in suite.stages.values())
+        sharing = (step for entry, step in suite.stages.items() if entry not in suite.measured_once)
+        threads = max(step.cores or settings.cpus_per_worker for step in sharing)
         most = local_placement(threads).most_workers
-    return powers_of_two(max(1, min(most, n_frames // (suite.frames_per_worker or 1))))
+    return powers_of_two(max(1, min(most, dataset.frames // (suite.frames_per_worker or 1))))
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:

@@ -31,12 +31,15 @@ class MeasuredRun:
     nodes : tuple of str
         Names of the nodes that its tasks ran on.
     trials : polars.DataFrame
+    timings : polars.DataFrame
+        Of tests of the machine itself (see `pyscale.store.columns.timing_schema`).
     """
 
     run: RunFolder
     manifest: Mapping[str, Any]
     nodes: tuple[str, ...]
     trials: pl.DataFrame
+    timings: pl.DataFrame
 
     @classmethod
     def of(cls, run: RunFolder) -> MeasuredRun:
@@ -50,7 +53,8 @@ class MeasuredRun:
         tables = build_tables(run)
         nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
         manifest = build_manifest(run, tables.sources)
-        return cls(run, manifest, tuple(nodes), trial_table(tables.tasks, tables.spans))
+        trials = trial_table(tables.tasks, tables.spans)
+        return cls(run, manifest, tuple(nodes), trials, tables.timings)
 
     def facts(self, entries: set[str]) -> Facts:
         """What it was measured on and with, as far as these entries of the suite go."""
@@ -60,6 +64,12 @@ class MeasuredRun:
     def entries(self) -> list[str]:
         """Entries of which a trial left a record, in the order of the pipeline."""
         return self.trials["stage"].unique(maintain_order=True).to_list()
+
+    @property
+    def compared_trials(self) -> pl.DataFrame:
+        """Trials whose wall times are compared: a test of the machine is compared by its own."""
+        of_machine = self.trials["stage"].is_in(list(self.run.plan.machine_entries))
+        return self.trials.filter(~of_machine)
 
     @property
     def missing(self) -> str | None:
@@ -92,7 +102,10 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
             name: side.missing for name, side in (("base", base), ("new", new)) if side.missing
         },
         outputs=tuple(
-            _outputs(entry, base, new, shared) for entry in base.entries if entry in shared
+            _outputs(entry, base, new, shared)
+            for entry in base.entries
+            # The output of a test of the machine is its times.
+            if entry in shared and entry not in base.run.plan.machine_entries
         ),
     )
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Set
 
-from pyscale.suite import MOVIE, Suite
+from pyscale.suite import MOVIE, PLACE, Suite
 from pyscale.sweep import Sweep
+
+FROM_OUTSIDE = frozenset([MOVIE, PLACE])
+"""What no entry of a suite makes."""
 
 
 def block_order(
@@ -18,7 +21,8 @@ def block_order(
     machine hits all alike. In the first block the trial of a stage that feeds later ones comes
     before what needs its output: the stages that read it and, in strong scaling, its own trials
     at other N, which are compared with it; and a point of a grid comes before those that are set
-    beside it. This is the only departure from a random order.
+    beside it. What measures the machine beside a movie is done once, by one worker, before all
+    else. These are the only departures from a random order.
 
     Parameters
     ----------
@@ -34,7 +38,10 @@ def block_order(
         Of the run.
     """
     configurations = [
-        (entry, n) for entry in suite.stages for n in sweep.workers if entry in measured
+        (entry, n)
+        for entry in suite.stages
+        for n in sweep.workers
+        if entry in measured - suite.measured_once
     ]
     if block == 1:
         feeding = _feeding(suite, measured) - measured
@@ -42,7 +49,7 @@ def block_order(
     random.Random(f"{seed}/{block}").shuffle(configurations)
     if block > 1:
         return configurations
-    ordered: list[tuple[str, int]] = []
+    ordered = [(entry, 1) for entry in suite.stages if entry in measured & suite.measured_once]
     while configurations:
         ready = next(
             (entry, n)
@@ -58,7 +65,7 @@ def _needed(suite: Suite, sweep: Sweep, entry: str, n: int) -> Iterator[tuple[st
     """Configurations whose output one needs, as far as they are measured."""
     step = suite.stages[entry]
     for source in step.inputs.values():
-        if source != MOVIE:
+        if source not in FROM_OUTSIDE:
             yield source, sweep.feeding
     # In strong scaling every other N is compared with that output, which must be there.
     if not sweep.is_weak and n != sweep.feeding:
@@ -72,7 +79,7 @@ def _feeding(suite: Suite, measured: Set[str]) -> set[str]:
     needed: set[str] = set()
     frontier = set(measured)
     while frontier:
-        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()} - {MOVIE}
-        frontier = sources - needed
-        needed |= sources
+        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()}
+        frontier = sources - FROM_OUTSIDE - needed
+        needed |= frontier
     return needed

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 from pyscale.analysis.comparison import comparison, other_work
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.betweenmachines import tests_compared
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.report.comparison import ComparisonContext, named, output_remarks, remarks, shown
+from pyscale.report import comparisontests
+from pyscale.report.comparison import (
+    ComparisonContext,
+    Row,
+    named,
+    output_remarks,
+    remarks,
+    shown,
+)
 from pyscale.report.table import read_wall_times
 from pyscale.report.wording import amount
 from pyscale.settings import load_settings
@@ -47,28 +56,36 @@ def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> 
         If one of the two cannot be read or they cannot be compared; and where a regression was
         to be found and no configuration has enough trials to show one.
     """
-    context, base_trials, new_trials = _loaded(base, new)
+    context, base_trials, new_trials, tests = _loaded(base, new)
     _refuse_other_work(base, new, base_trials, new_trials)
     table = comparison(base_trials, new_trials, interleaved=context.measured_here)
-    if table["verdict"].null_count() == table.height:
+    if _has_no_verdict(table) and (tests is None or _has_no_verdict(tests)):
         raise UserError(
-            f"{base} and {new} have no configuration (stage, device and N) in common: measure "
-            "the same stages at the same --workers"
+            f"{base} and {new} have no configuration (stage, device and N) in common, and no test "
+            "of the machine: measure the same stages at the same --workers"
         )
     if as_json:
-        print(_json(context, table))  # noqa: T201 - the command's answer
+        print(_json(context, table, tests))  # noqa: T201 - the command's answer
     else:
         answer(shown(context, table))
-    return _gate(table) if fail_on_regression else 0
+        if tests is not None:
+            answer(comparisontests.shown(tests))
+    return _gate(table, tests) if fail_on_regression else 0
 
 
-def _loaded(base: str, new: str) -> tuple[ComparisonContext, pl.DataFrame, pl.DataFrame]:
+def _has_no_verdict(table: pl.DataFrame) -> bool:
+    return table["verdict"].null_count() == table.height
+
+
+def _loaded(
+    base: str, new: str
+) -> tuple[ComparisonContext, pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
     are_tables = [Path(name).is_file() for name in (base, new)]
     if all(are_tables):
         _refuse_one(Path(base), Path(new))
         tables = [trials_from_wall_times(read_wall_times(Path(name))) for name in (base, new)]
         context = ComparisonContext(base=base, new=new, measured_here=False)
-        return context, tables[0], tables[1]
+        return context, tables[0], tables[1], None
     runs_folder = load_settings().runs_folder
     if any(are_tables):
         table, other = (base, new) if are_tables[0] else (new, base)
@@ -80,7 +97,8 @@ def _loaded(base: str, new: str) -> tuple[ComparisonContext, pl.DataFrame, pl.Da
     _refuse_one(folders[0].path, folders[1].path)
     before, after = map(MeasuredRun.of, folders)
     _refuse_other_input(before, after)
-    return between(before, after), before.trials, after.trials
+    trials = (before.compared_trials, after.compared_trials)
+    return between(before, after), *trials, tests_compared(before, after)
 
 
 def _refuse_one(base: Path, new: Path) -> None:
@@ -92,9 +110,9 @@ def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:
     """Refuse runs on different bytes: their wall times are those of different work."""
     if base.inputs != new.inputs:
         raise UserError(
-            f"run {base.run.plan.run_id} read {base.run.plan.movie} and run "
-            f"{new.run.plan.run_id} read {new.run.plan.movie}, whose bytes are not the same, so "
-            "their wall times are those of different work: run both on one dataset"
+            f"run {base.run.plan.run_id} read {base.run.plan.movie or 'no movie'} and run "
+            f"{new.run.plan.run_id} read {new.run.plan.movie or 'none'}, whose bytes are not the "
+            "same, so their wall times are those of different work: run both on one dataset"
         )
 
 
@@ -109,7 +127,7 @@ def _refuse_other_work(
         )
 
 
-def _json(context: ComparisonContext, table: pl.DataFrame) -> str:
+def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame | None) -> str:
     found = context.model_dump(mode="json") | {
         "remarks": [*remarks(context), *output_remarks(context, table)],
         "configurations": [
@@ -120,24 +138,32 @@ def _json(context: ComparisonContext, table: pl.DataFrame) -> str:
             }
             for row in table.to_dicts()
         ],
+        "tests": [] if tests is None else tests.to_dicts(),
     }
     return json.dumps(found, indent=1)
 
 
-def _gate(table: pl.DataFrame) -> int:
+def _gate(table: pl.DataFrame, tests: pl.DataFrame | None) -> int:
     """Say whether a regression was found, and what could not be told."""
     rows = [row for row in table.to_dicts() if row["verdict"] is not None]
-    worse = [row for row in rows if row["verdict"] == "worse"]
+    of_machine = [] if tests is None else tests.drop_nulls("verdict").to_dicts()
+    worse = _named(rows, of_machine, "worse")
     if worse:
-        talk(f"regression: {named(worse)}")
+        talk(f"regression: {worse}")
         return REGRESSION
-    if all(row["reason"] == "few-trials" for row in rows):
+    if all(row["reason"] == "few-trials" for row in [*rows, *of_machine]):
         raise UserError(
             "--fail-on regression can find none: no configuration has "
             f"{repeats_needed()} timed trials on both sides, so measure with --repeats "
             f"{repeats_needed()} or more"
         )
-    undecided = [row for row in rows if row["verdict"] == "not enough data"]
+    undecided = _named(rows, of_machine, "not enough data")
     if undecided:
-        talk(f"no regression was found; not enough data to exclude one: {named(undecided)}")
+        talk(f"no regression was found; not enough data to exclude one: {undecided}")
     return 0
+
+
+def _named(rows: list[Row], of_machine: list[Row], verdict: str) -> str:
+    """Name the configurations, and then the tests of the machine, of one verdict."""
+    found, tests = ([row for row in own if row["verdict"] == verdict] for own in (rows, of_machine))
+    return "; ".join(filter(None, (named(found), comparisontests.named(tests))))

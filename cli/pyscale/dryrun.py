@@ -109,14 +109,16 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
     table = Table(
-        title=f"{plan.suite.name} on {plan.movie.name} ({plan.movie_frames} frames)",
+        title=f"{plan.suite.name} {plan.on_what}",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
         caption=str(sweep) if sweep.is_weak else None,
     )
-    columns = ["#", "trial", "N", "windows", "frames\nof each", "input", "device"]
+    reads_movie = plan.movie is not None
+    columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * reads_movie
+    columns += ["input", "device"]
     in_images = any(trial.image for trial in plan.trials)
     has_threads = any(trial.threads for trial in plan.trials)
     is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
@@ -125,13 +127,13 @@ def _trials(plan: Plan) -> Table:
         table.add_column(column, overflow="fold")
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
+        windows = [str(len(trial.windows)), " or ".join(map(str, lengths))]
         table.add_row(
             str(position),
             trial.id,
             str(trial.workers),
-            str(len(trial.windows)),
-            " or ".join(map(str, lengths)),
-            ", ".join(item.source for item in trial.inputs),
+            *(["", ""] if trial.is_of_machine else windows)[: 2 * reads_movie],
+            ", ".join(str(item.path) if item.is_place else item.source for item in trial.inputs),
             trial.device,
             *([str(plan.threads_of(trial))] if has_threads else []),
             *([trial.gpu_sharing if trial.device == "cuda" else ""] if is_shared else []),

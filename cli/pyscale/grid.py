@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from itertools import product
 from pathlib import PurePath
 from types import MappingProxyType
@@ -11,7 +11,6 @@ from typing import get_args
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import (
-    ALL_CORES,
     AXES_OF_ALL,
     DEVICE,
     GPU_SHARING,
@@ -23,7 +22,7 @@ from pyscale.gridaxes import (
     refuse_wrong_point,
     refuse_wrong_values,
 )
-from pyscale.suite import GridValue, Suite, SuiteStage
+from pyscale.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.registry import load_stage
 
@@ -45,7 +44,8 @@ def unfolded(
     A point is named for the axes that have several values, like `segment_224px_cpu`: in the
     suite's file, so that it has that name in every run, or as chosen. How workers share GPUs
     means nothing on another device, where it counts as `own` and the points that are the same by
-    that are measured once.
+    that are measured once. An entry without a grid that has all threads gets one where numbers of
+    threads are chosen.
 
     Parameters
     ----------
@@ -66,7 +66,11 @@ def unfolded(
     UserError
         If an axis or a value cannot be, or two points have one name.
     """
-    families = {entry: step for entry, step in suite.stages.items() if step.grid}
+    families = {
+        entry: step
+        for entry, step in suite.stages.items()
+        if step.grid or (step.threads == ALL_CORES and THREADS in chosen)
+    }
     refuse_unknown_axes(suite, families, chosen)
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
@@ -76,10 +80,13 @@ def unfolded(
                 f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid, so "
                 "nobody knows from which point: give it another input, or take the grid away"
             )
-        points = {entry: step}
         if entry in families:
             family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen)
             points = _points(suite, entry, family, device, cores)
+        elif step.threads == ALL_CORES:
+            points = {entry: _counted(suite, entry, device, cores)}
+        else:
+            points = {entry: step}
         for name, point in points.items():
             if name in stages:
                 raise UserError(
@@ -90,14 +97,24 @@ def unfolded(
     return suite.model_copy(update={"stages": stages})
 
 
+def _counted(suite: Suite, entry: str, run_device: Device, cores: Cores) -> SuiteStage:
+    """An entry that has all threads, with their number."""
+    step, stage = suite.stages[entry], load_stage(suite.stage_name(entry))
+    wanted = step.device or run_device
+    # A stage without a kernel for the device runs on the CPU.
+    device = wanted if wanted in stage.resources.devices else "cpu"
+    return step.model_copy(update={"threads": cores(stage, device)})
+
+
 def is_of(suite: Suite, file: Suite) -> bool:
     """Whether unfolding a suite's file can have made a suite, whichever values were chosen."""
     axes = {step.family: frozenset(step.point) for step in suite.stages.values() if step.family}
-    return _folded(suite, axes) == _folded(file, axes)
+    counted = {entry for entry, step in file.stages.items() if step.threads == ALL_CORES}
+    return _folded(suite, axes, counted) == _folded(file, axes, counted)
 
 
-def _folded(suite: Suite, axes: Mapping[str, frozenset[str]]) -> Suite:
-    """A suite without what unfolding chooses."""
+def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str]) -> Suite:
+    """A suite without what unfolding chooses, and the cores that it counts."""
     stages = {}
     for entry, step in suite.stages.items():
         family = step.family or entry
@@ -111,7 +128,7 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]]) -> Suite:
                 truth=step.truth,
             )
         else:
-            stages[family] = step
+            stages[family] = step.model_copy(update={"threads": None}) if entry in counted else step
     return suite.model_copy(update={"stages": stages})
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.suite import GridValue, Suite, SuiteStage
+from pyscale.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, GpuSharing, Stage
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -18,7 +18,6 @@ AXES_OF_ALL = (DEVICE, THREADS, GPU_SHARING)
 """Axes that every stage has; all others are parameters of the stage."""
 WHOLE = "full"
 """Value of a parameter that stands for None, which TOML cannot say."""
-ALL_CORES = "all"
 
 Grid = Mapping[str, tuple[GridValue, ...]]
 

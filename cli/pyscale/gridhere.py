@@ -9,19 +9,19 @@ from pydantic import JsonValue
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.grid import Cores, unfolded
-from pyscale.gridaxes import ALL_CORES, DEVICE, THREADS, WHOLE, Grid
+from pyscale.gridaxes import DEVICE, THREADS, WHOLE, Grid
 from pyscale.placement import is_apple_silicon, visible_gpus
 from pyscale.sbatch.options import asked_at
 from pyscale.settings import Settings
 from pyscale.sites import Site
-from pyscale.suite import GridValue, Suite
+from pyscale.suite import ALL_CORES, GridValue, Suite
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import load_stage
 
 
 def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite:
-    """Unfold the grids of a suite, as far as a run can measure them.
+    """Unfold the grids of a suite, as far as a run can measure them, and count all cores.
 
     Devices that the user asked for stay, and a run is refused where they are absent. Those that
     the suite alone names are left out, with a sentence, where this machine or the cluster has none.

@@ -38,6 +38,7 @@ def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     entries = {trial.entry for trial in plan.trials}
     found = {
         "Input": dict(_input(plan, manifest["input"]["files"])),
+        "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
         "Images": dict(_images(manifest["containers"] or {})),
         **{
@@ -54,13 +55,15 @@ def commands(plan: Plan) -> tuple[Command, ...]:
     data = str(plan.settings["data"])
     fetch = Command(what="Fetch the input", line=f"pyscale data fetch {data}")
     return (
-        *([fetch] if data in load_registry(shipped("config")).datasets else []),
+        *([fetch] if plan.movie and data in load_registry(shipped("config")).datasets else []),
         Command(what="Measure it again", line=repeat_line(plan)),
         Command(what="Write this report again", line=f"pyscale report {plan.run_id}"),
     )
 
 
 def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    if plan.movie is None:
+        return
     yield "frames", str(plan.movie_frames)
     if len(files) > MOST_FILES:
         yield "files", f"{len(files)}; provenance_manifest.json names those left out here"

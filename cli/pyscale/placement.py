@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from typing import Literal
 
 from pyscale.errors import UserError
 from pyscale.mps import UNUSED
@@ -56,12 +57,17 @@ class Placement:
         return len(self._cpus) // self._per_worker
 
     def of(
-        self, worker: int, workers: int, device: Device, gpu_sharing: GpuSharing = "own"
+        self,
+        worker: int,
+        workers: int,
+        device: Device,
+        gpu_sharing: GpuSharing = "own",
+        gpus: int | Literal["all"] | None = None,
     ) -> Place:
         """Place of one worker among `workers`.
 
         Workers beyond the cores wrap around; all workers of such a trial count as shared. So they
-        do where they are more than the GPUs, unless it is what sharing one costs that is measured.
+        do where the GPUs are too few, unless it is what sharing one costs that is measured.
 
         Parameters
         ----------
@@ -70,17 +76,19 @@ class Placement:
         workers : int
         device : {"cpu", "cuda", "mps"}
         gpu_sharing : {"own", "time_slicing", "mps"}
-            Whether each worker has a GPU, or all have the first one: by turns, or at once.
+            Whether each worker has GPUs, or all have the first one: by turns, or at once.
+        gpus : int or "all" or None
+            GPUs of each worker that has its own; None is one.
 
         Returns
         -------
         Place
-            Its variables name the GPU. Those of NVIDIA's MPS are known once that has started.
+            Its variables name the GPUs. Those of NVIDIA's MPS are known once that has started.
 
         Raises
         ------
         UserError
-            If a GPU is asked for and none is visible.
+            If more GPUs are asked for than are visible.
         """
         first = (worker % self.most_workers) * self._per_worker
         cpus = self._cpus[first : first + self._per_worker]
@@ -93,11 +101,25 @@ class Placement:
                 "or use --device cpu"
             )
         if gpu_sharing == "own":
-            gpu = self._gpus[worker % len(self._gpus)]
-            return Place(cpus, {GPUS: gpu}, shared or workers > len(self._gpus))
+            per_worker = self._gpus_per_worker(gpus)
+            sets = len(self._gpus) // per_worker
+            begin = (worker % sets) * per_worker
+            own = self._gpus[begin : begin + per_worker]
+            return Place(cpus, {GPUS: ",".join(own)}, shared or workers > sets)
         # An MPS that somebody else has started would let workers compute at once.
         by_turns = UNUSED if gpu_sharing == "time_slicing" else {}
         return Place(cpus, {GPUS: self._gpus[0], **by_turns}, shared)
+
+    def _gpus_per_worker(self, gpus: int | Literal["all"] | None) -> int:
+        visible = len(self._gpus)
+        if gpus == "all":
+            return visible
+        if (gpus or 1) > visible:
+            raise UserError(
+                f"a worker cannot have {gpus} GPUs: {visible} can be used here; ask for fewer, or "
+                "for all"
+            )
+        return gpus or 1
 
 
 def local_placement(cpus_per_worker: int) -> Placement:

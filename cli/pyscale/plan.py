@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -19,6 +19,9 @@ class TrialInput(Record):
     path: Path | None = Field(None, description="A file or folder given from outside")
     from_trial: str | None = Field(None, description="Trial whose merged output it is")
     file: str | None = Field(None, description="Name of the file in that output")
+    is_place: bool = Field(
+        False, description="Whether it is a folder whose storage is measured, and no input to read"
+    )
 
     @property
     def source(self) -> str:
@@ -38,9 +41,15 @@ class Trial(Record):
     threads: int | None = Field(
         None, description="Cores and threads of each worker; None is the run's cpus_per_worker"
     )
+    gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
+        None, description="GPUs of each worker where it computes on cuda; None is one"
+    )
     gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     layout: Layout = Field("array", description="How a cluster starts its workers")
+    nodes: tuple[str, ...] = Field(
+        (), description="Nodes that have one worker each, by name; none leaves it to the cluster"
+    )
     movie_frames: int | None = Field(
         None, description="Frames that count as its movie, from the first; None is all of them"
     )
@@ -68,9 +77,19 @@ class Trial(Record):
         return self.id == self.reference_trial
 
     @property
+    def spread(self) -> bool:
+        """Whether each of its workers has another node."""
+        return bool(self.nodes)
+
+    @property
     def reads_movie(self) -> bool:
         """Whether its input is the dataset itself and not another stage's output."""
-        return any(item.path is not None for item in self.inputs)
+        return any(item.path is not None and not item.is_place for item in self.inputs)
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it measures the machine itself, and reads nothing but its own test files."""
+        return bool(self.inputs) and all(item.is_place for item in self.inputs)
 
     @property
     def window_tasks(self) -> tuple[str, ...]:
@@ -101,8 +120,11 @@ class Plan(Record):
     run_id: str
     suite: Suite
     settings: dict[str, Any]
-    movie: Path
-    movie_frames: int
+    movie: Path | None = Field(
+        None, description="What it measures on; None where it measures the machine alone"
+    )
+    movie_frames: int = 0
+    place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
@@ -111,8 +133,34 @@ class Plan(Record):
     @property
     def title(self) -> str:
         """What ran on what, in words."""
-        movie = f"{self.movie.name} ({self.movie_frames} frames)"
-        return f"run {self.run_id}, suite {self.suite.name}, on {movie}"
+        return f"run {self.run_id}, suite {self.suite.name}, {self.on_what}"
+
+    @property
+    def on_what(self) -> str:
+        """The movie that it measures on, or else the folder that it measures."""
+        if self.movie is None:
+            return f"of the folder {self.place}"
+        return f"on {self.movie.name} ({self.movie_frames} frames)"
+
+    @property
+    def measured_for(self) -> str:
+        """Name of the movie that its times are good for, or that it was the machine's."""
+        return "the machine itself" if self.movie is None else self.movie.name
+
+    @property
+    def machine_entries(self) -> frozenset[str]:
+        """Entries of the suite that measure the machine itself."""
+        return frozenset(trial.entry for trial in self.trials if trial.is_of_machine)
+
+    @property
+    def scaling_trials(self) -> tuple[Trial, ...]:
+        """Trials that the worker counts were asked of.
+
+        What a node can do, measured beside a suite on a movie, is measured once by one worker.
+        """
+        if self.movie is None:
+            return self.trials
+        return tuple(trial for trial in self.trials if not trial.is_of_machine)
 
     def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
         """Key that sorts trials as people read them: by stage, N and repeat."""

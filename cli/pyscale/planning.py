@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
-from pyscale.blockorder import block_order
+from pyscale.blockorder import FROM_OUTSIDE, block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.runtimes.choice import image_for
@@ -52,7 +52,7 @@ class Dataset:
 
 def make_plan(
     suite: Suite,
-    dataset: Dataset,
+    dataset: Dataset | None,
     *,
     run_id: str,
     settings: dict[str, Any],
@@ -63,21 +63,25 @@ def make_plan(
     """Expand a suite into trials.
 
     They run in blocks of which each holds every configuration once (see `pyscale.blockorder`).
+    N workers that measure the machine do so each by itself; beside a movie it is one, once.
 
     Parameters
     ----------
     suite : Suite
         Unfolded, where it has a grid.
-    dataset : Dataset
+    dataset : Dataset or None
+        None for a suite that measures the machine alone.
     run_id : str
     settings : dict
         The run's settings, frozen into the plan; `scaling`, `seed`, `repeats`, `device`,
-        `stages`, `runtime`, `images`, `layout` and `chunks_per_worker` are used here.
+        `stages`, `runtime`, `images`, `layout`, `chunks_per_worker`, `path` and `runs_folder` are
+        used here.
     workers : sequence of int
         Worker counts N, rising.
     only : sequence of str
         Entries of the suite to measure, or those with a grid for all their points; entries that
-        feed them run once.
+        feed them run once. What measures the machine beside a movie stays, unless some of that is
+        named.
     site : Site, optional
         The cluster that tasks run on.
 
@@ -87,8 +91,7 @@ def make_plan(
         If a worker count exceeds the frames, a crop the frame, or a name or parameter is wrong.
     """
     settings = settings | {"device": _main_device(suite, settings["device"])}
-    sweep = Sweep(settings["scaling"], tuple(workers), dataset.frames, suite.frames_per_worker)
-    sweep.refuse_too_short(dataset.movie.name)
+    sweep = _sweep(suite, dataset, settings, tuple(workers))
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
@@ -97,20 +100,20 @@ def make_plan(
             f"--layout gang starts all workers at once, each on one window, so it takes no "
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
-    measured = {
-        entry
-        for entry, step in suite.stages.items()
-        if not only or entry in only or step.family in only
-    }
-    entries = {entry: _Entry.of(suite, entry, dataset, sweep, settings) for entry in suite.stages}
-    _refuse_larger_than_frames(dataset, entries.values())
+    measured = _measured(suite, only)
+    place = _place(settings) if suite.machine_entries else None
+    sources = _Sources(dataset, place)
+    entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
+    if dataset is not None:
+        _refuse_larger_than_frames(dataset, entries.values())
     return Plan(
         run_id=run_id,
         suite=suite,
         settings=settings,
-        movie=dataset.movie,
-        movie_frames=dataset.frames,
-        axes=dataset.axes,
+        movie=dataset.movie if dataset else None,
+        movie_frames=dataset.frames if dataset else 0,
+        place=place,
+        axes=dataset.axes if dataset else None,
         site=site,
         baseline_workers=workers[0],
         trials=tuple(
@@ -119,6 +122,30 @@ def make_plan(
             for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
         ),
     )
+
+
+def _sweep(
+    suite: Suite, dataset: Dataset | None, settings: dict[str, Any], workers: tuple[int, ...]
+) -> Sweep:
+    if dataset is None:
+        return Sweep.of_the_machine(workers)
+    sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
+    sweep.refuse_too_short(dataset.movie.name)
+    return sweep
+
+
+def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
+    """Entries to measure, of those that were named."""
+    if not only:
+        return {*suite.stages}
+    named = {entry for entry, step in suite.stages.items() if entry in only or step.family in only}
+    # It was asked for beside the stages of the suite, and they are what is chosen from.
+    return named if named & suite.measured_once else named | suite.measured_once
+
+
+def _place(settings: Mapping[str, Any]) -> Path:
+    """Folder whose storage is measured: one for all tasks, wherever they run."""
+    return Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
 
 
 def _refuse_unknown_stages(
@@ -176,6 +203,23 @@ def even_windows(n_frames: int, count: int) -> tuple[tuple[int, int], ...]:
 
 
 @dataclass(frozen=True)
+class _Sources:
+    """What no entry of a suite makes."""
+
+    dataset: Dataset | None
+    place: Path | None
+
+    def input(self, slot: str, source: str) -> TrialInput:
+        if source == MOVIE:
+            return TrialInput(slot=slot, path=self.dataset.movie if self.dataset else None)
+        return TrialInput(slot=slot, path=self.place, is_place=True)
+
+    def truth(self, coordinates: str | None) -> Path | None:
+        known = self.dataset.truth if self.dataset else None
+        return known / coordinates if known and coordinates else None
+
+
+@dataclass(frozen=True)
 class _Entry:
     """What all trials of one entry of the suite have in common."""
 
@@ -185,6 +229,7 @@ class _Entry:
     params: dict[str, JsonValue]
     device: Device
     threads: int | None
+    gpus: int | Literal["all"] | None
     gpu_sharing: GpuSharing
     beside: str | None
     image: str | None
@@ -195,13 +240,13 @@ class _Entry:
 
     @classmethod
     def of(
-        cls, suite: Suite, name: str, dataset: Dataset, sweep: Sweep, settings: dict[str, Any]
+        cls, suite: Suite, name: str, sources: _Sources, sweep: Sweep, settings: dict[str, Any]
     ) -> _Entry:
         step = suite.stages[name]
         stage = load_stage(suite.stage_name(name))
         inputs = tuple(
-            TrialInput(slot=slot, path=dataset.movie)
-            if source == MOVIE
+            sources.input(slot, source)
+            if source in FROM_OUTSIDE
             else TrialInput(
                 slot=slot,
                 from_trial=_trial_id(source, sweep.feeding, 1),
@@ -226,12 +271,13 @@ class _Entry:
             inputs=inputs,
             params=params.model_dump(mode="json"),
             device=device,
-            threads=step.threads,
+            threads=step.cores,
+            gpus=step.gpus if device == "cuda" else None,
             gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             beside=step.beside,
             image=None if settings["runtime"] == "native" else image,
-            truth=dataset.truth / step.truth if dataset.truth and step.truth else None,
-            sweep=sweep,
+            truth=sources.truth(step.truth),
+            sweep=Sweep.of_the_machine((1,)) if name in suite.measured_once else sweep,
             layout=layout,
             # The workers of a gang run at once, so each has one window.
             chunks=1 if layout == "gang" else settings["chunks_per_worker"],
@@ -247,6 +293,7 @@ class _Entry:
             block=block,
             device=self.device,
             threads=self.threads,
+            gpus=self.gpus,
             gpu_sharing=self.gpu_sharing,
             image=self.image,
             layout=self.layout,

@@ -67,10 +67,11 @@ def add(
     found = find_run(settings.runs_folder, run)
     chosen = found.plan.run_id.lower() if name is None else name
     refuse_name(chosen, settings.references_folder)
-    path = write_reference(reference_from(found, chosen), settings.references_folder)
-    typer.echo(path)
+    made = reference_from(found, chosen)
+    typer.echo(write_reference(made, settings.references_folder))
+    alike = "work" if made.reference.same_work_only else "stages"
     talk(
-        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same stages "
+        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same {alike} "
         "now show it"
     )
 

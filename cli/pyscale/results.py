@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.advice import choices
@@ -12,6 +13,7 @@ from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.losses import loss_table
+from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
@@ -33,6 +35,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import write_manifest
 from pyscale.store.tables import build_tables, write_tables
 from pyscale.sweep import Sweep
+from pyscale.validation.ofrun import validation_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,15 +57,19 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     context = _context(run, write_manifest(run, tables.sources), tasks)
     suite = run.plan.suite
 
+    # A machine is measured on several devices too, but its tests are compared one by one.
+    machine_entries = run.plan.machine_entries
+
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
-            *(tasks, tables.calls, trials, table),
+            *(tasks.filter(~tasks["stage"].is_in(machine_entries)), tables.calls, trials, table),
             versus=suite.versus,
             against=suite.against,
             entries=list(suite.stages),
         )
 
-    return analysed(
+    references = list(all_references(load_settings().references_folder, talk).values())
+    results = analysed(
         trials,
         context,
         workers=worker_table(tasks, spans),
@@ -71,10 +78,14 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         own_cpus=None if run.plan.site else threads_of_entries(run.plan),
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         timeline=timeline_of(tasks, spans, trials),
-        references=all_references(load_settings().references_folder, talk).values(),
+        references=references,
         stages=stages_of(run.plan),
         find_grids=find_grids,
+        machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
+        machine_entries=machine_entries,
     )
+    validation = validation_of(run, trials, context.work_id, references)
+    return replace(results, validation=validation)
 
 
 def threads_of_entries(plan: Plan) -> dict[str, int]:
@@ -106,6 +117,8 @@ def analysed(
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
+    machine: MachineFindings | None = None,
+    machine_entries: frozenset[str] = frozenset(),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
@@ -116,9 +129,10 @@ def analysed(
     stages whose workers are on one GPU; `timeline` is what every task did when; `references` are
     what others measured, of which those are kept that match; `stages` the stage behind each name in
     `trials`, where the two may differ, and behind each family of points; `find_grids` finds what
-    grids tell, from the table of configurations.
+    grids tell, from the table of configurations; `machine` is what tests of the machine told, and
+    `machine_entries` the stages that are such tests.
     """
-    known = list(references)
+    known = [one for one in references if one.reference.concerns(context.work_id)]
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
     holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
@@ -140,6 +154,8 @@ def analysed(
         references=matching(known, _without_points(table, grids), stages),
         grids=grids,
         grid_references=matching_grids(known, grids, stages),
+        machine=machine,
+        machine_entries=machine_entries,
     )
 
 
@@ -174,9 +190,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             **cluster,
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
-            "windows of each worker": str(settings["chunks_per_worker"]),
-            "scaling": str(Sweep.of(plan)),
-            "page cache of the inputs before each trial": settings["cache"],
+            **({} if plan.movie is None else _of_movie(plan)),
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
         },
@@ -184,7 +198,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
             _properties(found["stamp"], ", ".join(node_names(tasks, label)))
             for label, found in manifest["hardware"].items()
         ),
-        measured_for=plan.movie.name,
+        measured_for=plan.measured_for,
         run_id=plan.run_id,
         work_id=work_id_of(run),
         started=tasks["submit_utc"].min(),
@@ -193,6 +207,15 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
         commands=commands(plan),
         not_measured=_not_measured(run, measured=set(tasks["trial"])),
     )
+
+
+def _of_movie(plan: Plan) -> dict[str, str]:
+    """Settings that say how a movie was shared and read."""
+    return {
+        "windows of each worker": str(plan.settings["chunks_per_worker"]),
+        "scaling": str(Sweep.of(plan)),
+        "page cache of the inputs before each trial": plan.settings["cache"],
+    }
 
 
 def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:

@@ -12,12 +12,13 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.grid import is_of
 from pyscale.gridaxes import DEVICE
 from pyscale.plan import Plan
-from pyscale.runsettings import ALSO_SETTINGS
+from pyscale.runsettings import ALSO_SETTINGS, OF_A_MOVIE
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
+from pyscale.withsystem import without_system
 
 ALIKE = (
-    *("axes", "device", "cpus_per_worker", "cache", "executor", "site", "layout"),
+    *("axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site", "layout"),
     *("chunks_per_worker", "scaling", "runtime", "unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
@@ -41,11 +42,15 @@ def repeat_line(plan: Plan) -> str:
 
     What a stage that is measured alone reads comes from one trial of each stage before it.
     """
-    trials = Counter(trial.entry for trial in plan.trials)
+    trials = Counter(trial.entry for trial in plan.scaling_trials)
     measured = [entry for entry, count in trials.items() if count > 1] or [*trials]
-    only = [] if {*measured} == {*plan.suite.stages} else measured
-    counts = sorted({trial.workers for trial in plan.trials})
-    return _line(plan, plan.settings, only, counts, plan.settings["repeats"])
+    only = [] if {*measured} == {*_own(plan).stages} else measured
+    counts = sorted({trial.workers for trial in plan.scaling_trials})
+    line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
+    machine = ["--with-system"] if plan.settings.get("with_system") and plan.movie else []
+    # The folder of the runs may be another where this is repeated.
+    machine += ["--path", str(plan.place)] if plan.settings.get("path") and plan.place else []
+    return " ".join([line, *([shlex.join(machine)] if machine else [])])
 
 
 def _line(
@@ -55,10 +60,12 @@ def _line(
     counts: Sequence[int],
     repeats: int,
 ) -> str:
-    words = ["pyscale", "run", suite_argument(plan), "--data", str(settings["data"])]
+    words = ["pyscale", "run", suite_argument(plan)]
+    words += [] if plan.movie is None else ["--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
-    words += ["--workers", ",".join(map(str, counts)), "--repeats", str(repeats)]
-    words += _flags(settings, plan.suite)
+    words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]
+    words += ["--repeats", str(repeats)]
+    words += _flags(settings, _own(plan))
     variables = [
         f"{ENVIRONMENT_PREFIX}{name.upper()}={shlex.quote(json.dumps(settings[name]))}"
         for name in WITHOUT_FLAG
@@ -70,8 +77,13 @@ def _line(
 def suite_argument(plan: Plan) -> str:
     """Name of the run's suite, or of the file that one of the user's own must lie in."""
     name = plan.suite.name
-    is_shipped = name in suite_names() and is_of(plan.suite, load_suite(name))
+    is_shipped = name in suite_names() and is_of(_own(plan), load_suite(name))
     return name if is_shipped else f"{name}.toml"
+
+
+def _own(plan: Plan) -> Suite:
+    """The suite that was named, without what was measured beside it."""
+    return without_system(plan.suite) if plan.settings.get("with_system") else plan.suite
 
 
 def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
@@ -87,6 +99,8 @@ def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
         usual = suite.settings.get(name, field.default)
         value = settings.get(name, field.default)
         if name in said_by_axis or value == usual:
+            continue
+        if suite.data == "place" and name in OF_A_MOVIE:
             continue
         if name == "site" and settings["executor"] == "local":
             continue

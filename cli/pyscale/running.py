@@ -34,6 +34,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock
 from pyscale.suite import suite_names
+from pyscale.validation.fixed import refuse_other_work
 
 EXIT_INCOMPLETE = 1
 EXIT_INVALID = 1
@@ -57,6 +58,7 @@ def start(
     settings = settings_for(suite, flags)
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
+    refuse_other_work(plan)
     _warn_of_sharing(plan)
     if dry_run:
         show_plan(plan)
@@ -134,7 +136,8 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
     if not outcome.incomplete:
         if not about_workers(results).configurations.is_empty():
             talk(f"what to request: pyscale advise {plan.run_id}")
-        return EXIT_INVALID if strict and doubted else 0
+        is_wrong = results.validation is not None and results.validation.verdict != "right"
+        return EXIT_INVALID if is_wrong or (strict and doubted) else 0
     talk(
         f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
         f"see `pyscale status {plan.run_id}`; try them again with "
@@ -156,6 +159,11 @@ def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
 
 def _refuse_blind_gate(plan: Plan) -> None:
     """Raise where a strict run would compare nothing, and so pass whatever it computes."""
+    if plan.movie is None:
+        raise UserError(
+            "--strict fails where an output is not the baseline's, and times of the machine never "
+            "are the same: leave it out"
+        )
     if not any("check" in trial.tasks and not trial.is_reference for trial in plan.trials):
         raise UserError(
             "--strict fails where an output is not the baseline's, and this run compares none, "
@@ -184,7 +192,9 @@ def _warn_of_sharing(plan: Plan) -> None:
     sharing: dict[int, set[int]] = {}
     for trial in plan.trials:
         threads = plan.threads_of(trial)
-        place = local_placement(threads).of(0, trial.workers, trial.device, trial.gpu_sharing)
+        place = local_placement(threads).of(
+            0, trial.workers, trial.device, trial.gpu_sharing, trial.gpus
+        )
         if place.shared:
             sharing.setdefault(threads, set()).add(trial.workers)
     for threads, counts in sorted(sharing.items()):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import DEVICE, THREADS
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
-from pyscale.suite import load_suite
+from pyscale.suite import ALL_CORES, Suite, load_suite
 from pyscale.tomlfile import file_of
 
 SIZES = "length_px"
 """The axis that --sizes is short for."""
 ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
+
+OF_A_MOVIE = ("data", "axes", "scaling", "chunks_per_worker", "cache")
+"""Settings that say how a movie is read and shared."""
 
 
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
@@ -51,6 +54,8 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
     suite = load_suite(suite_name)
     layer = SuiteLayer(file_of("suite", suite_name), suite.settings)
     axes = {axis for step in suite.stages.values() for axis in step.grid}
+    if any(step.threads == ALL_CORES for step in suite.stages.values()):
+        axes.add(THREADS)
     given = {name: value for name, value in flags.items() if value is not None}
     if DEVICE not in axes and "," in given.get(DEVICE, ""):
         raise UserError(
@@ -66,10 +71,39 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
     if DEVICE in axes:
         given.pop(DEVICE, None)
     settings = load_settings(layer, **given)
+    _refuse_without_meaning(suite, given, settings)
     own = users_own(given)
+    if settings.every_node:
+        if "workers" in own:
+            raise UserError(
+                "--every-node has a worker on each node of the partition, so it takes no "
+                "--workers: leave one of the two out"
+            )
+        settings = settings.model_copy(update={"workers": None})
     chosen = {
         axis: (getattr(settings, name),)
         for axis, name in ALSO_SETTINGS.items()
         if axis in axes and name in own and axis not in settings.grid
     }
     return settings.model_copy(update={"grid": settings.grid | chosen})
+
+
+def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:
+    """Raise where a flag tells of data that a suite does not read, or of a folder likewise."""
+    if suite.data == "place":
+        of_a_movie = [f"--{name.replace('_', '-')}" for name in OF_A_MOVIE if name in given]
+        if of_a_movie:
+            raise UserError(
+                f"{' and '.join(of_a_movie)}: the suite {suite.name} measures the machine itself "
+                "and reads no movie, so leave that out"
+            )
+        if given.get("with_system"):
+            raise UserError(
+                f"--with-system: the suite {suite.name} measures the machine already, so leave it "
+                "out"
+            )
+    elif "path" in given and not (settings.with_system or suite.machine_entries):
+        raise UserError(
+            f"--path {given['path']}: the suite {suite.name} measures no folder; add --with-system "
+            "to measure it too, or run the suite system"
+        )

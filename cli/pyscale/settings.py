@@ -50,6 +50,18 @@ class Settings(BaseSettings):
     )
 
     data: str = Field("cancer-migration", description="Dataset name, or a path of your own")
+    path: Path | None = Field(
+        None,
+        description="Folder whose storage is measured by a suite of the machine itself; None is "
+        "that of the runs",
+    )
+    with_system: bool = Field(
+        False, description="Whether to measure too, in brief, what the node can do"
+    )
+    every_node: bool = Field(
+        False,
+        description="Whether one worker measures each node of the site's partition, all at once",
+    )
     axes: str | None = Field(
         None, description="Axes of the movie, like TYX, where its file is silent or wrong"
     )

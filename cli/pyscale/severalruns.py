@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyscale.betweenruns import MeasuredRun, between
+from pyscale.references.workid import size_ids_of
+from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.comparisonpage import write_comparison
+from pyscale.report.viewer.machines import MachinesBeside
+from pyscale.report.viewer.ofmachines import sources_of_run
 from pyscale.report.viewer.ofresults import source_of
 from pyscale.report.viewer.several import Several
 from pyscale.report.write import writing_into
 from pyscale.runfacts import differing
+from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import TIMINGS_FILE
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def report_several(
@@ -49,18 +60,21 @@ def report_several(
         If a run does not tell what it was measured with, or the folder cannot be written into.
     """
     measured = [_measured(run, results) for run, results in zip(runs, found, strict=True)]
+    hrefs = [Path(os.path.relpath(report / PAGE, folder)).as_posix() for report in reports]
     sources = [
         source_of(
-            results,
+            # Points of grids stay: only what tests of the machine took is shown by itself.
+            about_workers(replace(results, grids=())),
             alike=frozenset({("input", run.inputs)}),
             about=_about(run),
-            href=Path(os.path.relpath(report / PAGE, folder)).as_posix(),
+            href=href,
         )
-        for run, results, report in zip(measured, found, reports, strict=True)
+        for run, results, href in zip(measured, found, hrefs, strict=True)
     ]
     entries = set.intersection(*(set(run.entries) for run in measured))
     several = Several(
         found=SideBySide.of(sources),
+        machines=_machines(measured, found, hrefs),
         started=[results.context.started for results in found],
         contexts=[between(measured[0], run) for run in measured[1:]],
         differing=differing([run.facts(entries) for run in measured]),
@@ -71,11 +85,42 @@ def report_several(
 
 def _measured(run: RunFolder, results: Results) -> MeasuredRun:
     nodes = {name for node in results.context.nodes for name in node.names}
-    return MeasuredRun(run, build_manifest(run), tuple(sorted(nodes)), results.trials)
+    manifest = build_manifest(run)
+    return MeasuredRun(run, manifest, tuple(sorted(nodes)), results.trials, _timings(run))
+
+
+def _timings(run: RunFolder) -> pl.DataFrame:
+    """Tests of the machine, as the run's own report has just written them."""
+    import polars as pl
+
+    path = run.path / TIMINGS_FILE
+    return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=timing_schema())
+
+
+def _machines(
+    measured: Sequence[MeasuredRun], found: Sequence[Results], hrefs: Sequence[str]
+) -> MachinesBeside | None:
+    """Tests of the machine of all runs that have any; None where none has."""
+    sources = [
+        source
+        for place, (run, results, href) in enumerate(zip(measured, found, hrefs, strict=True))
+        if results.machine is not None
+        for source in sources_of_run(
+            results,
+            size_ids_of(run.run.plan),
+            place=place,
+            timings=run.timings,
+            about=_about(run),
+            href=href,
+        )
+    ]
+    return MachinesBeside.of(sources) if sources else None
 
 
 def _about(run: MeasuredRun) -> str:
     """What distinguishes a run at first sight."""
     plan = run.run.plan
+    if plan.movie is None:
+        return f"{plan.suite.name} of {plan.place}"
     movie = f"{plan.movie.name}, {plan.movie_frames} frames"
     return f"{plan.suite.name} on {movie}, page cache {plan.settings['cache']}"

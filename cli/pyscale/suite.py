@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue
 
@@ -18,6 +18,10 @@ Layout = Literal["array", "gang"]
 """An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
+PLACE = "place"
+"""The name by which a suite calls the folder whose storage is measured."""
+ALL_CORES: Final = "all"
+"""As many threads as a worker's node has cores."""
 GridValue = bool | int | float | str
 """A value of an axis of a grid; "full" stands for None, "all" for every core of a worker's node."""
 
@@ -26,7 +30,9 @@ class SuiteStage(Record):
     """One stage of a suite."""
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
-    inputs: dict[str, str] = Field(description='Slot -> "movie" or the name of an earlier entry')
+    inputs: dict[str, str] = Field(
+        description='Slot -> "movie", "place" or the name of an earlier entry'
+    )
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
     layout: Layout = Field(
         "array", description="How a cluster starts its workers: each by itself, or all at once"
@@ -35,8 +41,13 @@ class SuiteStage(Record):
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
     device: Device | None = Field(None, description="Where it computes; None is the run's choice")
-    threads: int | None = Field(
-        None, ge=1, description="Cores and threads of each worker; None is the run's choice"
+    threads: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
+        None,
+        description="Cores and threads of each worker: a number, or all of its node; None is the "
+        "run's choice",
+    )
+    gpus: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
+        None, description="GPUs of each worker where it computes on cuda; None is one"
     )
     gpu_sharing: GpuSharing = Field("own", description="How workers share the GPUs of a node")
     grid: dict[str, tuple[GridValue, ...]] = Field(
@@ -56,14 +67,22 @@ class SuiteStage(Record):
         "but for the first value of `versus`; filled by `unfolded`",
     )
 
+    @property
+    def cores(self) -> int | None:
+        """Cores and threads of each worker, once `unfolded`; None is the run's choice."""
+        assert self.threads != ALL_CORES, "unfolding a suite says how many all are"
+        return self.threads
+
 
 class Suite(Record):
     """A named set of stages, in the order of the pipeline."""
 
     name: str
     summary: str = Field(description="What the suite measures, in a line")
-    data: Literal["movie", "labels"] = Field(
-        "movie", description="What the dataset must hold: frames of a movie, or labels of one"
+    data: Literal["movie", "labels", "place"] = Field(
+        "movie",
+        description="What it measures on: frames of a movie, labels of one, or no data but a "
+        "folder whose storage it measures",
     )
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="Settings that suit it, where nobody gives others"
@@ -75,11 +94,29 @@ class Suite(Record):
         None, description="Axis of its grid whose other values are compared with the first"
     )
     against: str | None = Field(None, description="Axis of its grid that results are drawn against")
+    expected: str | None = Field(
+        None, description="Results that a right installation gives: a file of config/validation"
+    )
     stages: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], SuiteStage]
 
     def stage_name(self, entry: str) -> str:
         """Name of the stage that an entry runs."""
         return self.stages[entry].stage or entry
+
+    @property
+    def machine_entries(self) -> frozenset[str]:
+        """Entries that measure the machine itself."""
+        return frozenset(
+            entry for entry in self.stages if load_stage(self.stage_name(entry)).is_of_machine
+        )
+
+    @property
+    def measured_once(self) -> frozenset[str]:
+        """Entries that one worker measures once, before all others.
+
+        They tell what a node can do on which the suite measures something else.
+        """
+        return frozenset() if self.data == "place" else self.machine_entries
 
 
 def suite_names() -> list[str]:
@@ -102,7 +139,8 @@ def load_suite(name_or_path: str) -> Suite:
 
 
 def _check_inputs(suite: Suite, path: Path) -> None:
-    earlier = [MOVIE]
+    # A suite of the machine has no movie, and any other may measure a folder beside one.
+    earlier = [PLACE] if suite.data == "place" else [MOVIE, PLACE]
     for entry, step in suite.stages.items():
         try:
             slots = {slot.name: slot for slot in load_stage(suite.stage_name(entry)).inputs}
@@ -119,8 +157,14 @@ def _check_inputs(suite: Suite, path: Path) -> None:
                     f"the suite {path} feeds stages.{entry} from {source!r}, which is not an "
                     f"earlier entry; {did_you_mean(source, earlier)}"
                 )
+            if (source == PLACE) != slots[fed].is_place:
+                feeds = "its place alone" if slots[fed].is_place else "no place"
+                raise UserError(
+                    f"the suite {path} feeds {fed!r} of stages.{entry} from {source!r}, and that "
+                    f"input takes {feeds} ({slots[fed].help}): feed it otherwise"
+                )
         for name, slot in slots.items():
-            if slot.required and name not in step.inputs:
+            if (slot.required or slot.is_place) and name not in step.inputs:
                 raise UserError(
                     f"the suite {path} gives stages.{entry} no input {name!r} ({slot.help})"
                 )

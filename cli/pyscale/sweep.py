@@ -27,20 +27,31 @@ class Sweep:
         Length of the movie.
     frames_each : int or None
         Frames of each worker, where the suite says so.
+    of_machine : bool
+        Whether workers measure the machine, each by itself, and there are no frames: each counts
+        as having one.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
     frames: int
     frames_each: int | None = None
+    of_machine: bool = False
+
+    @classmethod
+    def of_the_machine(cls, workers: tuple[int, ...]) -> Sweep:
+        """Sweep of workers of which each measures the machine by itself."""
+        return cls("weak", workers, max(workers), frames_each=1, of_machine=True)
 
     @classmethod
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
-        workers = sorted({trial.workers for trial in plan.trials})
+        workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
+        if plan.movie is None:
+            return cls.of_the_machine(workers)
         return cls(
             plan.settings.get("scaling", "strong"),
-            tuple(workers),
+            workers,
             plan.movie_frames,
             plan.suite.frames_per_worker,
         )
@@ -66,6 +77,8 @@ class Sweep:
 
     def __str__(self) -> str:
         """What N workers are given, in words."""
+        if self.of_machine:
+            return "every worker measures the machine by itself, all at once"
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pyscale.bystanders import look_around
 from pyscale.errors import UserError
@@ -224,7 +224,7 @@ class TrialRunner:
         return list(zip(trial.windows, times, strict=True)) if len(times) == len(results) else []
 
     def _prepare_cache(self, trial: Trial) -> None:
-        cache = bring_inputs_to(self._settings["cache"], self._input_paths(trial))
+        cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
         write_atomically(
             self._run.trial(trial) / CACHE_FILE, cache.model_dump_json(indent=1) + "\n"
         )
@@ -253,7 +253,7 @@ class TrialRunner:
         if name == WINDOWS and not self._executor.on_this_node:
             node_work = NodeWork(
                 folder=self._run.trial(trial),
-                cache=self._settings["cache"],
+                cache=self._cache(trial),
                 inputs=tuple(self._input_paths(trial)),
             )
         return Batch(
@@ -266,8 +266,15 @@ class TrialRunner:
             taken_up=taken_up,
         )
 
+    def _cache(self, trial: Trial) -> Literal["cold", "warm", "asis"]:
+        """State that the inputs are to be in; what measures the machine makes its own files."""
+        asked: Literal["cold", "warm", "asis"] = self._settings["cache"]
+        return "asis" if trial.is_of_machine else asked
+
     def _input_paths(self, trial: Trial) -> list[Path]:
-        return [path for _, path in self._tasks.inputs(trial)]
+        """What the windows of a trial read; a folder that is measured holds files of others."""
+        places = {item.slot for item in trial.inputs if item.is_place}
+        return [path for slot, path in self._tasks.inputs(trial) if slot not in places]
 
     def _missing_input(self, trial: Trial) -> str | None:
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}

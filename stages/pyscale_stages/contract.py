@@ -178,6 +178,7 @@ class Timing(Record):
     step: str | None = Field(None, description="Step inside the test; None is the whole of it")
     repeat: int = Field(ge=0, description="Which repeat, from 0")
     workers: int = Field(1, ge=1, description="Readers or threads that did it at once")
+    device: str | None = Field(None, description="What computed, by name; None is the processor")
     wall_s: float | None = Field(description="Its length; None where it cannot run here")
     amount: float | None = Field(None, description="How much was done in it, in `unit`")
     unit: str | None = Field(None, description="Like B, file, flop, image")
@@ -282,6 +283,8 @@ class Slot:
     name: str
     help: str
     required: bool = True
+    is_place: bool = False
+    """Whether it is a folder to measure, which may be written into, and no input to read."""
 
 
 @dataclass(frozen=True)
@@ -298,9 +301,11 @@ class Surroundings:
     """What a stage takes from the machine beside its inputs; an image must be given it."""
 
     files: tuple[Path, ...] = ()
-    """Files and folders that the parameters or the environment name."""
+    """Files and folders to read, which the parameters or the environment name."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Variables by which the stage finds them."""
+    written: tuple[Path, ...] = ()
+    """Folders to write into, which they name."""
 
 
 def _no_surroundings(_params: StageParams) -> Surroundings:
@@ -335,3 +340,14 @@ class Stage:
     """Name of the image for given parameters; None is the stage's own name."""
     surroundings: Callable[[Any], Surroundings] = _no_surroundings
     """What the stage takes from the machine beside its inputs, with given parameters."""
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it measures the machine itself and reads no movie."""
+        return bool(self.inputs) and all(slot.is_place for slot in self.inputs)
+
+    def places(self, spec: TaskSpec) -> list[Path]:
+        """Folders that a task of it measures."""
+        # The inputs of other verbs are outputs of this stage.
+        slots = {slot.name for slot in self.inputs if slot.is_place and spec.verb == "run"}
+        return [path for slot, path in spec.inputs if slot in slots]

@@ -58,7 +58,8 @@ def run_task(
     task: Task | None = None
     agreement: Agreement | None = None
     error: TaskError | None = None
-    before = [pagecache.probe(path) for path in _input_files(spec)]
+    inputs = _input_files(stage, spec)
+    before = [pagecache.probe(path) for path in inputs]
     try:
         task = Task(stage, spec, _validated_params(stage, spec), recorder)
         task.prepare_output()
@@ -97,7 +98,7 @@ def run_task(
         agreement=agreement,
         determinism=stage.determinism,
         versions=installed_versions(stage.packages) | (task.versions if task else {}),
-        stamp=stamp.collect([path for path in (*_input_files(spec), spec.output) if path]),
+        stamp=stamp.collect([path for path in (*inputs, *stage.places(spec), spec.output) if path]),
         calls=tuple(task.calls) if task else (),
         timings=tuple(task.timings) if task else (),
         warnings=(*(task.warnings if task else ()), *usage.warnings),
@@ -119,10 +120,16 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _input_files(spec: TaskSpec) -> list[Path]:
-    """Every file that the inputs name, in order; a folder stands for its files."""
+def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
+    """Every file that the inputs name, in order; a folder stands for its files.
+
+    What lies in a folder whose storage is measured is no input, whoever's it is.
+    """
     files: list[Path] = []
+    places = stage.places(spec)
     for _, path in spec.inputs:
+        if path in places:
+            continue
         if path.is_dir():
             files += sorted(child for child in path.iterdir() if child.is_file())
         elif path.exists():

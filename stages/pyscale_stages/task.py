@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Timing, Window
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
@@ -179,7 +180,16 @@ class Task:
         self.timings.append(timing)
 
     def set_quality(self, **measures: float) -> None:
-        """Record how right the output is, where the truth is known."""
+        """Record how right the output is, where the truth is known.
+
+        Raises
+        ------
+        StageError
+            If a measure is no number: JSON has none such, and the record could not be read.
+        """
+        for name, value in measures.items():
+            if not math.isfinite(value):
+                raise StageError(f"{self.stage.name} measured a {name} that is no number ({value})")
         self.quality.update(measures)
 
     def warn(self, sentence: str) -> None:

@@ -20,6 +20,7 @@ from browser.reports import (
     written,
 )
 from madeupgrid import made_up
+from madeupmachine import made_up as made_up_machine
 from pretendedrun import make_run
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
@@ -103,6 +104,18 @@ def weak(folder: Path) -> Report:
 def grid(folder: Path) -> Report:
     """CPU and GPU at five sizes, six times, beside what others measured."""
     return written(folder / "grid", made_up(sizes=(224, 448, 896, 1344, 2016)))
+
+
+@pytest.fixture(scope="package")
+def machine(folder: Path) -> Report:
+    """One node with two GPUs, and a stage beside that reads a movie at N = 1 and 2."""
+    return written(folder / "machine", made_up_machine(1, pipeline=True))
+
+
+@pytest.fixture(scope="package")
+def machines(folder: Path) -> Report:
+    """Three nodes without a GPU, of which the third reads at half the rate."""
+    return written(folder / "machines", made_up_machine(3, gpus=False))
 
 
 @pytest.fixture(scope="package")

@@ -27,6 +27,9 @@ FILES = {
     "points": "benchmark_points.csv",
     "ratios": "benchmark_ratios.csv",
     "parts": "benchmark_call_parts.csv",
+    "tests": "benchmark_tests.csv",
+    "nodes": "benchmark_nodes.csv",
+    "headroom": "benchmark_headroom.csv",
 }
 KEYS = {
     "configurations": ("suite", "stage", "device", "workers"),
@@ -35,6 +38,13 @@ KEYS = {
     "points": ("suite", "stage", "workers"),
     "ratios": ("suite", "family", "series", "value", "workers", "measure", "pixels"),
     "parts": ("suite", "stage", "workers", "part"),
+    "tests": (
+        *("kind", "stage", "workers", "node", "hardware", "device", "test", "step", "at_once"),
+    ),
+    "nodes": (
+        *("kind", "stage", "workers", "device", "test", "step", "at_once", "node", "hardware"),
+    ),
+    "headroom": ("stage", "workers", "node"),
 }
 """Columns that name a row of each table, as the page does."""
 MARKUP = "<script>alert(1)</script>"

@@ -42,7 +42,7 @@ def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
         suite: Suite,
         workers: tuple[int, ...] = (1,),
         only: tuple[str, ...] = (),
-        dataset: Dataset = dataset,
+        dataset: Dataset | None = dataset,
         **changes: Any,
     ) -> Plan:
         given: dict[str, Any] = {"repeats": 2, "runs_folder": tmp_path / "runs"} | changes

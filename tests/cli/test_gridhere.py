@@ -12,6 +12,7 @@ import pytest
 
 from pyscale import gridhere
 from pyscale.errors import UserError
+from pyscale.grid import is_of
 from pyscale.gridhere import measured_suite
 from pyscale.settings import Settings
 from pyscale.sites import load_site
@@ -111,3 +112,26 @@ def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis()
     assert (step.params["batch_size"], step.params["model"]) == (2, "mine.pt")
     suite = measured_suite(load_suite("device"), settings({"batch_size": [4]}, stages=stages), None)
     assert [step.params["batch_size"] for step in suite.stages.values()] == [4]
+
+
+def test_all_threads_are_as_many_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gridhere, "usable_cpus", lambda: (0, 1, 2))
+    monkeypatch.setattr(gridhere, "first_threads", tuple)
+    system = load_suite("system")
+    suite = measured_suite(system, Settings(), None)
+    assert {entry: step.cores for entry, step in suite.stages.items()} == {
+        "storage": 3,
+        "decompress": 3,
+        "kernels_cpu": 3,
+    }
+    assert is_of(suite, system)
+
+
+def test_numbers_of_threads_are_chosen_where_all_would_be_taken() -> None:
+    system = load_suite("system")
+    suite = measured_suite(system, Settings(grid={"threads": (1, 2)}), None)
+    assert list(suite.stages)[:2] == ["storage_1threads", "storage_2threads"]
+    assert {step.cores for step in suite.stages.values()} == {1, 2}
+    assert is_of(suite, system)
+    one = measured_suite(system, Settings(grid={"threads": (1,)}), None)
+    assert list(one.stages) == ["storage", "decompress", "kernels_cpu"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -43,6 +44,31 @@ def test_each_worker_sees_one_gpu() -> None:
     assert seen == ["GPU-a", "GPU-b"]
     assert not placement.of(0, 2, "cuda").shared
     assert placement.of(0, 3, "cuda").shared
+
+
+@pytest.mark.parametrize(
+    ("gpus", "seen", "most_without_sharing"),
+    [
+        (1, ["a", "b", "c", "d"], 4),
+        (2, ["a,b", "c,d"], 2),
+        (3, ["a,b,c"], 1),
+        ("all", ["a,b,c,d"], 1),
+    ],
+)
+def test_a_worker_sees_as_many_gpus_as_it_asks_for(
+    gpus: int | Literal["all"], seen: list[str], most_without_sharing: int
+) -> None:
+    placement = Placement(range(8), 1, ("a", "b", "c", "d"))
+    places = [placement.of(worker, 5, "cuda", gpus=gpus) for worker in range(5)]
+    assert [place.env["CUDA_VISIBLE_DEVICES"] for place in places[: len(seen)]] == seen
+    assert places[-1].env["CUDA_VISIBLE_DEVICES"] in seen
+    sharing = [placement.of(0, workers, "cuda", gpus=gpus).shared for workers in range(1, 6)]
+    assert sharing == [workers > most_without_sharing for workers in range(1, 6)]
+
+
+def test_more_gpus_than_there_are_are_refused() -> None:
+    with pytest.raises(UserError, match="cannot have 3 GPUs: 2 can be used here"):
+        Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
 
 
 @pytest.mark.parametrize("sharing", ["time_slicing", "mps"])

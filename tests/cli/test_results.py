@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,8 @@ from pyscale.report.results import Results
 from pyscale.results import analysed, how_held, results_of, stages_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
-from pyscale_stages.contract import TaskSpec
+from pyscale.suite import load_suite
+from pyscale_stages.contract import TaskSpec, Timing
 
 
 def test_workers_with_three_windows_each_are_analysed_as_workers(
@@ -242,3 +244,44 @@ def test_the_published_sweep_over_sizes_is_reported_from_its_table(
     rows = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
     assert rows.height == 40
     assert rows["wall_s"].max() == 67.38
+
+
+@pytest.fixture
+def system(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run that measured the storage of a folder, and read no movie."""
+    suite = load_suite("system")
+    storage = suite.stages["storage"].model_copy(update={"threads": 1})
+    alone = suite.model_copy(update={"stages": {"storage": storage}})
+    run = RunFolder.create(tmp_path / "system", make_of(alone, dataset=None, cache="asis"))
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def test_tests_of_the_machine_are_analysed_and_their_entries_named(system: RunFolder) -> None:
+    timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
+    file = system.task(system.plan.trials[0], "w0") / "result.json"
+    told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    results = results_of(system)
+    assert results.machine is not None
+    row = results.machine.tests.row(0, named=True)
+    assert (row["stage"], row["test"], row["rate"]) == ("storage", "metadata_stat", 200)
+    assert [*results.machine.places.values()] == [{"place_filesystem": "nfs4"}]
+    assert results.machine_entries == {"storage"}
+    assert results.configurations["stage"].to_list() == ["storage"]
+    assert (system.path / "timings.parquet").exists()
+
+
+def test_where_no_movie_was_read_no_setting_says_how(system: RunFolder) -> None:
+    settings = results_of(system).context.settings
+    assert "executor" in settings
+    assert not {"scaling", "windows of each worker"} & set(settings)
+    assert not any("page cache" in name for name in settings)
+
+
+def test_a_run_that_measured_no_machine_has_no_findings_of_one(run: RunFolder) -> None:
+    execute(run, MockExecutor(), lambda _event: None)
+    results = results_of(run)
+    assert results.machine is None
+    assert results.machine_entries == frozenset()
+    assert "scaling" in results.context.settings

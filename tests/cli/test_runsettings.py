@@ -138,3 +138,34 @@ def test_an_axis_is_given_once_with_its_values(
 ) -> None:
     with pytest.raises(UserError, match=sentence):
         axes_asked_for(sizes, axes)
+
+
+@pytest.mark.parametrize("flag", ["data", "axes", "scaling", "cache"])
+def test_what_tells_of_a_movie_is_refused_where_none_is_read(flag: str) -> None:
+    given = {"data": "cells", "axes": "TYX", "scaling": "weak", "cache": "warm"}[flag]
+    with pytest.raises(UserError, match=f"--{flag}: the suite system measures the machine"):
+        settings_for("system", {flag: given})
+
+
+def test_a_folder_is_refused_where_none_is_measured() -> None:
+    folder = Path("disk")
+    with pytest.raises(UserError, match="--path disk: the suite pipeline measures no folder"):
+        settings_for("pipeline", {"path": folder})
+    assert settings_for("pipeline", {"path": folder, "with_system": True}).path == folder
+    assert settings_for("system", {"path": folder}).path == folder
+
+
+def test_the_machine_is_not_measured_twice() -> None:
+    with pytest.raises(UserError, match="--with-system: the suite system measures the machine"):
+        settings_for("system", {"with_system": True})
+
+
+def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_path: Path) -> None:
+    (tmp_path / "pyscale.toml").write_text('data = "cells"\npath = "disk"\nwith_system = true\n')
+    assert settings_for("system", {}).path == Path("disk")
+    assert settings_for("pipeline", {}).with_system
+
+
+def test_cores_of_each_worker_replace_all_of_a_machine() -> None:
+    assert settings_for("system", {"cpus_per_worker": 1}).grid == {"threads": (1,)}
+    assert settings_for("system", {}).grid == {}

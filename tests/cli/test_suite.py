@@ -37,3 +37,26 @@ def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str)
     path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
     with pytest.raises(UserError, match=sentence):
         load_suite(str(path))
+
+
+def test_an_entry_of_the_machine_is_known_by_its_stage() -> None:
+    assert load_suite("system").machine_entries == {"storage", "decompress", "kernels"}
+    assert load_suite("pipeline").machine_entries == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[stages.storage]\ninputs = {place = 'movie'}", "takes its place alone"),
+        ("[stages.storage]\ninputs = {}", "gives stages.storage no input 'place'"),
+        ("[stages.track]\ninputs = {labels = 'place'}", "feeds 'labels'.*takes no place"),
+        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "not an earlier entry"),
+    ],
+)
+def test_a_folder_to_measure_feeds_nothing_but_what_measures_it(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
+    with pytest.raises(UserError, match=sentence):
+        load_suite(str(path))

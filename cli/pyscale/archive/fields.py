@@ -7,7 +7,7 @@ from typing import get_args
 
 from pyscale.data.registry import load_registry
 from pyscale.shipped import shipped
-from pyscale.suite import MOVIE, Layout
+from pyscale.suite import MOVIE, PLACE, Layout
 from pyscale_stages.contract import PHASES, CacheState, Device, GpuSharing, Verb
 from pyscale_stages.registry import STAGE_NAMES
 
@@ -24,13 +24,19 @@ KINDS_BY_FIELD = {
 }
 """Fields that hold a name and nothing else, and what it is the name of."""
 PATHS_BY_SETTING = frozenset(
-    ["data", "runs_folder", "data_folder", "images_folder", "mirror", "references_folder", "site"]
+    [
+        *("data", "path", "runs_folder", "data_folder", "images_folder", "mirror"),
+        *("references_folder", "site"),
+    ]
 )
 """Settings that are a path, which may be relative."""
-PATH_FIELDS = frozenset(["path", "movie", "truth"])
+PATH_FIELDS = frozenset(["path", "movie", "place", "truth"])
 """Fields that hold a path and nothing else."""
-SAFE_FIELDS = frozenset(["spans", "calls", "versions"])
-"""Fields without a name in them: most of a record, and versions of four parts like addresses."""
+SAFE_FIELDS = frozenset(["spans", "calls"])
+"""Fields without a name in them: most of a record. Of versions see `is_safe`."""
+PLACE_VERSIONS = ("place_", "cache_")
+"""Beginnings of what a record says, among versions, of folders that were measured: on a network
+filesystem the device and its options name a server."""
 FREE_IN_SITES = frozenset(["summary", "setup", "modules", "binds", "scratch"])
 """Fields of a site that hold what its writer liked: sentences, and lines of shell."""
 
@@ -52,8 +58,26 @@ def own_words() -> set[str]:
     )
     states = (state for part in get_args(CacheState) for state in get_args(part) or (part,))
     said = ("asked", "cold", "warm", "asis", "done", "failed", "queued", "running", "strong")
-    fed = (MOVIE, "frames", "labels", "weak", "native", "apptainer", "reference", "array", "gang")
+    fed = (
+        MOVIE,
+        PLACE,
+        "frames",
+        "labels",
+        "weak",
+        "native",
+        "apptainer",
+        "reference",
+        "array",
+        "gang",
+    )
     return {*choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY}
+
+
+def is_safe(field: str, inside: str) -> bool:
+    """Whether a field holds no name, by its name and that of the field that it lies in."""
+    if inside == "versions":
+        return not field.startswith(PLACE_VERSIONS)
+    return field in SAFE_FIELDS
 
 
 def public_dataset(name: object) -> bool:

@@ -12,7 +12,7 @@ from pyscale.archive.fields import (
     KINDS_BY_FIELD,
     PATH_FIELDS,
     PATHS_BY_SETTING,
-    SAFE_FIELDS,
+    is_safe,
     nodes_of,
     public_dataset,
 )
@@ -64,12 +64,10 @@ def _masked_json(mask: Mask, text: str) -> str:
 
 def _masked(mask: Mask, value: Any, field: str) -> Any:
     """Mask a value of JSON; keys are pyscale's own."""
-    if field in SAFE_FIELDS:
-        return value
     if isinstance(value, dict):
-        own = _OF_FIELDS.get(field)
+        own = _OF_FIELDS.get(field, _masked)
         return {
-            key: own(mask, item, key) if own else _masked(mask, item, key)
+            key: item if is_safe(key, field) else own(mask, item, key)
             for key, item in value.items()
         }
     if isinstance(value, list):

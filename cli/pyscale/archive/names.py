@@ -14,7 +14,7 @@ from typing import Any
 
 from pyscale.archive.fields import (
     KINDS_BY_FIELD,
-    SAFE_FIELDS,
+    is_safe,
     nodes_of,
     own_words,
     public_dataset,
@@ -64,12 +64,13 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     plan = run.plan
     if plan.site is not None and plan.site.name not in shipped_names("site"):
         names["cluster"].add(plan.site.name)
-    own_input = not public_dataset(plan.settings["data"])
+    own_input = plan.movie is not None and not public_dataset(plan.settings["data"])
     inputs = [file.name for file in read_provenance(run.path).input_files]
+    movies = [] if plan.movie is None else [plan.movie.name]
     entries = "|".join(re.escape(entry) for entry in plan.suite.stages)
     return Mask(
         names=names,
-        files=[*inputs, plan.movie.name] if own_input else (),
+        files=[*inputs, *movies] if own_input else (),
         paths=paths,
         kept=public_files(),
         own_words=own_words() | set(plan.suite.stages) | {plan.suite.name},
@@ -81,7 +82,7 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
 def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in SAFE_FIELDS:
+            if not is_safe(key, field):
                 yield from _texts(item, key)
     elif isinstance(value, list):
         for item in value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pyscale.data import consent
 from pyscale.data.fetch import FetchOptions, ensure
@@ -17,11 +18,12 @@ from pyscale.suite import Suite
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 
-KIND_IN_WORDS: dict[Kind, str] = {
+KIND_IN_WORDS: dict[Kind | Literal["place"], str] = {
     "movie": "a movie",
     "labels": "labels of a movie",
     "images": "single images",
     "slide": "a slide",
+    "place": "no data, but a folder",
 }
 
 

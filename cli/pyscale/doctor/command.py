@@ -114,15 +114,15 @@ def _demand(job: JobRequest) -> tuple[bool, float]:
 def _request(subject: Subject, entries: Sequence[Entry]) -> Request:
     """What the nodes are asked: their entries alone; on a cluster each task is a job."""
     of_nodes = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
-    return Request(subject=of_nodes, paths=tuple(_needed_everywhere(of_nodes)))
+    paths = dict.fromkeys(_needed_everywhere(of_nodes))
+    return Request(subject=of_nodes, paths=tuple(paths))
 
 
 def _needed_everywhere(subject: Subject) -> Iterator[Path]:
     """What is here and must be on each node."""
     yield subject.runs_folder
-    movie = found_movie(subject)
-    if movie is not None:
-        yield movie
+    movie = found_movie(subject) if subject.reads_movie else None
+    yield from (path for path in (movie, subject.place) if path is not None)
     if subject.runtime == "apptainer":
         folder = ImageFolder(subject.images_folder)
         yield from (sif for name in subject.image_names() if (sif := folder.sif(name)).exists())

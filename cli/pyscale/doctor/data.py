@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE, dataset_path, presence
 from pyscale.data.registry import Registry, load_registry
-from pyscale.doctor.findings import Finding, ok, problem, warning
+from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
 from pyscale.doctor.subject import Subject
 from pyscale.shipped import shipped
 from pyscale_stages.errors import BadInput
@@ -24,6 +24,9 @@ _MOST_NAMES = 10_000
 
 def data(subject: Subject) -> Iterator[Finding]:
     """Look for the movie, by names and sizes, and open it."""
+    if not subject.reads_movie:
+        yield beside_the_point("data.movie", f"the suite {subject.suite} reads no movie")
+        return
     registry = load_registry(shipped("config"))
     path = found_movie(subject)
     if path is None:

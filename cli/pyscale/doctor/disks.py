@@ -18,6 +18,8 @@ NETWORK = {
     "fuse.sshfs", "afs", "panfs", "pvfs2", "glusterfs", "fuse.glusterfs", "fuse.beegfs",
 }  # fmt: skip
 """Types of filesystems whose files a server holds, as the kernel names them."""
+FULL_DISK = "disk.room"
+"""The check that finds too little room for what a run writes."""
 LEAST_BYTES = 1 << 30
 """Room for the records, logs and compiled kernels of a small run."""
 LEAST_INODES = 10_000
@@ -51,7 +53,7 @@ def folder(name: str, path: Path, otherwise: str) -> Finding:
         What to do where it cannot be used.
     """
     check = f"disk.{name}"
-    there = _nearest(path)
+    there = nearest(path)
     reason = refusal(there)
     if reason:
         return problem(check, f"{path} cannot be written: {reason}", otherwise)
@@ -100,7 +102,7 @@ def scratch(path: Path) -> Finding:
 
 def enough_files(path: Path, tasks: int) -> Finding:
     """Compare the files that a disk has room for with those of the run."""
-    there, check = _nearest(path), "disk.files"
+    there, check = nearest(path), "disk.files"
     status = os.statvfs(there)
     needed = max(LEAST_INODES, tasks * FILES_PER_TASK)
     if status.f_files == 0:
@@ -124,7 +126,7 @@ def page_cache(name: str, path: Path, asked: str) -> Finding:
     asked : {"cold", "warm", "asis"}
         The state that a run's inputs are to be brought to.
     """
-    check, there = f"disk.page_cache.{name}", _nearest(path)
+    check, there = f"disk.page_cache.{name}", nearest(path)
     if refusal(there):
         return beside_the_point(check, f"nothing can be written into {path} to try its page cache")
     with tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
@@ -161,7 +163,7 @@ def refusal(path: Path) -> str:
     return ""
 
 
-def _nearest(path: Path) -> Path:
+def nearest(path: Path) -> Path:
     """The path, or the nearest folder above it that exists."""
     while not path.exists():
         path = path.parent

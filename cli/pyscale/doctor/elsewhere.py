@@ -16,7 +16,7 @@ NOT_TAKEN_AS_THEY_ARE = "%\\"
 NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])
 
 
-def out_of_nodes_sight(runs_folder: Path, movie: Path) -> Iterator[Finding]:
+def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Finding]:
     """Look whether something that every node must see lies where each machine has its own."""
     for name, what, path, otherwise in (
         (
@@ -33,6 +33,8 @@ def out_of_nodes_sight(runs_folder: Path, movie: Path) -> Iterator[Finding]:
             "install pyscale where all nodes see it",
         ),
     ):
+        if path is None:
+            continue
         existing = next(one for one in (path, *path.parents) if one.exists()).resolve()
         own = [Path(folder).resolve() for folder in ("/tmp", "/var/tmp", tempfile.gettempdir())]
         if filesystem_of(existing).fs_type in IN_MEMORY or any(

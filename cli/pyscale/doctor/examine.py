@@ -12,6 +12,7 @@ from pyscale.doctor.disks import disks
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.gpu import gpu
 from pyscale.doctor.images import images
+from pyscale.doctor.place import place
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.doctor.system import system
@@ -33,12 +34,13 @@ GPU = Checks("the GPU", gpu)
 CORES = Checks("cores and threads", cores)
 MEMORY = Checks("memory", memory)
 DISKS = Checks("disks", disks)
+PLACE = Checks("the folder to measure", place)
 SYSTEM = Checks("the system", system)
 CONTAINERS = Checks("the container program", containers)
 IMAGES = Checks("images", images)
 DATA = Checks("the movie", data)
 
-ON_THIS_MACHINE = (STAGES, GPU, CORES, MEMORY, DISKS, SYSTEM, CONTAINERS, IMAGES, DATA)
+ON_THIS_MACHINE = (STAGES, GPU, CORES, MEMORY, DISKS, PLACE, SYSTEM, CONTAINERS, IMAGES, DATA)
 """Where the suite would run here."""
 BESIDE_THE_NODES = (DISKS, IMAGES, DATA)
 """Where it would run on other nodes, and is only started here."""

@@ -24,6 +24,9 @@ LIBRARIES = {
     "segment": ("torch", "cv2", "fastremap"),
     "contact": ("scipy.spatial.distance", "polars"),
     "track": ("laptrack", "polars"),
+    "storage": ("imagecodecs", "tifffile", "polars"),
+    "decompress": ("imagecodecs", "tifffile", "polars"),
+    "kernels": ("torch", "scipy.ndimage", "polars"),
 }
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
@@ -264,6 +267,12 @@ def _cuda_architecture(tell: Teller) -> None:
         )
 
 
+def _of_machine(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+    if request["device"] == "cuda":
+        _cuda_architecture(tell)
+    tell.ok("works", "it needs its libraries alone")
+
+
 def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
     tell.step("find the contacts of two cells")
     result = _task(tell, request, objects=2)
@@ -419,6 +428,9 @@ _CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
     "segment": _segment,
     "contact": _contact,
     "track": _track,
+    "storage": _of_machine,
+    "decompress": _of_machine,
+    "kernels": _of_machine,
 }
 
 

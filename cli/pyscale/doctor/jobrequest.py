@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.protocol import WINDOWS
-from pyscale.executors.submission import Submission, asked_for, submissions
+from pyscale.executors.submission import Submission, options_of, submissions
 from pyscale.plan import Plan
 from pyscale.sbatch.options import allocation, slurm_options
 from pyscale.sites import Site
@@ -50,6 +50,11 @@ class JobRequest:
         return self.options.get("ntasks") != "1"
 
     @property
+    def is_spread(self) -> bool:
+        """Whether its tasks are for nodes that it names."""
+        return "nodelist" in self.options
+
+    @property
     def names_gpus(self) -> bool:
         """Whether GPUs are asked for."""
         return any("gpu" in f"{name}={value}" for name, value in self.options.items())
@@ -90,7 +95,9 @@ def job_requests(subject: Subject, site: Site, partition: str | None) -> list[Jo
     return _gathered(
         _request(
             entry,
-            slurm_options(site, allocation(site, entry.definition, entry.device, entry.threads)),
+            slurm_options(
+                site, allocation(site, entry.definition, entry.device, entry.threads, entry.gpus)
+            ),
             partition,
         )
         for entry in subject.entries
@@ -122,8 +129,8 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
 
 
 def _plan_request(entry: Entry, submission: Submission, site: Site) -> JobRequest:
-    wanted = asked_for(site, submission.trial, submission.batch_name, entry.threads)
-    options = slurm_options(site, wanted, submission.tasks if submission.is_gang else 1)
+    trial, batch_name = submission.trial, submission.batch_name
+    options = options_of(site, trial, batch_name, entry.threads, submission.tasks)
     if submission.tasks > 1 and not submission.is_gang:
         options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
     if submission.batch_name != WINDOWS:

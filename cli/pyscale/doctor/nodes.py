@@ -69,11 +69,10 @@ class Probes:
     def submit(self, node: NodeState) -> None:
         """Send a job to a node; one that takes none is not waited for."""
         if not node.able:
-            why = f" ({node.reason})" if node.reason not in {"", "none"} else ""
             self._lose(
                 node.name,
                 "warning",
-                f"is {node.state}{why} and was not asked",
+                f"{node.condition} and was not asked",
                 "`scontrol show node` tells more; look again when it is back",
             )
             return

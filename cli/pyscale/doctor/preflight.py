@@ -20,10 +20,11 @@ from shutil import disk_usage
 from pyscale.console import talk
 from pyscale.doctor.cores import memory, thread_variables
 from pyscale.doctor.data import names
-from pyscale.doctor.disks import page_cache
+from pyscale.doctor.disks import FULL_DISK, page_cache
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, warning
 from pyscale.doctor.gpu import missing_device, torch_without_cuda
+from pyscale.doctor.place import place
 from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
@@ -33,9 +34,8 @@ from pyscale.plan import Plan
 from pyscale_stages.errors import ResourceExhausted, StageError
 
 Looks = Mapping[str, Callable[[Entry], None]]
-"""How to look for what a stage needs beside libraries, by the stage's name."""
+"""How to look for what a stage needs beside libraries, by the name of a stage that does."""
 
-FULL_DISK = "disk.room"
 AMPLE = 8
 """Times the movie's size that the outputs of a whole run stay below."""
 _MODULES = {
@@ -44,6 +44,9 @@ _MODULES = {
     "contact": ("pyclesperanto",),
     "track": ("laptrack",),
     "trackmate": ("jpype", "scyjava"),
+    "storage": ("imagecodecs", "tifffile"),
+    "decompress": ("imagecodecs", "tifffile"),
+    "kernels": ("torch", "scipy"),
 }
 _ASK_PLATFORMS = """
 import ctypes, sys
@@ -91,7 +94,7 @@ def preflight(plan: Plan, *, resumed: bool = False) -> list[Finding]:
     return list({(finding.check, finding.sentence): finding for finding in found}.values())
 
 
-def _here(subject: Subject, movie: Path) -> Iterator[Finding]:
+def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     """Look at this machine, where the tasks will run."""
     asked = sorted({subject.device, *(entry.device for entry in subject.entries)})
     missing = [found for device in asked if (found := missing_device(device))]
@@ -104,12 +107,13 @@ def _here(subject: Subject, movie: Path) -> Iterator[Finding]:
     yield from _parts(subject, _LOOKS)
     yield from _surroundings(subject, movie)
     yield from memory(subject)
-    if subject.cache == "cold":
+    if movie is not None and subject.cache == "cold":
         yield page_cache("runs", subject.runs_folder, subject.cache)
         yield page_cache("data", movie.parent, subject.cache)
+    yield from place(subject)
 
 
-def _beside_the_nodes(subject: Subject, movie: Path) -> Iterator[Finding]:
+def _beside_the_nodes(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     """Look at what the nodes of a cluster see as this machine does, and at what jobs inherit."""
     yield from _parts(subject, _LOOKS_FOR_FILES)
     yield from _surroundings(subject, movie)
@@ -139,7 +143,7 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
         )
         return
     try:
-        looks[entry.stage](entry)
+        looks.get(entry.stage, _nothing)(entry)
     except StageError as error:
         sentence, _, remedy = str(error).rpartition(": ")
         yield problem(f"stage.{entry.name}.works", f"{entry.name}: {sentence}", remedy)
@@ -195,7 +199,6 @@ def _nothing(_entry: Entry) -> None:
 
 
 _LOOKS: Looks = {
-    "register_denoise": _nothing,
     "segment": _look_for_weights,
     "contact": _look_for_opencl,
     "track": _look_for_java,
@@ -204,10 +207,12 @@ _LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jar
 """Without what each node has of its own: drivers and Java."""
 
 
-def _surroundings(subject: Subject, movie: Path) -> Iterator[Finding]:
-    yield from room(subject.runs_folder, _size_bytes(movie))
+def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
+    if movie is not None:
+        yield from room(subject.runs_folder, _size_bytes(movie))
     yield from thread_variables(os.environ, subject)
-    yield names(movie)
+    if movie is not None:
+        yield names(movie)
 
 
 def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:

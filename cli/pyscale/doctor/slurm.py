@@ -189,10 +189,19 @@ def _submission(request: JobRequest) -> Finding:
     return problem(
         check,
         f"Slurm would refuse {asked} ({answer.complaint})",
-        "lower --workers, use --layout array, or change the site's file"
-        if request.is_gang
-        else "change the site's file, or what you ask for",
+        _way_out(request),
     )
+
+
+def _way_out(request: JobRequest) -> str:
+    if request.is_spread:
+        return (
+            "change the site's file so that each of these nodes can have such a task, or name "
+            "another partition there"
+        )
+    if request.is_gang:
+        return "lower --workers, use --layout array, or change the site's file"
+    return "change the site's file, or what you ask for"
 
 
 def _tested(request: JobRequest) -> Answer:

@@ -15,6 +15,7 @@ from pyscale.runtimes.choice import image_for
 from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import load_suite
+from pyscale.withsystem import with_system
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import load_stage
@@ -28,6 +29,9 @@ class Entry(Record):
     params: dict[str, JsonValue]
     device: Device = Field(description="Where it computes: cpu where it has no other kernel")
     threads: int = Field(description="Cores and threads of each worker")
+    gpus: int | Literal["all"] | None = Field(
+        None, description="GPUs of each worker where it computes on cuda; None is one"
+    )
 
     @property
     def definition(self) -> Stage:
@@ -52,6 +56,8 @@ class Subject(Record):
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
     movie: Path | None = Field(description="The movie, where a plan has found it")
+    reads_movie: bool = Field(True, description="Whether it measures on a movie at all")
+    place: Path | None = Field(None, description="Folder whose storage it measures, where it does")
     runs_folder: Path
     data_folder: Path
     images_folder: Path
@@ -73,6 +79,7 @@ class Subject(Record):
                     params=trial.params,
                     device=trial.device,
                     threads=plan.threads_of(trial),
+                    gpus=trial.gpus,
                 )
                 for trial in sorted(first.values(), key=lambda trial: order.index(trial.entry))
             ),
@@ -90,6 +97,8 @@ class Subject(Record):
             data=settings["data"],
             axes=plan.axes,
             movie=plan.movie,
+            reads_movie=plan.suite.data != "place",
+            place=plan.place,
             runs_folder=Path(settings["runs_folder"]).absolute(),
             data_folder=Path(settings["data_folder"]).absolute(),
             images_folder=Path(settings["images_folder"]).absolute(),
@@ -114,12 +123,18 @@ class Subject(Record):
             If the suite or a parameter is wrong.
         """
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
-        workers = settings.workers or powers_of_two(max(1, fitting))
         suite = measured_suite(load_suite(suite_name), settings, site)
-        frames = max(workers) * (suite.frames_per_worker or 1)
+        workers = settings.workers or (1,)
+        dataset = None
+        if suite.data != "place":
+            workers = settings.workers or powers_of_two(max(1, fitting))
+            frames = max(workers) * (suite.frames_per_worker or 1)
+            dataset = Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes)
+        if settings.with_system:
+            suite = with_system(suite, settings, site)
         plan = make_plan(
             suite,
-            Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes),
+            dataset,
             run_id="doctor",
             settings=settings.model_dump(mode="json"),
             workers=workers,

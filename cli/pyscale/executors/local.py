@@ -32,6 +32,8 @@ SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
+TO_CLEAR_UP_S = 30.0
+"""Longest that a task that is ended may take to remove what it wrote: it can be gigabytes."""
 
 
 class LocalJob:
@@ -105,7 +107,7 @@ class LocalExecutor:
     def _place(self, batch: Batch, slot: int) -> Place:
         trial = batch.trial
         placement = self._placement(batch.threads)
-        return placement.of(slot, trial.workers, trial.device, trial.gpu_sharing)
+        return placement.of(slot, trial.workers, trial.device, trial.gpu_sharing, trial.gpus)
 
     def _placed(
         self, batch: Batch, order: TaskOrder, slot: int, variables: dict[str, str]
@@ -225,16 +227,25 @@ def _session(pid: int) -> int | None:
 
 
 def _end_trees(pids: Sequence[int]) -> int:
-    """Kill processes, then all their descendants, and wait until they are gone.
+    """End processes and all their descendants, and wait until they are gone.
 
-    The given ones go first: a launcher that saw its task die would record a failure, and to be
-    ended by us is none.
+    The given ones are stopped first: a launcher that saw its task die would record a failure, and
+    to be ended by us is none. The others are asked to end before they are killed: a task that
+    measures storage removes its test files then.
     """
     roots = [process for pid in pids if (process := _process(pid)) is not None]
+    for root in roots:
+        with suppress(psutil.NoSuchProcess):
+            root.suspend()
     family = [*roots]
     for root in roots:
         with suppress(psutil.NoSuchProcess):
             family += [child for child in root.children(recursive=True) if child not in family]
+    tasks = family[len(roots) :]
+    for process in tasks:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    wait_until_ended(tasks, TO_CLEAR_UP_S)
     for process in family:
         with suppress(psutil.NoSuchProcess):
             process.kill()

@@ -91,7 +91,34 @@ def asked_for(site: Site, trial: Trial, batch_name: str, threads: int) -> Alloca
     Joining windows and comparing outputs needs no GPU, wherever they were computed.
     """
     device = trial.device if batch_name == WINDOWS else "cpu"
-    return allocation(site, load_stage(trial.stage), device, threads)
+    return allocation(site, load_stage(trial.stage), device, threads, trial.gpus)
+
+
+def options_of(
+    site: Site, trial: Trial, batch_name: str, threads: int, tasks: int
+) -> dict[str, str | None]:
+    """Options of sbatch by which a job of a batch asks a site for what it needs.
+
+    Parameters
+    ----------
+    site : Site
+    trial : Trial
+    batch_name : str
+        `windows`, `merge`, `check` or `beside`.
+    threads : int
+        Threads of each task.
+    tasks : int
+        Tasks of the batch, of which a gang's job has all and one of an array has one.
+
+    Raises
+    ------
+    UserError
+        If the site's file leaves open what it needs to say.
+    """
+    wanted = asked_for(site, trial, batch_name, threads)
+    if not is_gang(trial, batch_name):
+        return slurm_options(site, wanted)
+    return slurm_options(site, wanted, tasks, trial.nodes)
 
 
 def requested(site: Site, trial: Trial, threads: int, batch_name: str = WINDOWS) -> Requested:
@@ -137,7 +164,7 @@ def parameters(
     """
     wanted = asked_for(site, trial, batch_name, threads)
     gang = is_gang(trial, batch_name)
-    options = slurm_options(site, wanted, tasks if gang else 1)
+    options = options_of(site, trial, batch_name, threads, tasks)
     return {
         "job_name": job_name(run_id),
         "comment": f"{trial.id}/{batch_name}",

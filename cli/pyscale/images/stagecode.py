@@ -1,4 +1,4 @@
-"""The stage code that goes into an image: the core, the one stage, and its embedded models."""
+"""The stage code of an image: the core, the one stage, what it shares, its embedded models."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from pyscale_stages.resources import MODEL_FOLDERS
 
 CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""
+
+SHARED_FOLDERS = {
+    "storage": ("machine", "movieformats"),
+    "decompress": ("machine", "movieformats"),
+    "kernels": ("machine",),
+}
+"""Folders that some stages share, by the stages that need them."""
 
 STAGES_WITH_MODELS = ("segment",)
 
@@ -37,7 +44,7 @@ def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
         If the package has no such folder.
     """
     found = {path.name: path for path in package.iterdir() if path.is_file()}
-    for folder in (*CORE_FOLDERS, stage):
+    for folder in (*CORE_FOLDERS, *SHARED_FOLDERS.get(stage, ()), stage):
         for path in _files_below(package / folder):
             found[path.relative_to(package).as_posix()] = path
     if stage in STAGES_WITH_MODELS:

@@ -60,10 +60,14 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
 def _toml(loaded: Loaded) -> str:
     """Lay a reference out as people write one."""
     told = loaded.reference.model_dump(mode="json", exclude={"name"}, exclude_none=True)
-    tables = {key: told.pop(key) for key in ("hardware", "stages")}
+    if not told["same_work_only"]:
+        del told["same_work_only"]
+    tables = {key: told.pop(key) for key in ("hardware", "stages", "steps", "size_ids")}
     told["caveats"] = list(told["caveats"])
     lines = [f"{key} = {_value(value)}" for key, value in told.items()]
     for key, table in tables.items():
+        if not table and key not in {"hardware", "stages"}:
+            continue
         lines += ["", f"[{key}]"]
         lines += [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
     return "\n".join(lines) + "\n"
@@ -73,8 +77,8 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 
-def _value(value: str | list[str]) -> str:
-    """Write text, or a list of texts, as TOML; its strings are escaped as those of JSON."""
+def _value(value: bool | str | list[str]) -> str:
+    """Write a value as TOML, whose strings are escaped as those of JSON."""
     if isinstance(value, list):
         return "[\n" + "".join(f"    {_value(one)},\n" for one in value) + "]"
     return json.dumps(value, ensure_ascii=False)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.references.model import Loaded, Reference, is_of_devices
+from pyscale.references.testtable import checked_tests
 from pyscale.report.sizetable import read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.shipped import shipped
@@ -159,6 +160,8 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
     table = read_wall_times(path) if reference.has_wall_times else _read_as_it_is(path)
     if is_of_devices(reference, table):
         table = read_sizes(path)
+    if reference.has_tests:
+        table = checked_tests(table, path)
     if reference.sweep not in table.columns:
         raise UserError(
             f"{path} has no column {reference.sweep!r}, which {reference.name}.toml names as its "

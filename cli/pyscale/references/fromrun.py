@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.grid.axes import SIZE
 from pyscale.errors import UserError
+from pyscale.plan import Plan
 from pyscale.references.model import WORKERS, Loaded, Reference
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
@@ -25,7 +26,10 @@ HARDWARE = (
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:
-    """Make a reference of the timed trials of a run; of a grid over sizes, of its times by size.
+    """Make a reference of the timed trials of a run.
+
+    It is one of wall times by N; of a grid over sizes, of its times by size; of a run that
+    measured nothing but the machine, of its tests.
 
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
@@ -45,11 +49,15 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     from pyscale.analysis.scaling import configurations
     from pyscale.analysis.trials import trial_table
     from pyscale.references.fromgrid import size_sweep
+    from pyscale.references.fromtests import reference_of_tests
     from pyscale.store.tables import build_tables
 
     plan = run.plan
     tables = build_tables(run)
     trials = trial_table(tables.tasks, tables.spans)
+    if plan.movie is None:
+        return reference_of_tests(run, tables, name)
+    trials = trials.filter(~trials["stage"].is_in(plan.machine_entries))
     timed = trials.filter("valid")
     if timed.is_empty():
         raise UserError(
@@ -62,20 +70,27 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     sizes = size_sweep(plan, tables, trials, measured, stamps)
     entries = timed["stage"].unique(maintain_order=True)
     figures = f"{sizes.figures};" if sizes else "wall times of the timed trials of"
-    hardware = _hardware(run, manifest, tables.tasks)
+    hardware = hardware_of(run, manifest, tables.tasks)
     reference = Reference(
         name=name,
         title=f"{name} ({' and '.join(manifest['hardware'])})",
         source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
-        measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
+        measured=day_of(plan),
         figures=f"{figures} {_what_ran(run)}",
         hardware=hardware | (sizes.conditions if sizes else {}),
         caveats=tuple(_caveats(run, measured, n_timed=timed.height)),
         sweep=SIZE if sizes else WORKERS,
         stages=sizes.stages if sizes else {e: plan.suite.stage_name(e) for e in entries},
         work_id=work_id_of(run),
+        # Its movie is small, so that its times say nothing of other work.
+        same_work_only=plan.suite.expected is not None,
     )
     return Loaded(reference, sizes.table if sizes else _wall_times(timed))
+
+
+def day_of(plan: Plan) -> str:
+    """Day on which a run began."""
+    return f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}"
 
 
 def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
@@ -106,7 +121,8 @@ def _what_ran(run: RunFolder) -> str:
     return f"{named} on {movie if known else 'a movie of its own'}, {plan.movie_frames} frames"
 
 
-def _hardware(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
+def hardware_of(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
+    """Tell of the nodes what is of their kind, and with what they were measured."""
     from pyscale.runfacts import facts
 
     plan, settings = run.plan, run.plan.settings

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME_PATTERN = r"[a-z0-9][a-z0-9_-]*"
 WORKERS = "workers"
 """The sweep whose table is one of wall times, as `pyscale report --table` reads them."""
+TESTS = "test"
+"""The sweep whose table is one of tests of a machine, as a run of the suite system has them."""
 NOT_TOLD = "not told"
 """Value of what a source leaves open."""
 
@@ -45,9 +47,22 @@ class Reference(Record):
     stages: dict[str, str] = Field(
         description="Names of stages in its table, and the stage of pyscale that each one is"
     )
+    steps: dict[str, str] = Field(
+        default_factory=dict,
+        description="Names of steps of tests in its table, and the step of pyscale that each one "
+        "is, where they differ",
+    )
     work_id: str | None = Field(
         None,
         description="Fingerprint of the input and parameters; times of equal ones may be compared",
+    )
+    size_ids: dict[str, str] = Field(
+        default_factory=dict,
+        description="By stage of its table: fingerprint of how large the images and maps of its "
+        "tests are; times of equal amounts of equal ones may be compared",
+    )
+    same_work_only: bool = Field(
+        False, description="Whether it stands only beside runs that did the very same work"
     )
 
     @field_validator("stages")
@@ -60,10 +75,19 @@ class Reference(Record):
                 )
         return value
 
+    def concerns(self, work_id: str | None) -> bool:
+        """Whether it belongs beside a run whose work has this fingerprint, None if unknown."""
+        return not self.same_work_only or self.work_id == work_id
+
     @property
     def has_wall_times(self) -> bool:
         """Whether its table is one of wall times by N, from which speedups follow."""
         return self.sweep == WORKERS
+
+    @property
+    def has_tests(self) -> bool:
+        """Whether its table is one of tests of a machine."""
+        return self.sweep == TESTS
 
 
 def is_of_devices(reference: Reference, table: pl.DataFrame) -> bool:
@@ -82,6 +106,7 @@ class Loaded:
         As its CSV has it; where the sweep is workers, what
         `pyscale.analysis.walltimes.trials_from_wall_times` takes, and where it is length_px and
         there are devices, what `pyscale.analysis.grid.findings.grid_findings_of_table` does.
+        Where it is test, see `pyscale.references.testtable`.
     """
 
     reference: Reference
@@ -116,6 +141,22 @@ class Loaded:
             return ()
         return grid_findings_of_table(self.table, self.reference.name)
 
+    def tests(self) -> pl.DataFrame | None:
+        """What follows from its tests of a machine; None where it has none.
+
+        Returns
+        -------
+        polars.DataFrame or None
+            As `pyscale.analysis.machine.tests.machine_tests` gives it; `stage` is the name in the
+            reference's own table, and `kind` the stage of pyscale, each null where it names none.
+        """
+        from pyscale.analysis.machine.tests import machine_tests
+        from pyscale.references.testtable import as_timings
+
+        if not self.reference.has_tests:
+            return None
+        return machine_tests(as_timings(self.reference, self.table))
+
 
 @dataclass(frozen=True)
 class Referred:
@@ -131,3 +172,18 @@ class Referred:
 
     reference: Reference
     configurations: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class ReferredTests:
+    """A reference with its tests of a machine, as far as they match what is reported.
+
+    Attributes
+    ----------
+    reference : Reference
+    tests : polars.DataFrame
+        As `Loaded.tests` gives it; every `kind` is told.
+    """
+
+    reference: Reference
+    tests: pl.DataFrame

@@ -13,6 +13,7 @@ from pyscale.references.files import shipped_folder
 from pyscale.references.model import NOT_TOLD, Loaded
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -52,12 +53,13 @@ def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_
 def show_one(loaded: Loaded, *, as_json: bool) -> None:
     """Print a reference: where it is from, on what it was measured, its caveats and numbers."""
     if as_json:
-        found = loaded.configurations()
+        found, tests = loaded.configurations(), loaded.tests()
         told = {
             "reference": loaded.reference.model_dump(mode="json"),
             "table": loaded.table.to_dicts(),
             "configurations": None if found is None else found.to_dicts(),
             "ratios": [row for grid in loaded.grids() for row in grid.ratios.to_dicts()],
+            "tests": None if tests is None else tests.to_dicts(),
             "ceilings": [asdict(one) for grid in loaded.grids() for one in grid.ceilings],
         }
         print(json.dumps(told, indent=1, default=str))  # noqa: T201 - the command's answer
@@ -72,7 +74,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
         "address": reference.url or NOT_TOLD,
         "measured": reference.measured or NOT_TOLD,
         "numbers": reference.figures,
-        "stages": stages or "none of pyscale's, so it appears in no report",
+        "stages": stages or _NO_STAGES[reference.has_tests],
     }
     answer(
         Group(
@@ -98,9 +100,37 @@ def _numbers(loaded: Loaded) -> RenderableType:
     found = loaded.configurations()
     if found is not None:
         return summary(found)
+    tests = loaded.tests()
+    if tests is not None:
+        return _tests(tests)
     table = _table(*loaded.table.columns)
     for row in loaded.table.iter_rows():
         table.add_row(*(Text(_written(cell)) for cell in row))
+    return table
+
+
+_NO_STAGES = {
+    True: "none named: it appears beside tests of the same names",
+    False: "none of pyscale's, so it appears in no report",
+}
+
+
+def _tests(tests: pl.DataFrame) -> Table:
+    """Medians of its tests, each followed by its steps."""
+    from rich.text import Text
+
+    from pyscale.report.wording import number, with_interval
+
+    table = _table("test", "step", "N", "at once", "device", "time (s)", "rate a second", "repeats")
+    for row in tests.to_dicts():
+        rate = ABSENT if row["rate"] is None else f"{row['rate']:.4g} {row['unit']}"
+        cells = (
+            *(row["test"], row["step"] or "", str(row["workers"]), str(row["at_once"])),
+            row["device"] or "processor",
+            with_interval(*(number(row[f"wall_s{end}"]) for end in ("", "_low", "_high"))),
+            *(rate, str(row["repeats"])),
+        )
+        table.add_row(*map(Text, cells))
     return table
 
 

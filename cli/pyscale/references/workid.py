@@ -1,20 +1,52 @@
-"""A fingerprint of the work of a run: wall times of equal ones are those of the same work."""
+"""Fingerprints of work: times of equal ones are those of the same work."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 
+from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.sweep import Sweep
 
+HOW_MANY = frozenset(
+    {
+        *("repeats", "tests", "gpus", "preset", "modes", "readers", "fio", "cache_folder"),
+        *("movie_formats", "codecs", "threads"),
+        *("particles", "micrographs", "cutoffs", "launches", "small_files"),
+    }
+)
+"""Parameters of machine stages that choose tests, or say how often and how many: what is done once
+is as large whatever they are."""
+
+
+def size_ids_of(plan: Plan) -> dict[str, str]:
+    """Fingerprint of how large one image, map or file is in each entry that measures the machine.
+
+    Returns
+    -------
+    dict of str to str
+        By entry: 64 hexadecimal digits.
+    """
+    return {
+        trial.entry: hashlib.sha256(
+            json.dumps(
+                {name: value for name, value in trial.params.items() if name not in HOW_MANY},
+                sort_keys=True,
+            ).encode()
+        ).hexdigest()
+        for trial in plan.trials
+        if trial.is_of_machine
+    }
+
 
 def work_id_of(run: RunFolder) -> str:
-    """Fingerprint of the input's bytes, how they are read, and the parameters of every stage.
+    """Fingerprint of the input's bytes, how they are read, and the parameters of its stages.
 
     Names of files, folders and machines do not count, nor how the work was shared, started or
-    repeated: the same work on another machine has the same fingerprint.
+    repeated: the same work on another machine has the same fingerprint. What the node can do,
+    measured beside the work on a movie, is no part of that work.
 
     Returns
     -------
@@ -40,7 +72,7 @@ def work_id_of(run: RunFolder) -> str:
                 "inputs": plan.suite.stages[trial.entry].inputs,
                 "params": trial.params,
             }
-            for trial in plan.trials
+            for trial in plan.scaling_trials
             if trial.is_reference
         },
     }

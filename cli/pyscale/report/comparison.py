@@ -156,7 +156,8 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
     if context.differences:
         parts.append(_differences(context.differences))
     parts += map(Text, remarks(context))
-    parts.append(_verdicts(shared, letters, marks))
+    if shared:
+        parts.append(_verdicts(shared, letters, marks))
     notes = [(mark, REASONS[reason]) for reason, mark in marks.items()]
     notes += [(f"{letter} {code}", SENTENCES[code]) for code, letter in letters.items()]
     parts += [Text.assemble((name, "bold"), f": {sentence}") for name, sentence in notes]

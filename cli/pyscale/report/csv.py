@@ -23,28 +23,36 @@ GRID_FILES = {
     "parts": "benchmark_call_parts.csv",
 }
 """Field of `GridFindings` and the file that it is written to, where there is a grid."""
+MACHINE_FILES = {
+    "tests": "benchmark_tests.csv",
+    "nodes": "benchmark_nodes.csv",
+    "headroom": "benchmark_headroom.csv",
+}
+"""Field of `MachineFindings` and the file that it is written to, where the machine was tested."""
 
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its field of `Results`, or of `GridFindings`."""
+    """Every table by its field of `Results`, of `GridFindings`, or of `MachineFindings`."""
     tables = {name: getattr(results, name) for name in FILES} | _of_grids(results)
+    tables |= _of_machine(results)
     return {name: csv_text(table) for name, table in tables.items()}
 
 
 def files_of(results: Results) -> dict[str, str]:
     """Every table that there is, and the file that it is written to."""
-    files = FILES | GRID_FILES
-    return {name: files[name] for name in (*FILES, *_of_grids(results))}
+    files = FILES | GRID_FILES | MACHINE_FILES
+    return {name: files[name] for name in (*FILES, *_of_grids(results), *_of_machine(results))}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
     """Write every table: one row a configuration, one a part of its worker-seconds, one a trial.
 
-    Where there is a grid: one row a point, one a ratio, one a part of a call. Files of an earlier
+    Where there is a grid: one row a point, one a ratio, one a part of a call. Where the machine
+    was tested: one row a test, one a test and node, one a stage that reads. Files of an earlier
     report that this one has no table for are removed.
     """
     files = files_of(results)
-    for name, file in GRID_FILES.items():
+    for name, file in (GRID_FILES | MACHINE_FILES).items():
         if name not in files:
             (folder / file).unlink(missing_ok=True)
     for name, text in csv_texts(results).items():
@@ -61,6 +69,14 @@ def _of_grids(results: Results) -> dict[str, pl.DataFrame]:
     tables = {
         name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES
     }
+    return {name: table for name, table in tables.items() if not table.is_empty()}
+
+
+def _of_machine(results: Results) -> dict[str, pl.DataFrame]:
+    """Tables of the machine's tests that have rows."""
+    if results.machine is None:
+        return {}
+    tables = {name: getattr(results.machine, name) for name in MACHINE_FILES}
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 

@@ -11,10 +11,14 @@ from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid import text as grid_text
-from pyscale.report.grid.scope import about_workers
+from pyscale.report.grid.scope import about_workers, without_machine
 from pyscale.report.grid.sweep import largest_px, sweeps
+from pyscale.report.machine import section as machine_section
+from pyscale.report.machine.tables import plain
+from pyscale.report.page.table import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
+from pyscale.report.validation import text as validation_text
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
@@ -43,9 +47,13 @@ RESULT_COLUMNS = (
 
 def write_markdown(folder: Path, results: Results) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
-    every = curves(results.configurations)
+    every = curves(without_machine(results.configurations, results))
+    machine = machine_section.section(results)
     not_to_be_trusted = list(gate.not_to_be_trusted(results.configurations))
-    doubts = list(sentences.doubts_and_drifts(every, results.drifts))
+    doubts = [
+        *sentences.doubts_and_drifts(every, results.drifts),
+        *(machine["doubts"] if machine else []),
+    ]
     grids = grid_text.sections(results)
     results = about_workers(results)
     found = curves(results.configurations)
@@ -70,6 +78,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         doubts=doubts,
         not_to_be_trusted=not_to_be_trusted,
         grids=grids,
+        machine=machine,
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
         cost_columns=costs.columns(found),
@@ -78,16 +87,20 @@ def write_markdown(folder: Path, results: Results) -> Path:
         stages=[_stage(curve, results) for curve in found],
         has_laws=bool(results.fits),
         is_scaled=scalingkind.legend(found) is not None,
-        is_over_n=bool(found) or not results.grids,
+        is_over_n=bool(found) or not (results.grids or machine),
         is_over_size=bool(results.grids),
+        is_of_machine=machine is not None,
         not_measured=[
             *sentences.not_measured(every, largest_px(sweeps(results.grids))),
+            *(machine["not_measured"] if machine else []),
             *context.not_measured,
         ],
         resamples=resamples(max([1, *(row["repeats"] for curve in found for row in curve.rows)])),
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
+        validation=validation_text.section(results.validation),
         table=table,
+        laid_out=laid_out,
     )
     write_atomically(folder / NAME, text)
     return folder / NAME
@@ -97,6 +110,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table in GitHub's flavour of markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(_cell(value) for value in line)} |" for line in lines)
+
+
+def laid_out(shown: Table) -> str:
+    """Write a table of the page."""
+    return table(*plain(shown))
 
 
 def _cell(value: object) -> str:

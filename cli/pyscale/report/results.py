@@ -10,9 +10,11 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
+from pyscale.validation.findings import ValidationFindings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,6 +54,14 @@ class Results:
     grid_references : list of tuple of Reference and GridFindings
         What others measured of the same stages against the same axis, with the stages named as
         here; one for each stage of a reference.
+    machine : MachineFindings or None
+        What the tests of the machine itself tell; None where the run has none.
+    machine_entries : frozenset of str
+        Entries of the suite that measure the machine and read no movie: they are in the tables of
+        trials and configurations, but N workers share no work there, so that nothing is said of
+        how they scale.
+    validation : ValidationFindings or None
+        Whether the installation computes what it should; None where the suite expects nothing.
     """
 
     configurations: pl.DataFrame
@@ -67,3 +77,6 @@ class Results:
     references: list[Referred] = field(default_factory=list)
     grids: tuple[GridFindings, ...] = ()
     grid_references: list[tuple[Reference, GridFindings]] = field(default_factory=list)
+    machine: MachineFindings | None = None
+    machine_entries: frozenset[str] = frozenset()
+    validation: ValidationFindings | None = None

@@ -13,6 +13,7 @@ from pyscale.report.figures.writing import write_all_figures, write_figures
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.results import Results
+from pyscale.report.validation.text import write_validation
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -45,6 +46,7 @@ def write_report(folder: Path, results: Results, *, every_figure: bool = False) 
             *(write_all_figures(folder, results) if every_figure else ()),
             write_markdown(folder, results),
             write_page(folder, results),
+            *write_validation(folder, results),
         ]
 
 

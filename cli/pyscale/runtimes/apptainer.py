@@ -11,7 +11,7 @@ from pyscale.runtimes.binds import Bind, task_binds
 from pyscale.runtimes.protocol import Start
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
-from pyscale_stages.contract import Surroundings, TaskSpec
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.stamp import (
     COMMIT_VARIABLE,
     IMAGE_VARIABLE,
@@ -50,12 +50,18 @@ class ApptainerRuntime:
         self._run = run
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task; its own folder is all that it can write, but for scratch."""
+        """How to start a task.
+
+        It can write into its own folder, scratch, and what it measures by writing there.
+        """
         assert image is not None, "a plan for images gives each trial one"
         chosen = self._images[image]
-        around = _surroundings(spec)
+        stage = load_stage(spec.stage)
+        around = stage.surroundings(stage.params.model_validate(spec.params))
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
-        read = [*(path for _, path in spec.inputs), *around.files]
+        places = stage.places(spec)
+        written = (*places, *around.written) if spec.verb == "run" else ()
+        read = [*(path for _, path in spec.inputs if path not in places), *around.files]
         if spec.truth is not None:
             read.append(spec.truth)
         env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
@@ -63,7 +69,13 @@ class ApptainerRuntime:
             env[COMMIT_VARIABLE] = chosen.git_commit
         return Start(
             argv=tuple(
-                command(self._engine, chosen.path, task_binds(folder, read), folder, arguments)
+                command(
+                    self._engine,
+                    chosen.path,
+                    task_binds(folder, read, written),
+                    folder,
+                    arguments,
+                )
             ),
             env=env,
             container=ContainerOrder(
@@ -96,8 +108,3 @@ def command(
     for bind in binds:
         options += bind.option()
     return engine.command("run", *options, str(sif), *arguments)
-
-
-def _surroundings(spec: TaskSpec) -> Surroundings:
-    stage = load_stage(spec.stage)
-    return stage.surroundings(stage.params.model_validate(spec.params))

@@ -37,15 +37,18 @@ class Bind:
         return ["--mount", text.getvalue()]
 
 
-def task_binds(output: Path, inputs: Iterable[Path]) -> list[Bind]:
-    """Binds of a task: its inputs, which cannot be written, and the one folder that can.
+def task_binds(output: Path, inputs: Iterable[Path], written: Iterable[Path] = ()) -> list[Bind]:
+    """Binds of a task: its inputs, which cannot be written, and the folders that can.
 
     Parameters
     ----------
     output : Path
-        The folder that may be written.
+        The task's own folder.
     inputs : iterable of Path
         Files and folders. What is not there is left out: the stage says so in its own words.
+    written : iterable of Path
+        Further folders that the task writes into. A stage makes there what it reads, so links in
+        them are not followed.
 
     Returns
     -------
@@ -53,6 +56,9 @@ def task_binds(output: Path, inputs: Iterable[Path]) -> list[Bind]:
         Each path once, outer folders before what lies in them.
     """
     found = {output.absolute(): Bind(output, output.absolute(), writable=True)}
+    for path in written:
+        if path.exists():
+            found.setdefault(path.absolute(), Bind(path.absolute(), path.absolute(), writable=True))
     for path in inputs:
         if path.exists():
             for bind in (Bind(path.absolute(), path.absolute()), *_behind_links(path.absolute())):

@@ -46,6 +46,12 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
         "or use paths that every node has",
     ),
     (
+        r"while mounting (?P<path>.+?): destination .+ doesn't exist in container",
+        MissingPart,
+        "an image cannot be given {path}, as it has its own of what lies there, like all below "
+        "/dev: name another folder, or use --runtime native",
+    ),
+    (
         r"lstat (?P<path>.+?): no such file|could not open image (?P<other>[^:]+): .*no such file",
         MissingPart,
         "the image {path} is not there on the node that was to start the task: put images_folder "

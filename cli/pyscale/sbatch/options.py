@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field
 
@@ -39,7 +41,13 @@ def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
     return Request(**merged)
 
 
-def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Allocation:
+def allocation(
+    site: Site,
+    stage: Stage,
+    device: Device,
+    threads: int,
+    gpus: int | Literal["all"] | None = None,
+) -> Allocation:
     """What a task asks for at a site.
 
     Parameters
@@ -51,20 +59,43 @@ def allocation(site: Site, stage: Stage, device: Device, threads: int) -> Alloca
         Where the task computes.
     threads : int
         Threads of the task; it gets at least as many cores.
+    gpus : int or "all" or None
+        GPUs of a task that computes on cuda: a number, all that the site says of a node, or what
+        the site says of such a job, which is one where it says nothing.
+
+    Raises
+    ------
+    UserError
+        If all GPUs of a node are asked for, and the site does not say how many that are.
     """
     request = asked_at(site, stage.name, device)
     memory_gib = request.memory_gib or stage.resources.memory_gib
-    asked_gpus = request.gpus if request.gpus is not None else 1
     return Allocation(
         request=request,
         cpus=max(request.cpus or 1, threads),
         memory_mib=math.ceil(memory_gib * 1024),
         time_min=request.time_min or DEFAULT_TIME_MIN,
-        gpus=asked_gpus if device == "cuda" else 0,
+        gpus=_gpus(site, request, stage, gpus) if device == "cuda" else 0,
     )
 
 
-def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, str | None]:
+def _gpus(site: Site, request: Request, stage: Stage, gpus: int | Literal["all"] | None) -> int:
+    if gpus == "all":
+        if not request.gpus:
+            raise UserError(
+                f"the site {site.name} does not say how many GPUs a node has, and {stage.name} is "
+                "to use all of one: put gpus, as in gpus = 4, into the [[override]] of device = "
+                '"cuda" in its file'
+            )
+        return request.gpus
+    if gpus is not None:
+        return gpus
+    return 1 if request.gpus is None else request.gpus
+
+
+def slurm_options(
+    site: Site, wanted: Allocation, ranks: int = 1, nodes: Sequence[str] = ()
+) -> dict[str, str | None]:
     """Options of sbatch that ask for an allocation, in the site's dialect.
 
     Parameters
@@ -75,6 +106,8 @@ def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, s
     ranks : int
         Tasks that share the job, on as many nodes as it takes. What a site says by the node is
         asked for by the task then, as nobody knows how many tasks a node will have.
+    nodes : sequence of str
+        Names of the nodes that have one of these tasks each.
 
     Returns
     -------
@@ -92,12 +125,14 @@ def slurm_options(site: Site, wanted: Allocation, ranks: int = 1) -> dict[str, s
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "nodes": f"1-{ranks}" if ranks > 1 else "1",
+        "nodes": f"1-{ranks}" if ranks > 1 and not nodes else str(len(nodes) or 1),
+        "nodelist": ",".join(nodes) or None,
         "ntasks": str(ranks),
+        "ntasks-per-node": "1" if nodes else None,
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
-    if site.memory_option == "mem" and ranks == 1:
+    if site.memory_option == "mem" and (ranks == 1 or nodes):
         options["mem"] = f"{wanted.memory_mib}M"
     elif site.memory_option == "mem" and request.exclusive:
         # By the core it would be asked for all cores of the node, and may be more than it has.

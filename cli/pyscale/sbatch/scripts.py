@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pyscale.images.engine import Engine
 from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.report.wording import listing
 from pyscale.runtimes.apptainer import OPTIONS
 from pyscale.runtimes.binds import task_binds
 from pyscale.sbatch.options import allocation, slurm_options
@@ -69,7 +70,15 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
         texts |= job.texts(templates)
     if images:
         texts[IMAGES_FILE] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
-    about = {"plan": plan, "jobs": jobs, "images": images}
+    needs = ["the movie"] if plan.movie else []
+    needs += ["the folder to be measured"] if plan.place else []
+    about = {
+        "plan": plan,
+        "jobs": jobs,
+        "images": images,
+        "needed": listing(needs),
+        "listing": listing,
+    }
     texts["README.md"] = templates.get_template("README.md.j2").render(about)
     texts[SUBMIT_FILE] = templates.get_template("submit.sh.j2").render(about)
     return texts
@@ -93,6 +102,8 @@ class _Input:
     slot: str
     text: str
     """What the script assigns to the variable."""
+    is_place: bool
+    """Whether it is a folder to measure: written into, and never copied."""
 
     @property
     def variable(self) -> str:
@@ -156,7 +167,7 @@ class _Job:
 
     def _windows(self) -> dict[str, Any]:
         trial = self.trial
-        inputs = [_Input(item.slot, self._source(item)) for item in trial.inputs]
+        inputs = [_Input(item.slot, self._source(item), item.is_place) for item in trial.inputs]
         spec = self._spec(trial.device).model_copy(
             update={
                 "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
@@ -210,7 +221,7 @@ class _Job:
 
     def _directives(self, extra: Mapping[str, str], device: Device) -> list[str]:
         threads = self._plan.threads_of(self.trial)
-        wanted = allocation(self._site, self.stage, device, threads)
+        wanted = allocation(self._site, self.stage, device, threads, self.trial.gpus)
         options = {**extra, **slurm_options(self._site, wanted)}
         return [
             f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
@@ -224,7 +235,8 @@ class _Job:
 
     def _links(self, around: Surroundings) -> list[str]:
         """Mounts of what symbolic links in the inputs lead to."""
-        given = [*(item.path for item in self.trial.inputs if item.path), *around.files]
+        read = (item.path for item in self.trial.inputs if item.path and not item.is_place)
+        given = [*read, *around.files]
         # A task's own folder is known on the node alone; a name that is none stands for it.
         own = Path("/nonexistent")
         known = {own, *given}

@@ -55,6 +55,12 @@ class NodeState:
         """Whether it takes jobs now, or when those that it runs are done."""
         return not _UNABLE.search(self.state) and self.state[-1:] not in _UNABLE_SIGNS
 
+    @property
+    def condition(self) -> str:
+        """How it is, and why where a reason was given; to follow its name in a sentence."""
+        why = f" ({self.reason})" if self.reason not in {"", "none"} else ""
+        return f"is {self.state}{why}"
+
 
 def slurm_is_here() -> bool:
     """Whether Slurm's commands are on PATH."""

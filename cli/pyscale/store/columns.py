@@ -42,6 +42,8 @@ def task_schema() -> dict[str, pl.DataType]:
     cache_asked, cache_state
         Page cache of the inputs of a window before it was read: what it should be (cold, warm or
         asis), and what it was.
+    input_storage
+        Filesystem that the input lies on, by type and device, like "nfs4 on remote".
     agreement, agreement_same, agreement_identical, agreement_measure, agreement_tolerance, quality
         Of a check: the comparison with the baseline's output, what the score of it is and the
         smallest that counts as the same, and a JSON object of measures against the truth.
@@ -112,6 +114,7 @@ def task_schema() -> dict[str, pl.DataType]:
         "cpu_energy_j": real,
         "cache_asked": text,
         "cache_state": text,
+        "input_storage": text,
         "agreement": real,
         "agreement_same": flag,
         "agreement_identical": flag,
@@ -177,4 +180,47 @@ def call_schema() -> dict[str, pl.DataType]:
         "part": pl.String(),
         "wall_s": pl.Float64(),
         "objects": pl.Int64(),
+    }
+
+
+def timing_schema() -> dict[str, pl.DataType]:
+    """Columns of the table of timings, one row a repeat of a test of the machine, or of its step.
+
+    trial, stage, suite, workers, block, task
+        As in the table of tasks: `stage` is the entry of the suite.
+    kind
+        The stage itself: storage, decompress or kernels.
+    node, hardware
+        Where it ran.
+    test, step, repeat, at_once, device, wall_s, amount, unit, bottleneck, cache, why_not
+        As `pyscale_stages.contract.Timing` describes them; `at_once` are its workers. `wall_s` is
+        null where it cannot run there.
+    details
+        The rest of it, a JSON object of numbers.
+    """
+    import polars as pl
+
+    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
+    return {
+        "trial": text,
+        "stage": text,
+        "kind": text,
+        "suite": text,
+        "workers": whole,
+        "block": whole,
+        "task": text,
+        "node": text,
+        "hardware": text,
+        "device": text,
+        "test": text,
+        "step": text,
+        "repeat": whole,
+        "at_once": whole,
+        "wall_s": real,
+        "amount": real,
+        "unit": text,
+        "bottleneck": text,
+        "cache": text,
+        "why_not": text,
+        "details": text,
     }

@@ -19,7 +19,7 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import CALLS_FILE, SPANS_FILE, TASKS_FILE
+from pyscale.store.tables import CALLS_FILE, SPANS_FILE, TASKS_FILE, TIMINGS_FILE
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _FILES = {
     TASKS_FILE: "Table of all tasks, one row a task",
     SPANS_FILE: "Table of the phases of all tasks, one row a phase",
     CALLS_FILE: "Table of the calls that tasks timed one by one, one row a part of a call",
+    TIMINGS_FILE: "Table of what the machine can do, one row a repeat of a test or of its step",
 }
 
 
@@ -94,7 +95,7 @@ def _describe_root(
 
     plan = run.plan
     root = crate.root_dataset
-    root["name"] = f"pyscale run {plan.run_id}: {plan.suite.name} on {plan.movie.name}"
+    root["name"] = f"pyscale run {plan.run_id}: {plan.suite.name} {plan.on_what}"
     root["description"] = (
         f"{plan.suite.summary}. Measured by pyscale {manifest['pyscale']['version']} with "
         f"{', '.join(sorted({str(trial.workers) for trial in plan.trials}, key=int))} workers: "

@@ -32,7 +32,7 @@ def add_actions(
     crate: ROCrate,
     run: RunFolder,
     manifest: dict[str, Any],
-    movie: Entity,
+    movie: Entity | None,
     lasted: tuple[datetime, datetime],
 ) -> None:
     """Add one action for the run, and one for each trial that came to an end.
@@ -46,8 +46,8 @@ def add_actions(
     run : RunFolder
     manifest : dict
         As written beside the crate.
-    movie : Entity
-        The input.
+    movie : Entity or None
+        The input, where there is one.
     lasted : tuple of datetime
         First and last event of the journal.
     """
@@ -61,6 +61,7 @@ def add_actions(
         for trial in run.plan.trials
         if trial.is_reference and trial.id in rows
     }
+    inputs = [] if movie is None else [movie]
     actions = []
     for trial in run.plan.trials:
         own = rows.get(trial.id, [])
@@ -68,8 +69,8 @@ def add_actions(
         # A trial under way, or one that left no word of its software, is not described.
         if trial.stage not in stages or (len(own) < len(trial.tasks) and not failed):
             continue
-        fed = [movie] if trial.reads_movie else []
-        fed += [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
+        fed = inputs if trial.reads_movie else []
+        fed = fed + [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
         properties = {
             "name": f"{trial.entry} on {_counted(trial.workers, 'worker')}, repeat {trial.block}",
             "description": f"{_counted(len(trial.windows), 'window')} of frames by `python -m "
@@ -96,11 +97,11 @@ def add_actions(
             "description": f"{len(run.plan.trials)} trials of the suite {run.plan.suite.name}",
             "instrument": crate.root_dataset["mainEntity"],
             "agent": pyscale,
-            "object": [movie],
+            "object": inputs,
             "result": [
                 part
                 for part in crate.root_dataset["hasPart"]
-                if part.id.startswith(("report/", "tasks.", "spans.", "calls."))
+                if part.id.startswith(("report/", "tasks.", "spans.", "calls.", "timings."))
             ]
             + [entity for trial in outputs.values() for entity in trial],
             "startTime": iso(lasted[0]),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rocrate.rocrate import ROCrate
 
 
-def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
+def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | None:
     """Describe the movie that a run measured on; with its licence where the registry knows it.
 
     Parameters
@@ -22,7 +22,14 @@ def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
     plan : Plan
     found : dict
         The `input` of the manifest.
+
+    Returns
+    -------
+    Entity or None
+        None where the run measured the machine alone: a folder that is measured is no input.
     """
+    if plan.movie is None:
+        return None
     from rocrate.model.contextentity import ContextEntity
 
     files = found["files"]

@@ -25,9 +25,10 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
     Returns
     -------
     dict
-        The plan's facts, the input and the images with their sha256, the versions of the
-        application and of each stage's libraries, every distinct hardware stamp with the tasks
-        that ran on it, the output of each stage's reference trial with its sha256, and warnings.
+        The plan's facts, the input and the images with their sha256, the folder whose storage was
+        measured, the versions of the application and of each stage's libraries, every distinct
+        hardware stamp with the tasks that ran on it, the output of each stage's reference trial
+        with its sha256, and warnings.
 
     Raises
     ------
@@ -51,10 +52,11 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
         "suite": plan.suite.model_dump(mode="json"),
         "settings": plan.settings,
         "input": {
-            "path": str(plan.movie),
+            "path": None if plan.movie is None else str(plan.movie),
             "frames": plan.movie_frames,
             "files": [file.model_dump(mode="json") for file in origin.input_files],
         },
+        "place": None if plan.place is None else str(plan.place),
         "order": [trial.id for trial in plan.trials],
         "versions": told.versions,
         "determinism": told.determinism,

@@ -59,15 +59,15 @@ class Provenance(Record):
     containers: Containers | None = Field(None, description="Absent for a native run")
 
 
-def write_provenance(run: Path, movie: Path, containers: Containers | None = None) -> None:
-    """Freeze the provenance of a new run."""
+def write_provenance(run: Path, movie: Path | None, containers: Containers | None = None) -> None:
+    """Freeze the provenance of a new run; one that measures the machine reads no movie."""
     changes = _git("status", "--porcelain")
     provenance = Provenance(
         pyscale_version=version("pyscale"),
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=tuple(_described(file) for file in files_of(movie)),
+        input_files=tuple(_described(file) for file in files_of(movie)) if movie else (),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -95,7 +95,7 @@ def read_provenance(run: Path) -> Provenance:
         ) from error
 
 
-def refuse_changed_input(run: Path, movie: Path) -> None:
+def refuse_changed_input(run: Path, movie: Path | None) -> None:
     """Raise where the dataset is not the one that the run began with.
 
     Raises
@@ -104,6 +104,8 @@ def refuse_changed_input(run: Path, movie: Path) -> None:
         If a file is gone, is new, or has another size or time of change.
     """
     known = {file.name: file for file in read_provenance(run).input_files}
+    if movie is None:
+        return
     present = {file.name: file.stat() for file in files_of(movie)} if movie.exists() else {}
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)

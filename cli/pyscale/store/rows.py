@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyscale.analysis.lanes import most_at_once
@@ -20,15 +21,16 @@ _VERBS = {"merge": "merge", "check": "check", "beside": "check"}
 
 
 class Rows(NamedTuple):
-    """Rows of the tables of tasks, of spans and of calls."""
+    """Rows of the tables of tasks, of spans, of calls and of timings."""
 
     tasks: list[Row]
     spans: list[Row]
     calls: list[Row]
+    timings: list[Row]
 
 
 def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) -> Rows:
-    """Rows of the tasks of a trial that have ended, of their spans and of their calls.
+    """Rows of the tasks of a trial that have ended, of their spans, calls and timings.
 
     All times are as the nodes told them.
 
@@ -40,7 +42,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
         Of each of its tasks, in their order.
     """
     attempts = run.attempts(trial)
-    rows = Rows([], [], [])
+    rows = Rows([], [], [], [])
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
@@ -48,6 +50,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
             if record.result is not None:
                 rows.spans.extend(_spans(trial, task, record.result))
                 rows.calls.extend(_calls(run, trial, task, record.result))
+                rows.timings.extend(_timings(run, trial, task, record))
     _add_what_nodes_were_like(run, trial, rows.tasks)
     return rows
 
@@ -119,6 +122,38 @@ def _calls(run: RunFolder, trial: Trial, task: str, result: TaskResult) -> Itera
             yield header | {"part": part, "wall_s": wall_s}
 
 
+def _timings(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> Iterator[Row]:
+    result = record.result
+    if result is None or not result.timings:
+        return
+    header = {
+        "trial": trial.id,
+        "stage": trial.entry,
+        "kind": trial.stage,
+        "suite": run.plan.suite.name,
+        "workers": trial.workers,
+        "block": trial.block,
+        "task": task,
+        "node": record.launch.node if record.launch else None,
+        "hardware": result.stamp.get("label"),
+    }
+    for timing in result.timings:
+        yield header | {
+            "device": timing.device,
+            "test": timing.test,
+            "step": timing.step,
+            "repeat": timing.repeat,
+            "at_once": timing.workers,
+            "wall_s": timing.wall_s,
+            "amount": timing.amount,
+            "unit": timing.unit,
+            "bottleneck": timing.bottleneck,
+            "cache": timing.cache,
+            "why_not": timing.why_not,
+            "details": json.dumps(timing.details, sort_keys=True),
+        }
+
+
 def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> None:
     """Say of each task how its node's page cache was prepared, and whether it had to share.
 
@@ -181,9 +216,21 @@ def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
         "start_utc": result.start_utc,
         "end_utc": result.end_utc,
         **result.counters.model_dump(),
+        "input_storage": _input_storage(result),
         "hardware": result.stamp.get("label"),
         "image_sha256": result.stamp.get("image_sha256"),
     }
+
+
+def _input_storage(result: TaskResult) -> str | None:
+    """Filesystem of the inputs by type and device; null where it is not told, or there are two."""
+    inputs = [path for _, path in result.spec.inputs]
+    found = {
+        f"{disk['fs_type']} on {disk['device']}"
+        for disk in result.stamp.get("filesystems", ())
+        if any(Path(disk["path"]).is_relative_to(path) for path in inputs)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def _checked(trial: Trial, result: TaskResult) -> Row:

@@ -11,6 +11,8 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import image_was_unpacked, read_task
 
+_PLACE_PREFIXES = ("place_", "cache_", "device_")
+
 
 @dataclass
 class Sources:
@@ -30,6 +32,9 @@ class Sources:
         What tasks warned of.
     slow_starts : list of str
         Tasks that waited while a container program unpacked their image.
+    places : dict
+        By node: what tests of the machine said of it beside times, like `place_filesystem`,
+        `cache_device`, `fio`, and `device_0`, the name of its first GPU.
     """
 
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -38,6 +43,7 @@ class Sources:
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     warnings: set[str] = field(default_factory=set)
     slow_starts: list[str] = field(default_factory=list)
+    places: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def add(self, run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> None:
         """Take in the record of one task; in the order of the plan, which decides what is first."""
@@ -55,6 +61,8 @@ class Sources:
         self.versions[result.spec.stage] = result.versions
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
+        if result.timings and record.launch is not None:
+            self.places.setdefault(record.launch.node, {}).update(_told_of_place(result.versions))
         if trial.is_reference:
             self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]
 
@@ -63,6 +71,14 @@ class Sources:
         """Every warning, and which tasks started slowly."""
         slow = [f"{', '.join(self.slow_starts)}: {SLOW_START}"] if self.slow_starts else []
         return sorted(self.warnings) + slow
+
+
+def _told_of_place(versions: dict[str, str]) -> dict[str, str]:
+    return {
+        key: text
+        for key, text in versions.items()
+        if key.startswith(_PLACE_PREFIXES) or key == "fio"
+    }
 
 
 def read_sources(run: RunFolder) -> Sources:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.clocks import on_one_clock
 from pyscale.analysis.lanes import with_lanes
-from pyscale.store.columns import call_schema, span_schema, task_schema
+from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.sources import Sources
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TASKS_FILE = "tasks.parquet"
 SPANS_FILE = "spans.parquet"
 CALLS_FILE = "calls.parquet"
+TIMINGS_FILE = "timings.parquet"
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,10 @@ class Tables:
 
     Attributes
     ----------
-    tasks, spans, calls : polars.DataFrame
-        One row a task, one a phase of a task, one a part of a call; the columns are those of
-        `task_schema`, `span_schema` and `call_schema`. The times of all nodes are on one clock,
+    tasks, spans, calls, timings : polars.DataFrame
+        One row a task, one a phase of a task, one a part of a call, one a repeat of a test of the
+        machine; the columns are those of `task_schema`, `span_schema`, `call_schema` and
+        `timing_schema`. The times of all nodes are on one clock,
         as far as that is known, and every window's task has its lane: which of the N workers did
         it.
     sources : Sources
@@ -41,11 +43,12 @@ class Tables:
     tasks: pl.DataFrame
     spans: pl.DataFrame
     calls: pl.DataFrame
+    timings: pl.DataFrame
     sources: Sources
 
 
 def build_tables(run: RunFolder) -> Tables:
-    """Tables of all tasks, spans and calls that have a record."""
+    """Tables of all tasks, spans, calls and timings that have a record."""
     import polars as pl
 
     sources = Sources()
@@ -73,17 +76,21 @@ def build_tables(run: RunFolder) -> Tables:
         calls=pl.DataFrame(
             [row for rows in ordered for row in rows.calls], call_schema(), orient="row"
         ),
+        timings=pl.DataFrame(
+            [row for rows in ordered for row in rows.timings], timing_schema(), orient="row"
+        ),
         sources=sources,
     )
 
 
 def write_tables(run: RunFolder, tables: Tables) -> None:
-    """Write the tables as Parquet into the run folder; that of calls where there are any."""
-    found = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans, CALLS_FILE: tables.calls}
-    if tables.calls.is_empty():
-        # One of an earlier state of the run would be taken for what it is now.
-        del found[CALLS_FILE]
-        (run.path / CALLS_FILE).unlink(missing_ok=True)
-    for name, table in found.items():
+    """Write the tables as Parquet into the run folder; of calls and timings where there are any."""
+    always = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans}
+    rare = {CALLS_FILE: tables.calls, TIMINGS_FILE: tables.timings}
+    for name, table in (always | rare).items():
+        if name in rare and table.is_empty():
+            # One of an earlier state of the run would be taken for what it is now.
+            (run.path / name).unlink(missing_ok=True)
+            continue
         with atomic_path(run.path / name) as temporary:
             write_table(temporary, table)

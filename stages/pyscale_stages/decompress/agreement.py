@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.decompress.table import TABLE, read_timings
+from pyscale_stages.machine.timingtable import TIMINGS, read_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, same_bytes
 
@@ -25,8 +25,8 @@ def check(task: Task) -> Agreement:
         If a folder is no output of this stage.
     """
     folders = folders_to_check(task)
-    one, two = (results_of(read_timings(folder)) for folder in folders)
-    return agreement_of(one, two, identical=same_bytes(*folders, [TABLE]))
+    one, two = (results_of(read_table(folder)) for folder in folders)
+    return agreement_of(one, two, identical=same_bytes(*folders, [TIMINGS]))
 
 
 def results_of(table: pl.DataFrame) -> Results:

@@ -10,10 +10,14 @@ from pyscale_stages.decompress.codecs import CODECS, CodecName, why_not
 from pyscale_stages.decompress.files import MovieFile, write_movie_file
 from pyscale_stages.decompress.memory import need_memory
 from pyscale_stages.decompress.params import DecompressParams
-from pyscale_stages.decompress.place import scratch_in
-from pyscale_stages.decompress.table import table_of, write_timings
 from pyscale_stages.decompress.timed import Attempt, Results, time_repeat
+from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space
+from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
+
+LOWER = "measure smaller or fewer movies"
+"""What makes the test smaller, for sentences on room."""
 
 
 def run(task: Task) -> None:
@@ -39,14 +43,12 @@ def run(task: Task) -> None:
     results = Results(task)
     present = _present(results, params)
     need_memory(max((_memory_bytes(params, name) for name in present), default=0))
-    with scratch_in(_place(task), _disk_bytes(params, present), task.warn) as folder:
+    place = place_of(task)
+    refuse_lack_of_space({place: _disk_bytes(params, present)}, LOWER)
+    with in_words(place, LOWER), scratch_folder(place, task.stage.name, task.warn) as folder:
         movies = _written(task, params, present, folder)
         _time_all(results, params, movies)
-    with task.span("write"):
-        write_timings(task, table_of(results.rows))
-        window = task.spec.frames or (0, 1)
-        task.write_window(window, task.spec.movie_frames or window[1])
-    task.count(objects=len(results.rows))
+    write_results(task, timings_table(task.timings, {"sha256": results.sha256}))
 
 
 def _present(results: Results, params: DecompressParams) -> list[CodecName]:
@@ -56,15 +58,6 @@ def _present(results: Results, params: DecompressParams) -> list[CodecName]:
         if reason:
             results.cannot(name, reason)
     return [name for name, reason in reasons.items() if not reason]
-
-
-def _place(task: Task) -> Path:
-    """Folder that is measured."""
-    place = task.input("place")
-    if place is not None:
-        return place
-    task.output.mkdir(parents=True, exist_ok=True)
-    return task.output
 
 
 def _disk_bytes(params: DecompressParams, names: list[CodecName]) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.decompress.agreement import check
-from pyscale_stages.decompress.merge import merge
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.decompress.run import run
+from pyscale_stages.machine.joining import merge
+from pyscale_stages.machine.timingtable import TIMINGS
 
 STAGE = Stage(
     name="decompress",
@@ -17,9 +18,10 @@ STAGE = Stage(
             "place",
             "folder on the storage that movies are written to and read from; else the output's",
             required=False,
+            is_place=True,
         ),
     ),
-    output="timings.parquet",
+    output=TIMINGS,
     packages=("imagecodecs",),
     determinism=(
         "The same seed gives the same frames, and every codec keeps them exactly: checksums of "
@@ -29,4 +31,5 @@ STAGE = Stage(
     merge=merge,
     check=check,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
+    extra="decompress",
 )

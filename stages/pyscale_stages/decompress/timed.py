@@ -38,16 +38,17 @@ FIRST = Attempt()
 
 @dataclass
 class Results:
-    """Timings of a task and the checksums of what was decoded in them."""
+    """A task and the checksums of what was decoded in its timings."""
 
     task: Task
-    rows: list[tuple[Timing, str]] = field(default_factory=list)
+    sha256: list[str] = field(default_factory=list)
+    """Of each timing of the task; nothing where nothing was decoded."""
     said: set[str] = field(default_factory=set)
 
     def add(self, timing: Timing, sha256: str = "") -> None:
         """Keep a timing, with the checksum of what came out."""
         self.task.add_timing(timing)
-        self.rows.append((timing, sha256))
+        self.sha256.append(sha256)
 
     def cannot(self, name: CodecName, reason: str, attempt: Attempt = FIRST) -> None:
         """Keep why a codec was not decoded."""

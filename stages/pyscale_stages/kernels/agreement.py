@@ -8,7 +8,7 @@ from math import isclose
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.kernels.tables import FILE_NAME, read_timings
+from pyscale_stages.machine.timingtable import TIMINGS, read_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, same_bytes
 
@@ -29,8 +29,8 @@ def check(task: Task) -> Agreement:
         If a folder is no output of this stage.
     """
     folders = folders_to_check(task)
-    reference, other = (read_timings(folder) for folder in folders)
-    return agreement_of(reference, other, identical=same_bytes(*folders, (FILE_NAME,)))
+    reference, other = (read_table(folder) for folder in folders)
+    return agreement_of(reference, other, identical=same_bytes(*folders, (TIMINGS,)))
 
 
 def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:

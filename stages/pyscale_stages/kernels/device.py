@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Device
@@ -11,6 +12,7 @@ from pyscale_stages.errors import BadInput, MissingPart, as_stage_error
 if TYPE_CHECKING:
     import torch
 
+_NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 _WAY_OUT = {
     "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
     "mps": "run on a Mac with Apple silicon",
@@ -83,11 +85,18 @@ def forget(device: torch.device) -> None:
         give_memory_back(device)
 
 
-def name_of(device: torch.device) -> str:
-    """What the device is called; a processor is described by the stamp."""
+def names_of(found: Sequence[torch.device]) -> list[str | None]:
+    """What devices are called, equal ones with their numbers; a processor is None."""
     import torch
 
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    names = [
+        torch.cuda.get_device_name(device) if device.type == "cuda" else _NAMES[device.type]
+        for device in found
+    ]
+    return [
+        f"{name} #{device.index}" if name and names.count(name) > 1 else name
+        for name, device in zip(names, found, strict=True)
+    ]
 
 
 def held_bytes(device: torch.device) -> int | None:

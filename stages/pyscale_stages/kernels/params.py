@@ -34,6 +34,9 @@ LARGE: Mapping[str, Any] = MappingProxyType(
 )
 """Sizes of the preset `large`, which keep a GPU of a data centre busy."""
 
+LOWER = "lower particles or particle_px"
+"""What makes the files of a test smaller, for sentences on room."""
+
 
 class KernelParams(StageParams):
     """What is computed; a size that is not given is the preset's."""

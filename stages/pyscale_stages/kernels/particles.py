@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import CacheState
-from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.maps import Blobs, Symmetry, random_blobs
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.params import LOWER, KernelParams
+from pyscale_stages.machine.place import refuse_lack_of_space
 from pyscale_stages.measure import pagecache
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ SHIFTS_PX = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 NOISE_OF_SIGNAL = 0.3
 """Deviation of an image's noise, in those of its signal: low, so that a wrong result shows."""
 FILE_NAME = "particles.raw"
-_KEPT_FREE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -101,25 +99,11 @@ class OnDisk:
     def __init__(self, images: Images, folder: Path) -> None:
         self._shape = images.shape[1:]
         self._path = folder / FILE_NAME
-        free = shutil.disk_usage(folder).free
-        if free < images.nbytes + _KEPT_FREE_BYTES:
-            raise ResourceExhausted(
-                f"the disk of {folder} has {free / 2**20:.0f} MiB free, and the particles need "
-                f"{images.nbytes / 2**20:.0f} MiB and some to spare: free space there, lower "
-                "particles or particle_px, or give another --input place=FOLDER"
-            )
-        try:
-            with self._path.open("wb") as file:
-                file.write(images.tobytes())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-                raise
-            raise ResourceExhausted(
-                f"the disk of {folder} became full, or its quota used up, while particles were "
-                "written: free space there, or give another --input place=FOLDER"
-            ) from error
+        refuse_lack_of_space({folder: images.nbytes}, LOWER)
+        with self._path.open("wb") as file:
+            file.write(images.tobytes())
+            file.flush()
+            os.fsync(file.fileno())
 
     def before(self) -> CacheState | None:
         """Drive the file out of the page cache, and say whether that is proven."""

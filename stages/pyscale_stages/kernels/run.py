@@ -13,11 +13,12 @@ from pyscale_stages.contract import CacheState, Timing
 from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.device import devices, forget, held_bytes, name_of, wait_for
-from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.scratch import place_of, scratch_in
-from pyscale_stages.kernels.tables import Placed, table_of, write_timings
+from pyscale_stages.kernels.device import devices, forget, held_bytes, names_of, wait_for
+from pyscale_stages.kernels.params import LOWER, KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottleneck_on
+from pyscale_stages.machine.place import in_words, place_of
+from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
 
 if TYPE_CHECKING:
@@ -46,24 +47,19 @@ def run(task: Task) -> None:
         import torch  # noqa: F401
     with task.span("model_load"):
         found = devices(task.spec.device, wanted=params.gpus, threads=task.spec.threads)
-    task.versions |= {f"device_{index}": name_of(device) for index, device in enumerate(found)}
-    placed: list[Placed] = []
-    pairs = list(product(enumerate(found), kernels))
-    for (index, device), kernel in task.progress(pairs, len(pairs), "testing the machine"):
-        where = {"device_index": float(index)}
-        if device.type == "cpu":
-            where["threads"] = float(task.spec.threads)
-        for timing in _timings(task, params, place, device, kernel):
-            placed.append(Placed(name_of(device), _on(timing, where)))
-            task.add_timing(placed[-1].timing)
-        forget(device)
+    names = names_of(found)
+    task.versions |= {f"device_{index}": name for index, name in enumerate(names) if name}
+    pairs = list(product(zip(found, names, strict=True), kernels))
+    with in_words(place, LOWER):
+        for (device, name), kernel in task.progress(pairs, len(pairs), "testing the machine"):
+            more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
+            for timing in _timings(task, params, place, device, kernel):
+                details = {**more, **timing.details}
+                task.add_timing(timing.model_copy(update={"device": name, "details": details}))
+            forget(device)
     held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
     task.gpu_own_peak_bytes = max(held, default=None)
-    frames = task.spec.frames or (0, 1)
-    with task.span("write"):
-        write_timings(task, table_of(placed))
-        task.write_window(frames, task.spec.movie_frames or frames[1])
-    task.count(objects=len(placed))
+    write_results(task, timings_table(task.timings))
 
 
 def _timings(
@@ -75,7 +71,7 @@ def _timings(
         return
     repeat = 0
     try:
-        with scratch_in(place) as scratch:
+        with scratch_folder(place, task.stage.name, task.warn) as scratch:
             # Inputs are made instead of read.
             with task.span("read"):
                 work = kernel.prepare(Bench(device, params, task.spec.seed, scratch))
@@ -171,11 +167,6 @@ def _absent(kernel: Kernel, device: torch.device, repeat: int, why_not: str) -> 
         bottleneck=bottleneck_on(device.type, kernel.bottleneck),
         why_not=why_not,
     )
-
-
-def _on(timing: Timing, where: dict[str, float]) -> Timing:
-    """The same, with the number of its device: GPUs of a node need not be alike."""
-    return timing.model_copy(update={"details": {**where, **timing.details}})
 
 
 def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: Judgement) -> None:

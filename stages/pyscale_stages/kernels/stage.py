@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.kernels.agreement import SAME_CHECKSUM, check
-from pyscale_stages.kernels.merge import merge
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.run import run
-from pyscale_stages.kernels.tables import FILE_NAME
+from pyscale_stages.machine.joining import merge
+from pyscale_stages.machine.timingtable import TIMINGS
 
 STAGE = Stage(
     name="kernels",
@@ -18,9 +18,10 @@ STAGE = Stage(
             "place",
             "folder on the storage that particles are read from (default: the output folder)",
             required=False,
+            is_place=True,
         ),
     ),
-    output=FILE_NAME,
+    output=TIMINGS,
     packages=("torch", "scipy"),
     determinism=(
         "Inputs are the same with the same seed, everywhere. Results are single precision: a "

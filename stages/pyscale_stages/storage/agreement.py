@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.storage.tables import TIMINGS, read_table
+from pyscale_stages.machine.timingtable import TIMINGS, read_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, same_bytes
 
@@ -25,7 +25,7 @@ def check(task: Task) -> Agreement:
         If a folder is no output of this stage.
     """
     folders = folders_to_check(task)
-    reference, other = (results(read_table(folder, TIMINGS)) for folder in folders)
+    reference, other = (results(read_table(folder)) for folder in folders)
     return agreement_of(reference, other, identical=same_bytes(*folders, (TIMINGS,)))
 
 
@@ -36,11 +36,13 @@ def results(timings: pl.DataFrame) -> pl.DataFrame:
     """
     import polars as pl
 
-    if CHECKSUM not in timings.columns:
-        timings = timings.with_columns(pl.lit(None, pl.Float64).alias(CHECKSUM))
     return (
         timings.filter(pl.col("step").is_null())
-        .select(*KEY, pl.col("wall_s").is_not_null().alias("ran"), CHECKSUM)
+        .select(
+            *KEY,
+            pl.col("wall_s").is_not_null().alias("ran"),
+            pl.col("details").str.json_path_match(f"$.{CHECKSUM}").cast(pl.Float64).alias(CHECKSUM),
+        )
         .unique(maintain_order=True)
     )
 

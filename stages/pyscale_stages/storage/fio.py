@@ -10,7 +10,8 @@ from typing import Any
 
 from pyscale_stages.storage.book import Book, Case
 from pyscale_stages.storage.direct import alignment_of, why_not_direct
-from pyscale_stages.storage.reads import Read, timed_read
+from pyscale_stages.storage.reading import Piece
+from pyscale_stages.storage.reads import Read, random_order, timed_read
 from pyscale_stages.storage.stack import FILE_NAME, Stack
 
 ABSENT = "fio is not installed here: apt-get install fio"
@@ -33,18 +34,44 @@ def fio_version() -> str | None:
 
 def fio_sequentially(book: Book, case: Case, stack: Stack) -> None:
     """Let fio read the stack's files one after the other, as `read_sequentially` does."""
-    _timed(book, case, stack, book.params.block_bytes, ["--rw=read"])
+    options = [
+        "--rw=read",
+        "--file_service_type=sequential",
+        # A list of many names would be longer than fio takes.
+        f"--filename_format={FILE_NAME.format('$filenum')}",
+        f"--nrfiles={len(stack.files)}",
+        f"--bs={book.params.block_bytes}",
+    ]
+    _timed(book, case, stack, book.params.block_bytes, options)
 
 
 def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
-    """Let fio read blocks of a particle's size, each once, as `read_at_random` does."""
-    seed = book.task.spec.seed + case.repeat + 1
-    # The first particle lies behind the header, where blocks of some disks do not begin.
-    offset = stack.pieces[0].offset_bytes
-    if case.mode == "direct" and not why_not_direct(stack.files[0]):
-        offset -= offset % alignment_of(stack.files[0])
-    options = ["--rw=randread", f"--offset={offset}", f"--randseed={seed}"]
+    """Let fio read particle after particle in the very order of `read_at_random`.
+
+    Its own random order would take the next block where one was read already: neighbours follow
+    each other in it, which a disk reads faster.
+    """
+    direct = case.mode == "direct" and not why_not_direct(stack.files[0])
+    alignment_bytes = alignment_of(stack.files[0]) if direct else 1
+    pieces = [stack.pieces[index] for index in random_order(book, case, stack)]
+    log = stack.folder.parent / "fio.log"
+    log.write_text(replay_of(pieces, [path.name for path in stack.files], alignment_bytes))
+    options = [f"--read_iolog=../{log.name}", "--replay_no_stall=1"]
     _timed(book, case, stack, book.params.particle_bytes, options)
+
+
+def replay_of(pieces: Sequence[Piece], names: Sequence[str], alignment_bytes: int) -> str:
+    """Write down reads as fio replays them, in version 2 of its log.
+
+    A piece that no block of the disk begins with is read from the beginning of its block on.
+    """
+    lines = ["fio version 2 iolog"]
+    lines += [f"{name} {action}" for action in ("add", "open") for name in names]
+    for piece in pieces:
+        start = piece.offset_bytes - piece.offset_bytes % alignment_bytes
+        lines.append(f"{names[piece.file]} read {start} {piece.length_bytes}")
+    lines += [f"{name} close" for name in names]
+    return "\n".join(lines) + "\n"
 
 
 def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequence[str]) -> None:
@@ -55,12 +82,10 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
     command = [
         program,
         f"--name={case.name}",
-        # A list of many names would be longer than fio takes.
-        f"--filename_format={FILE_NAME.format('$filenum')}",
-        f"--nrfiles={len(stack.files)}",
-        f"--bs={block_bytes}",
+        # Memory like that of `Reader`: fio's own begins anywhere in a page, and copies into it
+        # take longer.
+        "--iomem=mmap",
         *options,
-        f"--file_service_type={'random' if '--rw=randread' in options else 'sequential'}",
         f"--direct={int(case.mode == 'direct')}",
         "--ioengine=psync",
         # The state of the page cache is prepared and proved beforehand, and no hint given,

@@ -22,6 +22,8 @@ PRESETS: dict[str, tuple[int, int, int]] = {
 `ancestor` is the stack of CryoSPARC's file system benchmark (its guide, "Performance
 Benchmarking"): 13 GB. Both have 100 particles in a file.
 """
+LOWER = "lower particles, particle_files, movies or small_files"
+"""What makes the test smaller, for sentences on room."""
 PIXEL_BYTES = 4
 """Particles are float32."""
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from pyscale_stages.machine.place import in_words
 from pyscale_stages.storage.book import Book, Case, FileSet
 from pyscale_stages.storage.copying import COPY, copy_stack
 from pyscale_stages.storage.fio import fio_at_random, fio_sequentially
 from pyscale_stages.storage.metadata import measure_metadata
 from pyscale_stages.storage.parallel import read_in_parallel
-from pyscale_stages.storage.params import Mode, MovieFormat
-from pyscale_stages.storage.place import in_words
+from pyscale_stages.storage.params import LOWER, Mode, MovieFormat
 from pyscale_stages.storage.reads import read_at_random, read_sequentially
 from pyscale_stages.storage.stack import Stack, write_stack
 
@@ -46,7 +46,7 @@ class Bench:
             self.book.cannot(COPY, repeat, NO_CACHE, bottleneck="storage")
             return
         original = self.stacks["particle"]
-        with in_words(self.cache.parent):
+        with in_words(self.cache.parent, LOWER):
             self.stacks["cache"] = copy_stack(self.book, original, self.cache / "stack", repeat)
 
 

@@ -104,8 +104,7 @@ def read_sequentially(book: Book, case: Case, files: FileSet) -> None:
 def read_at_random(book: Book, case: Case, stack: Stack) -> None:
     """Read every particle once, in an order drawn anew for each repeat."""
     length_bytes = book.params.particle_bytes
-    rng = np.random.default_rng([book.task.spec.seed, case.repeat])
-    order = rng.permutation(len(stack.pieces))
+    order = random_order(book, case, stack)
     pieces = [stack.pieces[index] for index in order]
     direct = case.mode == "direct" and not why_not_direct(stack.files[0])
     alignment_bytes = alignment_of(stack.files[0]) if direct else 1
@@ -135,6 +134,12 @@ def read_at_random(book: Book, case: Case, stack: Stack) -> None:
         return zlib.crc32(found.astype("<u4").tobytes())
 
     timed_read(book, case, stack, read, verify)
+
+
+def random_order(book: Book, case: Case, stack: Stack) -> npt.NDArray[np.int64]:
+    """Order in which one repeat reads the particles, each once."""
+    rng = np.random.default_rng([book.task.spec.seed, case.repeat])
+    return rng.permutation(len(stack.pieces))
 
 
 def verified(reader: Reader, files: FileSet, block_bytes: int) -> int:

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
+from pyscale_stages.machine.place import (
+    filesystem_versions,
+    in_words,
+    place_of,
+    ready,
+    refuse_lack_of_space,
+)
+from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.storage.book import Book
 from pyscale_stages.storage.fio import fio_version
 from pyscale_stages.storage.movies import most_bytes, write_movies
-from pyscale_stages.storage.params import StorageParams
-from pyscale_stages.storage.place import (
-    filesystem_versions,
-    in_words,
-    ready,
-    refuse_lack_of_space,
-    work_folder,
-)
+from pyscale_stages.storage.params import LOWER, StorageParams
 from pyscale_stages.storage.plan import Bench, tests_of
-from pyscale_stages.storage.tables import (
-    RESIDENCY,
-    TIMINGS,
-    residency_table,
-    timings_table,
-    write_tables,
-)
+from pyscale_stages.storage.residency import RESIDENCY, residency_table
 from pyscale_stages.task import Task
 
 SMALL_FILE_BYTES = 8192
@@ -50,10 +47,11 @@ def run(task: Task) -> None:
     book = Book(task, task.params)
     place, cache = _folders(task, task.params)
     _describe(book, place, cache)
+    scratch = partial(scratch_folder, stage=task.stage.name, warn=task.warn)
     with ExitStack() as stack:
-        stack.enter_context(in_words(place))
-        folder = stack.enter_context(work_folder(place))
-        cache_folder = stack.enter_context(work_folder(cache)) if cache is not None else None
+        stack.enter_context(in_words(place, LOWER))
+        folder = stack.enter_context(scratch(place))
+        cache_folder = stack.enter_context(scratch(cache)) if cache is not None else None
         with task.span("compute"):
             kinds = tuple(dict.fromkeys(task.params.movie_formats))
             movies = {
@@ -61,12 +59,7 @@ def run(task: Task) -> None:
                 for kind in task.progress(kinds, len(kinds), "writing movies")
             }
         _measure(Bench(book, folder, cache_folder, movies))
-    with task.span("write"):
-        write_tables(
-            task, {TIMINGS: timings_table(task.timings), RESIDENCY: residency_table(book.proofs)}
-        )
-        part = task.spec.frames or (0, 1)
-        task.write_window(part, task.spec.movie_frames or part[1])
+    write_results(task, timings_table(task.timings), {RESIDENCY: residency_table(book.proofs)})
 
 
 def _measure(bench: Bench) -> None:
@@ -78,26 +71,21 @@ def _measure(bench: Bench) -> None:
 
 def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
     """The place and the cache folder, with room for what will be written."""
-    given = task.input("place")
-    if given is None:
-        with in_words(task.output):
-            task.output.mkdir(parents=True, exist_ok=True)
-    place = ready(given or task.output, "the place")
+    place = place_of(task)
     small = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
     needed = {place: params.stack_bytes + most_bytes(params) + small}
     if params.cache_folder is None:
-        refuse_lack_of_space(needed)
+        refuse_lack_of_space(needed, LOWER)
         return place, None
     cache = ready(params.cache_folder, "the cache_folder")
     needed[cache] = needed.get(cache, 0) + params.stack_bytes
-    refuse_lack_of_space(needed)
+    refuse_lack_of_space(needed, LOWER)
     return place, cache
 
 
 def _describe(book: Book, place: Path, cache: Path | None) -> None:
     """Say what is measured, and how large it is against the ancestor's."""
     task, params = book.task, book.params
-    task.versions |= filesystem_versions(place, "place")
     if cache is not None:
         task.versions |= filesystem_versions(cache, "cache")
         if cache.stat().st_dev == place.stat().st_dev:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from pyscale_stages.contract import Resources, Slot, Stage, Surroundings
+from pyscale_stages.machine.joining import merge
+from pyscale_stages.machine.timingtable import TIMINGS
 from pyscale_stages.storage.agreement import check
-from pyscale_stages.storage.merge import merge
 from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.residency import RESIDENCY
 from pyscale_stages.storage.run import run
 
 
 def surroundings(params: StorageParams) -> Surroundings:
-    """The cache folder, which an image must be given."""
-    return Surroundings(() if params.cache_folder is None else (params.cache_folder.expanduser(),))
+    """The cache folder, which an image must be given to write into."""
+    folder = params.cache_folder
+    return Surroundings(written=() if folder is None else (folder.expanduser(),))
 
 
 STAGE = Stage(
@@ -23,17 +28,19 @@ STAGE = Stage(
             "place",
             "folder whose filesystem is measured; without it, that of the output",
             required=False,
+            is_place=True,
         ),
     ),
-    output="timings.parquet",
+    output=TIMINGS,
     packages=("imagecodecs",),
     determinism=(
         "What is written is the same for the same seed, parameters and versions of NumPy, "
         "tifffile and imagecodecs, and so are the checksums of what is read. Times never are"
     ),
     run=run,
-    merge=merge,
+    merge=partial(merge, others=(RESIDENCY,)),
     check=check,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,
+    extra="storage",
 )

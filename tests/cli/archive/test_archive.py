@@ -370,3 +370,19 @@ def test_paths_among_the_values_of_a_grid_are_masked_as_those_of_parameters_are(
     assert TELL.encode() not in masked
     assert json.loads(masked)["settings"]["grid"]["length_px"] == [224]
     assert b"pyscale-tiny" in masked
+
+
+def test_the_folder_that_was_measured_and_the_server_that_holds_it_are_masked() -> None:
+    server = f"nfs.{TELL}.example:/export/{TELL}"
+    versions = {
+        "numpy": "2.4.0.1",
+        "place_device": server,
+        "place_filesystem": "nfs4",
+        "cache_device": f"/dev/{TELL}",
+    }
+    record = {"versions": versions, "place": f"/scratch/{TELL}", "settings": {"path": f"a/{TELL}"}}
+    names = {"domain": [], "node": [f"nfs.{TELL}.example"]}
+    masked = masked_record(Mask(names=names, run_id="r"), "r.json", json.dumps(record).encode())
+    assert TELL.encode() not in masked
+    kept = json.loads(masked)["versions"]
+    assert (kept["numpy"], kept["place_filesystem"]) == ("2.4.0.1", "nfs4")

@@ -108,6 +108,19 @@ def test_a_gang_is_one_job_whose_ranks_do_not_end_each_other(make: PlanMaker) ->
     assert merge["additional_parameters"]["ntasks"] == "1"
 
 
+def test_the_workers_on_named_nodes_are_one_job_and_their_merge_goes_anywhere(
+    make: PlanMaker,
+) -> None:
+    spread = {"layout": "gang", "nodes": ("n1", "n2")}
+    trial = make().trial("segment-n2-b1").model_copy(update=spread)
+    asked = options(site(), trial)
+    assert (asked["nodes"], asked["ntasks-per-node"], asked["nodelist"]) == ("2", "1", "n1,n2")
+    assert told(site(), trial)["use_srun"] is True
+    merge = options(site(), trial, "merge", tasks=1)
+    assert merge["nodes"] == "1"
+    assert "nodelist" not in merge
+
+
 def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make: PlanMaker) -> None:
     trial = make(device="cuda").trial("segment-n2-b1")
     place = load_site("modules")

@@ -20,6 +20,8 @@ EXTRA_OF_DEFINITION = {
     "contact": "contact",
     "track": "track",
     "track_trackmate": "track_trackmate",
+    "machine": "storage",
+    "kernels": "kernels",
 }
 ALL = pytest.mark.parametrize("definition", catalog().values(), ids=lambda d: d.name)
 

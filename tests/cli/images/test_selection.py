@@ -28,6 +28,7 @@ def test_images_for_cpus_are_built_and_others_only_by_name(
     assert {definition.device for definition in selection.chosen} == {"cpu"}
     chosen = {definition.name for definition in selection.chosen}
     assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= chosen
+    assert {"storage", "decompress", "kernels"} <= chosen
     assert chosen | set(selection.left_out) == set(catalog())
     assert selection.left_out["segment-cuda"] == "it is for cuda, so name it to build it"
 

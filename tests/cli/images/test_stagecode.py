@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import stat
@@ -11,6 +12,7 @@ import pytest
 
 import pyscale_stages
 from pyscale.images.stagecode import code_files, lay_out
+from pyscale_stages.registry import STAGE_NAMES
 
 PACKAGE = Path(pyscale_stages.__file__).parent
 
@@ -37,6 +39,34 @@ def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
     } <= names
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
     assert folders == {"measure", "contact"}
+
+
+def module_file(name: str) -> str | None:
+    """Path of a module of the package in an image; None where it is none."""
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    for file in (path.with_suffix(".py"), path / "__init__.py"):
+        if file.is_file() and file.is_relative_to(PACKAGE):
+            return file.relative_to(PACKAGE.parent).as_posix()
+    return None
+
+
+def imported_files(file: Path) -> set[str]:
+    """Files of the package that a file imports, wherever in it; movies are made elsewhere."""
+    found: set[str | None] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # What is imported from a module may be a module too.
+            names = (node.module, *(f"{node.module}.{name.name}" for name in node.names))
+            found |= {module_file(name) for name in names}
+    return {name for name in found if name and not name.startswith("pyscale_stages/synth/")}
+
+
+@pytest.mark.parametrize("stage", STAGE_NAMES)
+def test_all_that_a_stage_imports_is_in_its_image(stage: str) -> None:
+    files = code_files(stage)
+    for name, path in files.items():
+        if path.suffix == ".py":
+            assert imported_files(path) <= files.keys(), name
 
 
 def test_the_embedded_models_go_with_the_segmentation_alone() -> None:

@@ -30,7 +30,12 @@ def measured(*rows: Row, work: list[float] | None = None) -> pl.DataFrame:
 
 @pytest.fixture
 def known(own: Path) -> list[Loaded]:
-    return list(all_references(own).values())
+    return beside_any(own)
+
+
+def beside_any(own: Path) -> list[Loaded]:
+    """References that are not for the very same work alone."""
+    return [one for one in all_references(own).values() if one.reference.concerns(None)]
 
 
 def by_name(found: list[Referred]) -> dict[str, pl.DataFrame]:
@@ -99,7 +104,7 @@ def test_a_reference_of_weak_scaling_is(own: Path, write: Write) -> None:
     csv = "stage,workers,wall_s,work\ncells,1,80,10\ncells,2,81,20\n"
     write(csv=csv)
     weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
-    known = all_references(own).values()
+    known = beside_any(own)
     assert list(by_name(matching(known, weak))) == ["ours"]
     strong = measured(("segment", 1, 9.0), ("segment", 2, 5.0), work=[40.0, 40.0])
     assert list(by_name(matching(known, strong))) == ["pycyto"]
@@ -109,7 +114,7 @@ def test_the_very_measurement_is_not_its_own_reference(own: Path, write: Write) 
     write()
     again = measured(("segment", 1, 80.0), ("segment", 2, 50.0))
     other = measured(("segment", 1, 80.0), ("segment", 2, 50.1))
-    known = list(all_references(own).values())
+    known = beside_any(own)
     assert "ours" not in by_name(matching(known, again))
     assert "ours" in by_name(matching(known, other))
 
@@ -147,7 +152,7 @@ def test_a_grid_against_another_axis_has_no_sweep_over_sizes_beside_it(
 def test_a_sweep_over_sizes_is_not_its_own_reference(own: Path, write: Write, toml: str) -> None:
     csv = "stage,device,length_px,wall_s\ncells,cpu,224,1\ncells,cpu,448,4\n"
     write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
-    known = list(all_references(own).values())
+    known = beside_any(own)
 
     def names(grid: GridFindings) -> list[str]:
         return [reference.name for reference, _ in matching_grids(known, [grid])]

@@ -30,6 +30,17 @@ def test_only_the_output_can_be_written(tmp_path: Path) -> None:
     assert {bind.seen_at: bind.writable for bind in binds} == {movie: False, output: True}
 
 
+def test_a_folder_to_write_into_can_be_written_and_its_links_are_not_followed(
+    tmp_path: Path,
+) -> None:
+    place, output = tmp_path / "place", tmp_path / "place" / "runs" / "w0"
+    output.mkdir(parents=True)
+    (tmp_path / "elsewhere").touch()
+    (place / "link").symlink_to(tmp_path / "elsewhere")
+    binds = task_binds(output, [], [place, tmp_path / "absent"])
+    assert [(bind.seen_at, bind.writable) for bind in binds] == [(place, True), (output, True)]
+
+
 def test_an_output_inside_an_input_is_mounted_over_it(tmp_path: Path) -> None:
     output = tmp_path / "movie" / "runs" / "w0"
     output.mkdir(parents=True)

@@ -31,6 +31,9 @@ def chosen(stage: str, device: Device = "cpu", /, **params: Any) -> str:
         ("contact", {}, "contact"),
         ("track", {}, "track"),
         ("track", {"backend": "trackmate"}, "track_trackmate"),
+        ("storage", {}, "storage"),
+        ("decompress", {}, "decompress"),
+        ("kernels", {}, "kernels"),
     ],
 )
 def test_parameters_decide_the_image(stage: str, params: dict[str, str], image: str) -> None:
@@ -40,6 +43,7 @@ def test_parameters_decide_the_image(stage: str, params: dict[str, str], image: 
 def test_a_gpu_takes_the_variant_that_is_built_for_it() -> None:
     assert chosen("segment", "cuda") == "segment_cellpose3-cuda"
     assert chosen("segment", "cuda", model="cpsam") == "segment-cuda"
+    assert chosen("kernels", "cuda") == "kernels-cuda"
     assert chosen("contact", "cuda") == "contact"
 
 

@@ -47,6 +47,15 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
             2,
         ),
         (
+            "FATAL:   container creation failed: mount hook function failure: mount "
+            "/dev/shm/d->/var/lib/apptainer/mnt/session/dev/shm/d error: while mounting "
+            "/dev/shm/d: destination /var/lib/apptainer/mnt/session/dev/shm/d doesn't exist in "
+            "container\n",
+            255,
+            "an image cannot be given /dev/shm/d, as it has its own of what lies there",
+            2,
+        ),
+        (
             "FATAL:   While checking container encryption: could not open image /x.sif: image "
             "format not recognized\n",
             255,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -98,6 +98,34 @@ def test_ranks_of_one_job_ask_for_what_each_of_them_needs() -> None:
     typed = site(gpu_option="--gres=gpu:{type}:{count}", request={"gpu_type": "a100"})
     assert options(typed, "cuda", ranks=2)["gpus-per-task"] == "a100:1"
     assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none"), ranks=2))
+
+
+def test_ranks_on_named_nodes_have_one_each_and_its_memory() -> None:
+    cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
+    wanted = allocation(cluster, SEGMENT, "cuda", 1)
+    asked = slurm_options(cluster, wanted, 3, ("n1", "n2", "n10"))
+    assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("3", "3", "1")
+    assert asked["nodelist"] == "n1,n2,n10"
+    assert (asked["mem"], asked["gpus-per-task"]) == ("4096M", "2")
+    alone = slurm_options(cluster, wanted, 1, ("n7",))
+    assert (alone["nodes"], alone["nodelist"], alone["gres"]) == ("1", "n7", "gpu:2")
+    assert not {"nodelist", "ntasks-per-node"} & set(options(cluster, ranks=3))
+
+
+@pytest.mark.parametrize(
+    ("gpus", "said", "asked"), [(None, None, 1), (None, 2, 2), (3, 2, 3), ("all", 2, 2)]
+)
+def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(
+    gpus: int | Literal["all"] | None, said: int | None, asked: int
+) -> None:
+    cluster = site(override=[{"device": "cuda", "gpus": said}])
+    assert allocation(cluster, SEGMENT, "cuda", 1, gpus).gpus == asked
+    assert allocation(cluster, SEGMENT, "cpu", 1, gpus).gpus == 0
+
+
+def test_all_gpus_of_a_node_are_as_many_as_the_site_says() -> None:
+    with pytest.raises(UserError, match=r"mine does not say how many GPUs .* put gpus, as in"):
+        allocation(site(), SEGMENT, "cuda", 1, "all")
 
 
 def test_a_gpu_of_no_type_cannot_be_asked_for_by_type() -> None:

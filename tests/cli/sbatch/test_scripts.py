@@ -7,16 +7,19 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyscale.grid import unfolded
+from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
 from pyscale.sbatch.folder import write_scripts
 from pyscale.sbatch.scripts import render
 from pyscale.settings import Settings
-from pyscale.sites import Site, load_site
+from pyscale.sites import Override, Site, load_site
 from pyscale.store.provenance import ImageFile
 from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale.tomlfile import shipped_names
@@ -45,7 +48,27 @@ def rendered(
         settings=settings.model_dump(mode="json"),
         workers=(1, 2),
     )
-    images = [
+    return render(plan, site, images_of(plan))
+
+
+def of_the_machine(site: Site, workers: tuple[int, ...] = (1,), **changes: Any) -> Texts:
+    """Scripts of the suite `system` on a folder with a blank in its name."""
+    suite = unfolded(
+        load_suite("system"),
+        {},
+        device="cpu",
+        cores=lambda _stage, _device: 4,
+        fitted={"kernels": {"device": ("cpu", "cuda")}},
+    )
+    settings = Settings(path=Path("/data/to measure"), **changes)
+    plan = make_plan(
+        suite, None, run_id="one", settings=settings.model_dump(mode="json"), workers=workers
+    )
+    return render(plan, site, images_of(plan))
+
+
+def images_of(plan: Plan) -> list[ImageFile]:
+    return [
         ImageFile(
             name=name,
             path=Path(f"/images/of us/{name}.sif"),
@@ -58,7 +81,6 @@ def rendered(
         )
         for name in sorted({trial.image for trial in plan.trials if trial.image})
     ]
-    return render(plan, site, images)
 
 
 def directives(text: str) -> list[str]:
@@ -82,10 +104,77 @@ def test_every_script_passes_shellcheck(
     assert check.returncode == 0
 
 
+GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
+
+
+@pytest.mark.parametrize("runtime", ["native", "apptainer"])
+@pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
+def test_scripts_that_measure_the_machine_pass_shellcheck(
+    scratch: str | None, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    site = load_site("modules").model_copy(update={"scratch": scratch, "override": (GPUS,)})
+    stages = {"storage": {"cache_folder": "/disk of the node"}}
+    texts = of_the_machine(site, workers=(1, 2), runtime=runtime, stages=stages)
+    write_scripts(tmp_path / "scripts", texts)
+    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
+    assert len(scripts) == 4 + 4 + 4 + 1
+    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+    assert check.stdout == ""
+    assert check.returncode == 0
+
+
+@pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
+def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch: str | None) -> None:
+    site = load_site("plain").model_copy(update={"scratch": scratch, "override": (GPUS,)})
+    site = site.model_copy(update={"gpu_option": "--gres=gpu:{type}:{count}"})
+    stages = {"storage": {"cache_folder": "/disk of the node"}}
+    texts = of_the_machine(site, runtime="apptainer", stages=stages)
+    script = texts["storage-n1/windows.sbatch"]
+    assert "input_place='/data/to measure'\n" in script
+    assert '    --mount "$(mount_of "$input_place")" \\\n' in script
+    assert "    --mount \"$(mount_of '/disk of the node')\" \\\n" in script
+    assert "cp -RL" not in script
+    readme = texts["README.md"]
+    assert readme.startswith("# system of the folder /data/to measure, as batch scripts\n")
+    assert "the images and the folder to be measured; they need no pyscale" in readme
+    assert "these are runs, not measurements" not in readme
+
+
+def test_jobs_that_measure_the_machine_do_not_slow_each_other() -> None:
+    site = load_site("plain").model_copy(update={"override": (Override(device="cuda", gpus=4),)})
+    submit = of_the_machine(site, workers=(1, 2))["submit.sh"]
+    calls = [line for line in submit.splitlines() if " windows.sbatch" in line]
+    assert calls == [
+        "submit storage-n1 windows.sbatch",
+        "when=afterany submit storage-n2 windows.sbatch storage-n1",
+        "when=afterany submit decompress-n1 windows.sbatch storage-n2",
+        "when=afterany submit decompress-n2 windows.sbatch decompress-n1",
+        "when=afterany submit kernels_cpu-n1 windows.sbatch decompress-n2",
+        "when=afterany submit kernels_cpu-n2 windows.sbatch kernels_cpu-n1",
+        "when=afterany submit kernels_cuda-n1 windows.sbatch kernels_cpu-n2",
+        "when=afterany submit kernels_cuda-n2 windows.sbatch kernels_cuda-n1",
+    ]
+    assert "afterany" not in texts_for(load_site("plain"))["submit.sh"]
+
+
+def test_a_job_that_measures_a_node_asks_for_all_of_its_gpus() -> None:
+    site = load_site("modules").model_copy(update={"override": (GPUS,)})
+    texts = of_the_machine(site)
+    assert "--gres=gpu:a100:4" in directives(texts["kernels_cuda-n1/windows.sbatch"])
+    assert not [d for d in directives(texts["kernels_cpu-n1/windows.sbatch"]) if "gpu" in d]
+
+
 def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
     for name in shipped_names("site"):
         for runtime in ("native", "apptainer"):
-            for text in texts_for(load_site(name), runtime=runtime).values():
+            site = load_site(name)
+            with_gpus = site.model_copy(
+                update={"override": (GPUS,), "gpu_option": "--gpus={type}:{count}"}
+            )
+            texts = [texts_for(site, runtime=runtime), of_the_machine(with_gpus, runtime=runtime)]
+            for text in chain.from_iterable(one.values() for one in texts):
                 assert "\n\n\n" not in text
                 assert not [line for line in text.splitlines() if line != line.rstrip()]
                 assert text == "" or (text.endswith("\n") and not text.endswith("\n\n"))

@@ -87,3 +87,13 @@ def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch: pytest.Mon
 )
 def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) -> None:
     assert NodeState("n1", state, "none").able is able
+
+
+@pytest.mark.parametrize(
+    ("reason", "condition"),
+    [("none", "is drained"), ("", "is drained"), ("fan broken", "is drained (fan broken)")],
+)
+def test_the_condition_of_a_node_names_its_reason_where_there_is_one(
+    reason: str, condition: str
+) -> None:
+    assert NodeState("n1", "drained", reason).condition == condition

@@ -14,7 +14,7 @@ import pytest
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
-from pyscale.store.columns import call_schema, span_schema, task_schema
+from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
@@ -50,6 +50,7 @@ def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
     assert dict(tasks.schema) == task_schema()
     assert dict(spans.schema) == span_schema()
     assert dict(tables.calls.schema) == call_schema()
+    assert dict(tables.timings.schema) == timing_schema()
     assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
     assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
 
@@ -175,4 +176,5 @@ def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
 def test_a_run_without_records_has_empty_tables(make: Callable[..., Plan], tmp_path: Path) -> None:
     tables = build_tables(RunFolder.create(tmp_path / "others", make()))
     assert (tables.tasks.height, tables.spans.height, tables.calls.height) == (0, 0, 0)
+    assert tables.timings.is_empty()
     assert dict(tables.tasks.schema) == task_schema()

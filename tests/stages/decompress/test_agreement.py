@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import imagecodecs
-import polars as pl
 import pytest
 
 from pyscale_stages.contract import Agreement, TaskResult
@@ -52,35 +51,3 @@ def test_a_codec_that_one_machine_lacks_does_not_agree(
     found = agreement(run_decompress("check", tmp_path / "one", tmp_path / "two"))
     assert (found.same, found.score) == (False, pytest.approx(6 / 7))
     assert agreement(run_decompress("check", tmp_path / "two", tmp_path / "three")).same
-
-
-def test_workers_are_joined_with_their_numbers(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
-    folders = [tmp_path / f"worker{number}" for number in range(3)]
-    for number, folder in enumerate(folders):
-        assert run_decompress("run", output=folder, frames=(number, number + 1)).error is None
-    merged = tmp_path / "merged"
-    assert run_decompress("merge", *folders, output=merged).error is None
-    rows = pl.read_parquet(merged / "timings.parquet")
-    assert rows["worker"].unique(maintain_order=True).to_list() == [0, 1, 2]
-    of_second = rows.filter(worker=1).drop("worker")
-    assert of_second.equals(pl.read_parquet(folders[1] / "timings.parquet"))
-    assert agreement(run_decompress("check", folders[0], merged)).same
-
-
-def test_outputs_with_other_parameters_are_not_joined(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
-    run_decompress("run", output=tmp_path / "one", params={"dose_per_px": 0.1})
-    result = run_decompress("merge", tmp_path / "one", output=tmp_path / "merged")
-    assert result.error is not None
-    assert "other parameters" in result.error.message
-
-
-def test_a_missing_table_is_told(run_decompress: RunDecompress, tmp_path: Path) -> None:
-    run_decompress("run", output=tmp_path / "one")
-    (tmp_path / "one" / "timings.parquet").unlink()
-    result = run_decompress("check", tmp_path / "one", tmp_path / "one")
-    assert result.error is not None
-    assert "missing or broken" in result.error.message

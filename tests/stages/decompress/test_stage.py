@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -88,36 +87,6 @@ def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(
     assert of_tiff["test"].n_unique() == 5
     assert of_tiff["sha256"].n_unique() == 1
     assert of_tiff["sha256"].str.len_chars().unique().to_list() == [64]
-
-
-def test_the_table_holds_what_the_record_holds(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
-    result = run_decompress("run", output=tmp_path)
-    rows = table(tmp_path).to_dicts()
-    assert [row["wall_s"] for row in rows] == [timing.wall_s for timing in result.timings]
-    assert [json.loads(row["details"]) for row in rows] == [t.details for t in result.timings]
-
-
-def test_nothing_stays_in_the_place_and_its_files_stay_as_they_were(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
-    place, output = tmp_path / "place", tmp_path / "output"
-    place.mkdir()
-    (place / "mine.mrc").write_bytes(b"precious")
-    assert run_decompress("run", place, output=output).error is None
-    assert [path.name for path in place.iterdir()] == ["mine.mrc"]
-    assert (place / "mine.mrc").read_bytes() == b"precious"
-    assert {path.name for path in output.iterdir()} == {"timings.parquet", "window.json"}
-
-
-def test_a_place_that_is_no_folder_is_refused_in_a_sentence(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
-    result = run_decompress("run", tmp_path / "nowhere", output=tmp_path)
-    assert result.error is not None
-    assert (result.error.kind, result.error.exit_code) == ("BadInput", 2)
-    assert "is no folder" in result.error.message
 
 
 def test_an_absent_codec_is_told_and_not_timed(

@@ -11,7 +11,7 @@ import torch
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.device import wait_for
+from pyscale_stages.kernels.device import names_of, wait_for
 from pyscale_stages.kernels.work import Kernel
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
@@ -39,10 +39,19 @@ def test_every_gpu_has_its_own_rows(run_kernels: Callable[..., TaskResult]) -> N
     result = run_kernels(device="cuda")
     assert result.error is None, result.error
     assert result.warnings == ()
-    found = {timing.details["device_index"] for timing in result.timings}
-    assert found == set(map(float, range(torch.cuda.device_count())))
+    assert None not in {timing.device for timing in result.timings}
+    assert len({timing.device for timing in result.timings}) == torch.cuda.device_count()
     assert [t.test for t in result.timings if t.wall_s is None] == []
     assert result.counters.gpu_own_peak_bytes
+
+
+def test_equal_gpus_are_told_apart_by_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {0: "NVIDIA A100", 1: "NVIDIA T4", 2: "NVIDIA A100"}
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: names[device.index])
+    gpus = [torch.device("cuda", index) for index in names]
+    assert names_of(gpus) == ["NVIDIA A100 #0", "NVIDIA T4", "NVIDIA A100 #2"]
+    assert names_of(gpus[:2]) == ["NVIDIA A100", "NVIDIA T4"]
+    assert names_of([torch.device("cpu")]) == [None]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")

@@ -68,5 +68,8 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def timings() -> Callable[[Path], pl.DataFrame]:
-    """Read the table of an output folder."""
-    return lambda folder: pl.read_parquet(folder / "timings.parquet")
+    """Read the table of an output folder, with a column of checksums."""
+    checksum = pl.col("details").str.json_path_match("$.checksum_crc32").cast(pl.Float64)
+    return lambda folder: pl.read_parquet(folder / "timings.parquet").with_columns(
+        checksum.alias("checksum_crc32")
+    )

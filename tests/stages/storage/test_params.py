@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from pyscale_stages.contract import Surroundings
 from pyscale_stages.storage.movies import camera_of
 from pyscale_stages.storage.params import StorageParams
 from pyscale_stages.storage.stack import particles_by_file
@@ -51,7 +52,7 @@ def test_the_ancestors_movies_have_their_true_sizes() -> None:
     assert camera_of(StorageParams(movie_side_px=64), "eer").width_px == 64
 
 
-def test_an_image_is_given_the_cache_folder() -> None:
-    assert STAGE.surroundings(StorageParams()).files == ()
+def test_an_image_is_given_the_cache_folder_to_write_into() -> None:
+    assert STAGE.surroundings(StorageParams()) == Surroundings()
     params = StorageParams(cache_folder=Path("scratch"))
-    assert STAGE.surroundings(params).files == (Path("scratch"),)
+    assert STAGE.surroundings(params) == Surroundings(written=(Path("scratch"),))

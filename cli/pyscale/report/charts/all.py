@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.charts import callparts, gridcharts, gridrows
+from pyscale.report.charts import callparts, gridcharts, gridrows, machinecharts, machinerows
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
@@ -38,7 +38,11 @@ def charts(results: Results) -> list[Chart]:
     found = _curves(about)
     # Altair would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
-        drawn = [*_over_sizes(results), *(_drawn(found, about) if found else [])]
+        drawn = [
+            *_over_sizes(results),
+            *(_drawn(found, about) if found else []),
+            *_of_machine(results),
+        ]
     return [chart for chart in drawn if chart is not None]
 
 
@@ -50,6 +54,17 @@ def _over_sizes(results: Results) -> list[Chart | None]:
         gridcharts.ratios(found, *compared, elsewhere),
         gridcharts.times(found, gridrows.point_rows(found), elsewhere),
         callparts.call_parts(found, gridrows.part_rows(found)),
+    ]
+
+
+def _of_machine(results: Results) -> list[Chart | None]:
+    found = machinerows.drawn_benches(results)
+    return [
+        machinecharts.nodes(machinerows.node_rows(results)),
+        machinecharts.storage(machinerows.storage_rows(found)),
+        machinecharts.readers(machinerows.reader_rows(found)),
+        machinecharts.codecs(machinerows.codec_rows(found)),
+        machinecharts.kernels(machinerows.kernel_rows(found)),
     ]
 
 
@@ -71,6 +86,7 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
     over_sizes = _datasets_over_sizes(results)
+    of_machine = _datasets_of_machine(results)
     results = about_workers(results)
     found = _curves(results)
     laid = results.timeline
@@ -83,6 +99,20 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         REFERENCES: reference_rows(found, results.references),
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
         **over_sizes,
+        **of_machine,
+    }
+
+
+def _datasets_of_machine(results: Results) -> dict[str, list[Row]]:
+    if results.machine is None:
+        return {}
+    found = machinerows.drawn_benches(results)
+    return {
+        machinecharts.NODES: machinerows.node_rows(results),
+        machinecharts.STORAGE: machinerows.storage_rows(found),
+        machinecharts.READERS: machinerows.reader_rows(found),
+        machinecharts.CODEC_RATES: machinerows.codec_rows(found),
+        machinecharts.KERNELS: machinerows.kernel_rows(found),
     }
 
 

@@ -5,6 +5,13 @@ from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.comparison import comparison
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.losses import losses
+from pyscale.report.figures.machine import (
+    machine_codecs,
+    machine_kernels,
+    machine_nodes,
+    machine_readers,
+    machine_storage,
+)
 from pyscale.report.figures.saving import save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_sweep import size_sweep
@@ -20,6 +27,11 @@ __all__ = [
     "call_parts",
     "comparison",
     "losses",
+    "machine_codecs",
+    "machine_kernels",
+    "machine_nodes",
+    "machine_readers",
+    "machine_storage",
     "save",
     "size_speedup",
     "size_sweep",

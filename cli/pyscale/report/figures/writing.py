@@ -10,6 +10,13 @@ from pyscale.report.figures.cache import cache
 from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.losses import losses
+from pyscale.report.figures.machine import (
+    machine_codecs,
+    machine_kernels,
+    machine_nodes,
+    machine_readers,
+    machine_storage,
+)
 from pyscale.report.figures.saving import FORMATS, save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_time import size_time
@@ -31,6 +38,14 @@ OF_A_GRID: Mapping[str, Figure] = {
     "benchmark_size_speedup": size_speedup,
 }
 """Those of every report of a grid."""
+OF_A_MACHINE: Mapping[str, Figure] = {
+    "benchmark_machine_storage": machine_storage,
+    "benchmark_machine_readers": machine_readers,
+    "benchmark_machine_codecs": machine_codecs,
+    "benchmark_machine_kernels": machine_kernels,
+    "benchmark_machine_nodes": machine_nodes,
+}
+"""Those of every report with tests of the machine."""
 ALL: Mapping[str, Figure] = {
     "wall_time": wall_time,
     "speedup": speedup,
@@ -44,7 +59,9 @@ FOLDER = "figures"
 
 
 def write_figures(folder: Path, results: Results) -> list[Path]:
-    """Write the two figures of every report, and of a grid two; none where no trial was timed.
+    """Write the two figures of every report, two of a grid and those of tests of the machine.
+
+    None is written of which nothing was timed.
 
     Figures of an earlier report that this one has not are removed, or they would tell of another.
 
@@ -58,7 +75,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     list of Path
         What was written: each figure as PNG, SVG and PDF.
     """
-    figures = {**OF_A_GRID, **OF_A_REPORT}
+    figures = {**OF_A_GRID, **OF_A_MACHINE, **OF_A_REPORT}
     written = _write(figures, folder, results)
     for name in figures:
         for suffix in FORMATS:
@@ -87,11 +104,11 @@ def write_all_figures(folder: Path, results: Results) -> list[Path]:
 
 def _write(figures: Mapping[str, Figure], folder: Path, results: Results) -> list[Path]:
     about_n = about_workers(results)
-    of_grids = {size_time, size_speedup, call_parts}
+    not_over_n = {size_time, size_speedup, call_parts, *OF_A_MACHINE.values()}
     written = []
     for name, draw in figures.items():
         try:
-            plot = draw(results if draw in of_grids else about_n)
+            plot = draw(results if draw in not_over_n else about_n)
         except NothingToDrawError:
             continue
         written += save(plot, folder / name)

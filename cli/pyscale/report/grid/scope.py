@@ -1,4 +1,4 @@
-"""What of a report is about N, where a grid was measured: its points have one N each."""
+"""What of a report is about N: neither points of grids at one N, nor tests of the machine."""
 
 from __future__ import annotations
 
@@ -13,24 +13,19 @@ if TYPE_CHECKING:
 
 
 def about_workers(results: Results) -> Results:
-    """Leave out the points of grids that were measured at one N: they have no speedup over N.
+    """Leave out what has no speedup over N: points of grids at one N, and tests of the machine.
 
-    Entries without a grid stay, whatever N they have, and so do points at several N.
+    Entries without a grid stay, whatever N they have, and so do points at several N. N workers
+    that test a machine share no work: each does all of it.
     """
     import polars as pl
 
-    if not results.grids:
+    if not results.grids and not results.machine_entries:
         return results
-    points = pl.concat([grid.points.select("suite", "stage") for grid in results.grids]).unique()
-    at_one_n = (
-        results.configurations.group_by(GROUP, maintain_order=True)
-        .agg(counts=pl.col("workers").n_unique())
-        .filter(pl.col("counts") == 1)
-        .join(points, on=["suite", "stage"], how="semi", nulls_equal=True)
-    )
+    out = pl.concat([_at_one_n(results), _of_machine(results)]).unique()
 
     def other(table: pl.DataFrame) -> pl.DataFrame:
-        return table.join(at_one_n, on=GROUP, how="anti", nulls_equal=True, maintain_order="left")
+        return table.join(out, on=GROUP, how="anti", nulls_equal=True, maintain_order="left")
 
     trials = other(results.trials)
     own = other(results.configurations).select(GROUP).unique().rows()
@@ -49,3 +44,35 @@ def about_workers(results: Results) -> Results:
         if timeline is None
         else timeline.join(trials.select("trial"), on="trial", how="semi", maintain_order="left"),
     )
+
+
+def without_machine(configurations: pl.DataFrame, results: Results) -> pl.DataFrame:
+    """Leave out configurations that test the machine: what is said of outputs is not of them."""
+    import polars as pl
+
+    return configurations.filter(~pl.col("stage").is_in(list(results.machine_entries)))
+
+
+def _at_one_n(results: Results) -> pl.DataFrame:
+    """Curves that are points of a grid at one N."""
+    import polars as pl
+
+    curves = results.configurations.group_by(GROUP, maintain_order=True).agg(
+        counts=pl.col("workers").n_unique()
+    )
+    if not results.grids:
+        return curves.select(GROUP).clear()
+    points = pl.concat([grid.points.select("suite", "stage") for grid in results.grids]).unique()
+    return (
+        curves.filter(pl.col("counts") == 1)
+        .join(points, on=["suite", "stage"], how="semi", nulls_equal=True)
+        .select(GROUP)
+    )
+
+
+def _of_machine(results: Results) -> pl.DataFrame:
+    """Curves that test the machine."""
+    import polars as pl
+
+    own = pl.col("stage").is_in(list(results.machine_entries))
+    return results.configurations.filter(own).select(GROUP).unique()

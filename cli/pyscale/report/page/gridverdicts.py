@@ -4,44 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import Field
-
 from pyscale.report.grid import ratios
 from pyscale.report.grid.sweep import Line, Sweep
 from pyscale.report.grid.told import not_compared
 from pyscale.report.grid.trust import trust_in_sweep
 from pyscale.report.grid.words import plural, size, the
+from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.page.values import POINT, RATIO, Cell, interval_of, value_of
-from pyscale.report.trust import Trust
 from pyscale.report.wording import listing, number, percent, ratio
-from pyscale_stages.contract import Record
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
 
 
-class Answer(Record):
-    """One answer: a word for the question, what a glance must catch, and the rest."""
-
-    question: str
-    answers: str = Field(description="What it answers, for tests and scripts: `data-answer`")
-    head: Cell
-    rest: Cell
-
-
-class SweepVerdict(Record):
-    """What a reader in a hurry must know of one sweep."""
-
-    name: str
-    answers: tuple[Answer, ...]
-    trust: Trust
-    reasons: tuple[str, ...]
-
-
-def sweep_verdicts(found: Sequence[Sweep]) -> list[SweepVerdict]:
+def sweep_verdicts(found: Sequence[Sweep]) -> list[Answered]:
     """Say of each sweep how much faster, what limits it, and whether that can be trusted."""
     return [
-        SweepVerdict(
+        Answered(
             name=sweep.name,
             answers=tuple(_answers(sweep)),
             trust=trust,

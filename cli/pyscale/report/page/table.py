@@ -32,7 +32,7 @@ class Line(Record):
 
 
 class Group(Record):
-    """The rows of one curve."""
+    """The rows of one curve, or of what else the table names."""
 
     name: str
     lines: tuple[Line, ...]
@@ -42,7 +42,8 @@ class Table(Record):
     """What a table of the page shows."""
 
     caption: str
-    columns: tuple[Column, ...] = Field(description="After the one with the names of curves")
+    head: str = Field("Stage", description="What the names of the groups are")
+    columns: tuple[Column, ...] = Field(description="After the one with the names of the groups")
     groups: tuple[Group, ...]
 
 

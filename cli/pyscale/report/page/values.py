@@ -20,6 +20,16 @@ RATIO = ("suite", "family", "series", "value", "workers", "measure", "pixels")
 """The same for the table of ratios."""
 CALL_PART = (*POINT, "part")
 """The same for the table of the parts of a call."""
+MACHINE_TEST = (
+    *("kind", "stage", "workers", "node", "hardware", "device", "test", "step", "at_once"),
+)
+"""The same for the table of tests of the machine."""
+MACHINE_NODE = (
+    *("kind", "stage", "workers", "device", "test", "step", "at_once", "node", "hardware"),
+)
+"""The same for the comparison of nodes."""
+HEADROOM = ("stage", "workers", "node")
+"""The same for what stages read beside what the storage gives."""
 
 Row = Mapping[str, Any]
 
@@ -27,7 +37,7 @@ Row = Mapping[str, Any]
 class Value(Record):
     """A number as it is read, and as the CSV has it."""
 
-    table: str = Field(description="One of `pyscale.report.csv.FILES` or `GRID_FILES`")
+    table: str = Field(description="A key of the tables in `pyscale.report.csv`")
     key: str = Field(description="Values that name its row, with | between; None is empty")
     column: str
     raw: str = Field(description="At full precision")

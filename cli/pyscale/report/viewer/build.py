@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.flags import INVALIDATING, SENTENCES
@@ -53,6 +53,16 @@ class Source:
     hardware: Mapping[str, str] = field(default_factory=dict)
     about: str | None = None
     href: str | None = None
+
+
+class Described(Protocol):
+    """What is told of the hardware of a column."""
+
+    @property
+    def kind(self) -> Kind: ...  # noqa: D102 - see `Source`
+
+    @property
+    def hardware(self) -> Mapping[str, str]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -124,7 +134,7 @@ def viewer(found: SideBySide) -> Viewer:
     )
 
 
-def properties(sources: Sequence[Source]) -> list[Property]:
+def properties(sources: Sequence[Described]) -> list[Property]:
     """Hardware of all columns, property by property; a run has said all that a stamp can."""
     found = []
     for what in dict.fromkeys(name for source in sources for name in source.hardware):

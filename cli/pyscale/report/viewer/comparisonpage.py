@@ -9,7 +9,16 @@ from pyscale.report.page.data import page_data
 from pyscale.report.page.shell import rendered
 from pyscale.report.viewer.build import viewer
 from pyscale.report.viewer.chart import DATASET, bars
-from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
+from pyscale.report.viewer.machines import machine_viewer
+from pyscale.report.viewer.machinetable import NAME as TESTS_NAME
+from pyscale.report.viewer.machinetable import machine_table
+from pyscale.report.viewer.several import (
+    Several,
+    compared_runs,
+    machines_told,
+    verdict_lines,
+    what_differs,
+)
 from pyscale.report.viewer.table import NAME as CSV_NAME
 from pyscale.report.viewer.table import comparison_table
 from pyscale_stages.atomic import write_atomically
@@ -20,7 +29,7 @@ FIRST_SCREEN = 8
 
 
 def write_comparison(folder: Path, several: Several) -> Path:
-    """Write the page of several runs, and its table; each appears whole or not at all.
+    """Write the page of several runs, and its tables; each appears whole or not at all.
 
     Parameters
     ----------
@@ -36,15 +45,22 @@ def write_comparison(folder: Path, several: Several) -> Path:
     table = comparison_table(several.found).write_csv()
     shown = viewer(several.found)
     chart, rows = bars(shown)
+    charts = [chart] if rows else []
     data = {
-        **page_data([chart], {DATASET: rows, "colours": colour_rows()}, shown),
+        **page_data(charts, {DATASET: rows, "colours": colour_rows()}, shown),
         "tables": {"viewer": table},
     }
+    tests = several.machines and machine_viewer(several.machines)
+    if several.machines and tests:
+        of_tests = machine_table(several.machines).write_csv()
+        data["machines"] = tests.model_dump(mode="json", exclude_none=True)
+        data["tables"]["machines"] = of_tests
+        write_atomically(folder / TESTS_NAME, of_tests)
     runs = compared_runs(several)
     text = rendered(
         "page/comparison.html.j2",
         data,
-        charts={chart.id: chart},
+        charts={chart.id: chart for chart in charts},
         viewer=shown,
         runs=runs,
         lines=verdict_lines(runs),
@@ -53,6 +69,9 @@ def write_comparison(folder: Path, several: Several) -> Path:
         first_screen=FIRST_SCREEN,
         what_differs=what_differs(several),
         csv_name=CSV_NAME,
+        machines=tests,
+        machines_told=machines_told(several),
+        tests_name=TESTS_NAME,
     )
     write_atomically(folder / CSV_NAME, table)
     write_atomically(folder / NAME, text)

@@ -39,6 +39,9 @@ class Speedup(Record):
     why_not: str | None = Field(
         None, description="Key of `pyscale.analysis.sidebyside.WHY_NOT` where there is none"
     )
+    of_rates: Literal[True] | None = Field(
+        None, description="Where it is no ratio of times: amounts are not the same in both"
+    )
 
 
 class Tag(Record):

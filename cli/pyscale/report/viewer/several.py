@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from pyscale.analysis.comparison import OTHER_WORK, REASONS
+from pyscale.report import comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
     method,
@@ -20,6 +21,7 @@ from pyscale.report.comparison import (
     stage_name,
 )
 from pyscale.report.viewer.build import SideBySide, letter
+from pyscale.report.viewer.machines import MachinesBeside
 from pyscale.report.wording import listing
 from pyscale.runfacts import Differing
 from pyscale_stages.contract import Record
@@ -32,6 +34,7 @@ WORDS = {"worse": "slower", "better": "faster"}
 OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
+NOTHING_IN_COMMON = "Not compared in time: the two have no stage and N in common."
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,21 @@ class Several:
         What each of the others has in common with the first, and what not.
     differing : sequence of Differing
         What not all have in common.
+    machines : MachinesBeside or None
+        Tests of the machine of those that have any.
     """
 
     found: SideBySide
     started: Sequence[datetime | None]
     contexts: Sequence[ComparisonContext]
     differing: Sequence[Differing]
+    machines: MachinesBeside | None = None
+
+    @property
+    def are_of_machines(self) -> bool:
+        """Whether nothing but machines was measured."""
+        sides = (source.side for source in self.found.sources)
+        return self.machines is not None and all(side.configurations.is_empty() for side in sides)
 
 
 class Verdict(Record):
@@ -100,6 +112,17 @@ class ComparedRun(Record):
     judged: Judged | None = Field(description="None of the first, which is the base")
 
 
+class MachineTold(Record):
+    """What was found of the tests of one column against the first."""
+
+    id: str
+    name: str
+    about: str | None
+    summary: tuple[str, ...] = Field(description="The verdicts in sentences")
+    reasons: tuple[str, ...] = Field(description="Why tests have no verdict, in sentences")
+    method: str | None = Field(description="What the verdicts mean; None where there are none")
+
+
 def compared_runs(several: Several) -> list[ComparedRun]:
     """Say of each run what it is, and how it compares with the first."""
     return [
@@ -132,7 +155,7 @@ def _judged(several: Several, place: int) -> Judged:
     both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
     names = [stage_name(row, both) for row in both]
     return Judged(
-        refused=None if both else "Not compared in time: the two have no stage and N in common.",
+        refused=None if both or several.are_of_machines else NOTHING_IN_COMMON,
         summary=tuple(_summary(rows)),
         reasons=tuple(
             f"{named(own)}: {sentence}"
@@ -183,6 +206,25 @@ def verdict_lines(runs: Sequence[ComparedRun]) -> list[tuple[str, int, list[Verd
     return [
         (stage, workers, [one.verdicts.get((stage, workers)) for one in judged])
         for stage, workers in ordered
+    ]
+
+
+def machines_told(several: Several) -> list[MachineTold]:
+    """Say of each column of tests but the first how it compares with the first."""
+    if several.machines is None:
+        return []
+    sources = several.machines.sources
+    return [
+        MachineTold(
+            id=source.id,
+            name=source.name,
+            about=source.about,
+            summary=tuple(comparisontests.summary(table)),
+            reasons=tuple(comparisontests.reasons(table)),
+            method=comparisontests.method(table),
+        )
+        for place, source in enumerate(sources)
+        if (table := several.machines.pairs.get((0, place))) is not None
     ]
 
 

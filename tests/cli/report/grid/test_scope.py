@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyscale.report.grid.scope import about_workers
+from madeupmachine import made_up
+from pyscale.report.grid.scope import about_workers, without_machine
 
 
 def test_points_at_one_n_are_left_out_of_all_that_is_about_n(both):
@@ -34,3 +35,14 @@ def test_points_at_several_n_scale_too(shared):
 
 def test_without_a_grid_nothing_changes(full):
     assert about_workers(full) is full
+
+
+def test_tests_of_the_machine_are_no_part_of_what_is_about_n():
+    results = made_up(1, gpus=False, pipeline=True)
+    left = about_workers(results)
+    assert left.configurations["stage"].unique().to_list() == ["register_denoise"]
+    assert left.trials["stage"].unique().to_list() == ["register_denoise"]
+    assert {choice.stage for choice in left.choices} == {"register_denoise"}
+    assert left.machine is results.machine
+    kept = without_machine(results.configurations, results)
+    assert kept["stage"].unique().to_list() == ["register_denoise"]

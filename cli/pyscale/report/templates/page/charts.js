@@ -8,6 +8,7 @@
     .chart-note, .chart-summary { font-size: .8125rem; line-height: 1.45; color: var(--chart-quiet); margin: .5rem 0 0; max-width: 70ch; }
     .chart-summary { color: var(--chart-ink); margin: .25rem 0 .75rem; }
     .chart-panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 11.5rem), 1fr)); gap: 1.25rem; margin-top: .5rem; }
+    .chart-panels.wide { grid-template-columns: minmax(0, 1fr); }
     .chart-panel[hidden] { display: none; }
     .chart-panel > p { font-size: .875rem; font-weight: 600; margin: 0 0 .5rem; color: var(--chart-ink); overflow-wrap: anywhere; }
     .chart-plot { width: 100%; min-width: 0; }
@@ -27,12 +28,14 @@
     #vg-tooltip-element td.key { color: var(--chart-quiet); padding-right: .75rem; white-space: nowrap; }
     @media print { #vg-tooltip-element, .chart-choice { display: none; } }`;
 
+  const boxes = [...document.querySelectorAll("input[name=stage]")];
   const chosen = {
-    stages: [...document.querySelectorAll("input[name=stage]")].filter((box) => box.checked).map((box) => box.value),
+    stages: boxes.filter((box) => box.checked).map((box) => box.value),
     scale: document.querySelector("input[name=scale]:checked")?.value ?? "log",
     amount: document.querySelector("input[name=amount]:checked")?.value ?? "absolute",
   };
-  const isChosen = (stage) => !document.querySelector("input[name=stage]") || chosen.stages.includes(stage);
+  // What is no stage cannot be chosen, and is always shown.
+  const isChosen = (stage) => boxes.every((box) => box.value !== stage) || chosen.stages.includes(stage);
 
   function made(tag, className, text = "") {
     const element = document.createElement(tag);
@@ -258,14 +261,14 @@
   // Builds what stands around the plots of one chart, and the plots, which are not drawn yet.
   function mounted(place) {
     const id = place.dataset.chart;
-    const { note, panels, legend: parts } = charts[id].spec.usermeta;
+    const { note, panels, legend: parts, wide } = charts[id].spec.usermeta;
     const plots = [];
     place.replaceChildren();
     if (parts) place.append(legend(parts));
     const canChoose = charts[id].spec.params?.some((param) => param.name === "trial");
     const head = made("div", "");
     place.append(head);
-    const grid = made("div", panels.length ? "chart-panels" : "");
+    const grid = made("div", panels.length ? `chart-panels${wide ? " wide" : ""}` : "");
     for (const panel of panels.length ? panels : [null]) {
       const cell = made("div", panel === null ? "" : "chart-panel");
       if (panel !== null) cell.append(made("p", "", panel));

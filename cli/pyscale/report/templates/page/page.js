@@ -6,9 +6,14 @@
 
   // Stages: what belongs to one that is not chosen is hidden, in tables and text.
   const boxes = all("input[name=stage]");
+  const names = boxes.map((box) => box.value);
   const showStages = () => {
     const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
-    for (const element of all("main [data-stage]")) element.hidden = !chosen.includes(element.dataset.stage);
+    for (const element of all("main [data-stage]")) {
+      // What is no stage, as a test of the machine, cannot be chosen.
+      const { stage } = element.dataset;
+      element.hidden = names.includes(stage) && !chosen.includes(stage);
+    }
     tell("stages", chosen);
   };
   for (const box of boxes) box.addEventListener("change", showStages);

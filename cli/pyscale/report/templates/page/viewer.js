@@ -1,8 +1,10 @@
-// The viewer: speedups against the chosen base, rows that open, explanations, downloads.
-(() => {
-  const shown = document.querySelector(".viewer");
-  if (!shown) return;
-  const { columns, rows, why_not: whyNot } = window.pyscale.data.viewer;
+// Viewers: speedups against the chosen base, rows that open, explanations, downloads.
+for (const shown of document.querySelectorAll(".viewer")) {
+  const ofTests = shown.dataset.viewer === "machines";
+  const named = ofTests
+    ? ["kind", "entry", "processes", "device", "test", "at_once", "step"]
+    : ["stage", "device", "workers", "part"];
+  const { columns, rows, why_not: whyNot, of_rates: ofRates } = window.pyscale.data[shown.dataset.viewer];
   const all = (selector, inside = shown) => [...inside.querySelectorAll(selector)];
   const element = (name, properties, ...content) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -10,29 +12,32 @@
     return made;
   };
   const key = (row, column) =>
-    [columns[column].id, row.stage, row.device, row.workers, row.part].map((value) => value ?? "").join("|");
+    [columns[column].id, ...named.map((name) => row[name])].map((value) => value ?? "").join("|");
 
   // Speedups
-  const base = () => Number(shown.querySelector("input[name=viewer-base]:checked")?.value ?? 0);
+  const base = () => Number(shown.querySelector("input[type=radio]:checked")?.value ?? 0);
   const ratio = (row, column, name, value) => {
     const made = element("data", { value }, value.toFixed(2));
-    Object.assign(made.dataset, { table: "viewer", key: key(row, column), column: name });
+    Object.assign(made.dataset, { table: shown.dataset.viewer, key: key(row, column), column: name });
     return made;
   };
-  const explained = (text, why) => {
+  const explained = (text, why, label) => {
     const made = element("span", { className: "why", tabIndex: 0 }, text);
     made.setAttribute("role", "button");
-    made.setAttribute("aria-label", "no speedup");
+    made.setAttribute("aria-label", label);
     made.dataset.why = why;
     return made;
   };
   const speedup = (row, column, found) => {
     if (!found) return row.part ? [] : [columns.length > 1 ? "base" : "-"];
-    if (found.value === undefined) return [explained("-", whyNot[found.why_not])];
-    const value = ratio(row, column, "speedup", found.value);
-    if (found.low === undefined) return [value];
-    const [low, high] = ["low", "high"].map((end) => ratio(row, column, `speedup_${end}`, found[end]));
-    return [value, element("small", {}, low, " to ", high)];
+    if (found.value === undefined) return [explained("-", whyNot[found.why_not], "no speedup")];
+    const told = [ratio(row, column, "speedup", found.value)];
+    if (found.low !== undefined) {
+      const [low, high] = ["low", "high"].map((end) => ratio(row, column, `speedup_${end}`, found[end]));
+      told.push(element("small", {}, low, " to ", high));
+    }
+    if (found.of_rates) told.push(element("small", {}, explained("of rates", ofRates, "of rates")));
+    return told;
   };
   const against = (chosen) => {
     for (const line of all("tr[data-row]")) {
@@ -43,7 +48,7 @@
       }
     }
   };
-  for (const radio of all("input[name=viewer-base]")) radio.addEventListener("change", () => against(base()));
+  for (const radio of all("input[type=radio]")) radio.addEventListener("change", () => against(base()));
   against(base());
 
   // Rows that open
@@ -55,7 +60,7 @@
     for (; line?.classList.contains("part"); line = line.nextElementSibling) line.classList.toggle("open", isOpen);
     const areOpen = openers.every((one) => one.getAttribute("aria-expanded") === "true");
     everything.setAttribute("aria-expanded", String(areOpen));
-    everything.textContent = areOpen ? "Close all stages" : "Open all stages";
+    everything.textContent = `${areOpen ? "Close" : "Open"} all ${ofTests ? "tests" : "stages"}`;
   };
   everything.hidden = openers.length === 0;
   for (const opener of openers) {
@@ -67,7 +72,7 @@
   });
 
   // Explanations, on hover and on focus; Escape hides them.
-  const tip = document.getElementById("viewer-tip");
+  const tip = shown.querySelector(".tip");
   let told = null;
   const hide = () => {
     told?.removeAttribute("aria-describedby");
@@ -105,6 +110,17 @@
     const { id, name, kind } = columns[column];
     const cell = row.cells[column];
     const found = cell.speedups[chosen] ?? {};
+    if (ofTests) {
+      return {
+        side: id, name, source: kind, ...Object.fromEntries(named.map((one) => [one, row[one]])),
+        device_name: cell.device, repeats: cell.repeats, wall_s: cell.wall_s, wall_s_low: cell.wall_s_low,
+        wall_s_high: cell.wall_s_high, percent: cell.percent, amount: cell.amount, unit: cell.unit,
+        rate: cell.rate, cache: cell.cache, why_not: cell.why_not, likely_limit: cell.tag?.text,
+        base: columns[chosen].id, speedup: found.value, speedup_low: found.low, speedup_high: found.high,
+        basis: found.value === undefined ? undefined : found.of_rates ? "rate" : "time",
+        no_speedup: found.why_not,
+      };
+    }
     return {
       side: id, name, kind, stage: row.stage, device: row.device, workers: row.workers, part: row.part,
       repeats: cell.repeats, wall_s: cell.wall_s, wall_s_low: cell.wall_s_low, wall_s_high: cell.wall_s_high,
@@ -131,9 +147,9 @@
     button.addEventListener("click", () => {
       const format = button.dataset.viewer;
       const url = URL.createObjectURL(new Blob([written[format]()], { type: types[format] }));
-      element("a", { href: url, download: `comparison.${format}` }).click();
+      element("a", { href: url, download: `${ofTests ? "comparison_tests" : "comparison"}.${format}` }).click();
       URL.revokeObjectURL(url);
     });
   }
   window.addEventListener("beforeprint", () => { for (const notes of all("details.notes")) notes.open = true; });
-})();
+}

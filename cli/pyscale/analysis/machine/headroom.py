@@ -1,0 +1,200 @@
+"""What stages read from cold storage, beside what that storage was measured to give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COLD = ("verified-cold", "evicted-unverified")
+"""States of the page cache in which what is read comes from storage, or ought to."""
+ONE_READER = "particle_sequential_read_cold"
+SEVERAL_READERS = "parallel_read_cold"
+
+
+def headroom(
+    tests: pl.DataFrame,
+    tasks: pl.DataFrame,
+    spans: pl.DataFrame,
+    places: Mapping[str, Mapping[str, str]],
+) -> pl.DataFrame:
+    """Set the rate at which workers of a node read their input beside that of its storage.
+
+    Only reads after an eviction are compared, with the storage's cold sequential reads: a warm
+    input comes from memory, of which the storage's rate says nothing, and where the cache was left
+    as it was, nobody knows. Of the parallel reads the one is taken with the most readers that are
+    no more than the workers on the node. Nothing is said where the input lies on another filesystem
+    than the one that was measured, as far as type and device tell: two servers of one kind look
+    alike.
+
+    How many bytes of the input came from storage is not counted by itself: the kernel's counters
+    hold the program's own libraries too, which may be larger than a movie. On one node, what is
+    cold is fetched once, whichever worker asks first; so the bytes are at most the input's size,
+    times the share of the trial's frames that this node had, and at most what either counter says.
+    The rate is therefore an upper bound, and so is its share.
+
+    Parameters
+    ----------
+    tests : polars.DataFrame
+        As `pyscale.analysis.machine.tests.machine_tests` gives them.
+    tasks, spans : polars.DataFrame
+        As `pyscale.store.columns` describes them.
+    places : mapping of str to mapping of str to str
+        What was measured, by node: `place_filesystem` and `place_device`.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each stage, N and node that read cold; columns of `headroom_schema`.
+    """
+    import polars as pl
+
+    stored = list(_cold_reads(tests).iter_rows(named=True))
+    rows = []
+    for read in _read_cold(tasks, spans).iter_rows(named=True):
+        if read["input_storage"] != storage_of(places.get(read["node"], {})):
+            continue
+        fits = [
+            test
+            for test in stored
+            if test["node"] == read["node"] and test["at_once"] <= read["readers"]
+        ]
+        if fits:
+            best = max(fits, key=lambda test: test["at_once"])
+            rows.append(
+                read
+                | {
+                    "test": best["test"],
+                    "test_readers": best["at_once"],
+                    "storage_bytes_per_s": best["rate"],
+                    "share": read["read_bytes_per_s"] / best["rate"],
+                    "proved": read["proved"] and best["cache"] == "verified-cold",
+                }
+            )
+    kinds = headroom_schema()
+    return pl.DataFrame([{name: row[name] for name in kinds} for row in rows], schema=kinds)
+
+
+def headroom_schema() -> dict[str, Any]:
+    """Columns of `headroom`.
+
+    stage, workers, node
+        Whose workers read, and where; `workers` is N on all nodes together.
+    readers : int
+        Workers that read on this node at once, as many as there were.
+    trials : int
+        That were read cold: all numbers are medians over them.
+    read_bytes : float
+        Fetched of the input on this node, at most.
+    read_s : float
+        Time in which at least one of its workers was in the phase `read`.
+    read_bytes_per_s : float
+        One over the other, of each trial.
+    test, test_readers, storage_bytes_per_s
+        Which test of this node's storage it is set beside, with how many readers, and its rate.
+    share : float
+        `read_bytes_per_s` over `storage_bytes_per_s`: near 1, the storage gave what it can.
+    proved : bool
+        Whether it is proved on both sides that nothing lay in the page cache.
+    """
+    import polars as pl
+
+    return {
+        "stage": pl.String,
+        "workers": pl.Int64,
+        "node": pl.String,
+        "readers": pl.Int64,
+        "trials": pl.Int64,
+        "read_bytes": pl.Float64,
+        "read_s": pl.Float64,
+        "read_bytes_per_s": pl.Float64,
+        "test": pl.String,
+        "test_readers": pl.Int64,
+        "storage_bytes_per_s": pl.Float64,
+        "share": pl.Float64,
+        "proved": pl.Boolean,
+    }
+
+
+def storage_of(place: Mapping[str, str]) -> str | None:
+    """Say of a measured place what `input_storage` says of a task's input."""
+    kind = place.get("place_filesystem")
+    return None if kind is None else f"{kind} on {place.get('place_device', '')}"
+
+
+def _cold_reads(tests: pl.DataFrame) -> pl.DataFrame:
+    """Cold sequential reads of storage, by one process that measured a node."""
+    import polars as pl
+
+    several = (pl.col("test") == SEVERAL_READERS) & (pl.col("at_once") > 1)
+    return tests.filter(
+        pl.col("kind") == "storage",
+        (pl.col("test") == ONE_READER) | several,
+        pl.col("cache").is_in(COLD),
+        pl.col("processes") == 1,
+        pl.col("rate").is_not_null(),
+    )
+
+
+def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """What the workers of each stage, N and node read cold: medians over trials."""
+    import polars as pl
+
+    run = tasks.filter(pl.col("verb") == "run", pl.col("status") == "done")
+    known = run.with_columns(
+        frames_share=pl.col("frames").sum().over("trial", "node")
+        / pl.col("frames").sum().over("trial")
+    ).filter(pl.col("cache_state").is_in(COLD), pl.col("node").is_not_null())
+    one = ("stage", "workers", "node", "trial")
+    bound = pl.col("input_bytes").max() * pl.col("frames_share").first().fill_nan(1.0)
+    counted = [_counted(name) for name in ("read_bytes", "storage_read_bytes")]
+    trials = known.group_by(one, maintain_order=True).agg(
+        pl.col("input_storage").first(),
+        readers=pl.col("lane").n_unique(),
+        read_bytes=pl.min_horizontal(bound, *counted),
+        proved=(pl.col("cache_state") == "verified-cold").all(),
+    )
+    return (
+        trials.join(_reading(known, spans), on=("trial", "node"), maintain_order="left")
+        .filter(pl.col("read_bytes") > 0, pl.col("read_s") > 0)
+        .with_columns(read_bytes_per_s=pl.col("read_bytes") / pl.col("read_s"))
+        .group_by("stage", "workers", "node", maintain_order=True)
+        .agg(
+            pl.col("input_storage").first(),
+            pl.col("readers").max(),
+            pl.col("read_bytes", "read_s", "read_bytes_per_s").median(),
+            pl.col("proved").all(),
+            trials=pl.len(),
+        )
+        .with_row_index("order")
+        .sort(pl.col("order").min().over("stage"), "workers", "node")
+    )
+
+
+def _counted(name: str) -> pl.Expr:
+    """Sum over workers; null where a kernel counts nothing: a cold input was read all the same."""
+    import polars as pl
+
+    total = pl.col(name).sum()
+    return pl.when(pl.col(name).is_not_null().all() & (total > 0)).then(total)
+
+
+def _reading(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Time in which any worker of a trial was reading, on each node."""
+    import polars as pl
+
+    start, end = pl.col("start_utc"), pl.col("end_utc")
+    earlier = end.cum_max().shift(1).over("trial", "node")
+    begin = pl.max_horizontal(start, earlier)
+    alone = (end - begin).dt.total_microseconds().clip(lower_bound=0) / 1e6
+    return (
+        spans.filter(pl.col("phase") == "read")
+        .join(tasks.select("trial", "task", "node"), on=("trial", "task"))
+        .with_columns(end_utc=start + pl.duration(microseconds=(pl.col("wall_s") * 1e6).round()))
+        .sort("trial", "node", "start_utc")
+        .with_columns(read_s=alone)
+        .group_by("trial", "node")
+        .agg(pl.col("read_s").sum())
+    )

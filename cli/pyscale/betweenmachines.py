@@ -1,0 +1,47 @@
+"""Tests of the machine of two runs, compared node by node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.machine.comparison import compared_tests, timed_repeats
+from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.betweenruns import MeasuredRun
+from pyscale.references.workid import size_ids_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def tests_compared(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame | None:
+    """Judge every test of the machine that both runs did; None where one of them did none.
+
+    Where each ran on one node, these are compared, whatever they are called; else each node with
+    itself.
+
+    Returns
+    -------
+    polars.DataFrame or None
+        As `pyscale.analysis.machine.comparison.compared_tests` gives it, after `node` (null where
+        each ran on one). Tests of nodes that one run did not use are left out.
+    """
+    import polars as pl
+
+    if base.timings.is_empty() or new.timings.is_empty():
+        return None
+    nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]
+    alone = all(len(own) == 1 for own in nodes)
+    pairs = [(None, (nodes[0][0], nodes[1][0]))] if alone else []
+    pairs += [] if alone else [(node, (node, node)) for node in nodes[0] if node in nodes[1]]
+    found = []
+    for name, (before, after) in pairs:
+        sides = [_side(base, before), _side(new, after)]
+        table = compared_tests(sides, machines_side_by_side(sides), 0, 1)
+        found.append(table.select(pl.lit(name, pl.String).alias("node"), *table.columns))
+    return pl.concat(found) if found else None
+
+
+def _side(run: MeasuredRun, node: str | None) -> MachineSide:
+    own = run.timings.filter(run.timings["node"].eq_missing(node))
+    return MachineSide(machine_tests(own), size_ids_of(run.run.plan), timed_repeats(own))

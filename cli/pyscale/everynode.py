@@ -1,0 +1,135 @@
+"""`pyscale run --every-node`: one worker on each node of a partition, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pyscale.console import talk
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.report.wording import listing
+from pyscale.sbatch.options import asked_at
+from pyscale.settings import Settings
+from pyscale.sites import Site
+from pyscale.slurm.commands import default_partition, nodes_of
+from pyscale.suite import Suite
+from pyscale_stages.registry import load_stage
+
+CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude", "--ntasks-per-node")
+"""Options of a site that would say otherwise on which nodes the workers run."""
+
+
+def nodes_for(
+    suite: Suite, only: Sequence[str], settings: Settings, site: Site | None
+) -> tuple[str, ...]:
+    """Names of the nodes that a run measures; those that take no jobs are told of and left out.
+
+    Parameters
+    ----------
+    suite : Suite
+        Unfolded.
+    only : sequence of str
+        Entries of the suite to measure; all where none is given.
+    settings : Settings
+    site : Site or None
+        The cluster; None where tasks run on this machine.
+
+    Returns
+    -------
+    tuple of str
+        In the order of their numbers; none where not every node is asked for.
+
+    Raises
+    ------
+    UserError
+        If it is no run on a cluster, or one that does not measure the nodes themselves, if its
+        entries go to several partitions, or if no node takes jobs.
+    """
+    if not settings.every_node:
+        return ()
+    if site is None:
+        raise UserError(
+            "--every-node is for the nodes of a cluster: add --executor slurm, and --site for "
+            "what its jobs ask for"
+        )
+    if settings.layout == "array":
+        raise UserError(
+            "--every-node measures all nodes at once, by one job: leave --layout array out"
+        )
+    _refuse_other_choice_of_nodes(site)
+    entries = [
+        entry
+        for entry, step in suite.stages.items()
+        if not only or entry in only or step.family in only
+    ]
+    if not entries:
+        return ()  # A misspelt name, as the planning will say.
+    _refuse_other_stages(suite, entries)
+    partition = _partition_of(suite, entries, settings, site)
+    nodes = nodes_of(partition)
+    able = tuple(node.name for node in nodes if node.able)
+    for node in nodes:
+        if not node.able:
+            talk(f"{node.name} of the partition {partition} {node.condition} and is left out")
+    if not able:
+        raise UserError(
+            f"no node of the partition {partition} takes jobs: name another one in the site's "
+            "file; `sinfo -R` says why nodes are out"
+        )
+    return able
+
+
+def on_every_node(plan: Plan, nodes: tuple[str, ...]) -> Plan:
+    """The plan with the workers of each trial on nodes, one each, started at once."""
+    if not nodes:
+        return plan
+    spread = {"layout": "gang", "nodes": nodes}
+    return plan.model_copy(
+        update={"trials": tuple(trial.model_copy(update=spread) for trial in plan.trials)}
+    )
+
+
+def _refuse_other_choice_of_nodes(site: Site) -> None:
+    for option in site.options:
+        if option.partition("=")[0] in CHOOSE_NODES:
+            raise UserError(
+                f"the site {site.name} has the option {option}, and --every-node says itself on "
+                "which nodes the workers run: leave one of the two out"
+            )
+
+
+def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
+    others = [entry for entry in entries if entry not in suite.machine_entries]
+    if others:
+        raise UserError(
+            f"--every-node measures the nodes themselves, and {listing(others)} of the suite "
+            f"{suite.name} {'does' if len(others) == 1 else 'do'} not: run the suite system, or "
+            "leave --every-node out"
+        )
+
+
+def _partition_of(suite: Suite, entries: Iterable[str], settings: Settings, site: Site) -> str:
+    """The one partition that the jobs of all entries go to."""
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        stage = load_stage(suite.stage_name(entry))
+        wanted = suite.stages[entry].device or settings.device
+        device = wanted if wanted in stage.resources.devices else "cpu"
+        named = asked_at(site, stage.name, device).partition or default_partition()
+        found.setdefault(named, []).append(entry)
+    several = next((name for name in found if "," in name), None)
+    if several is not None:
+        raise UserError(
+            f"jobs at the site {site.name} go to the first free of the partitions {several}, and "
+            "--every-node needs to know which: name one in its file"
+        )
+    if len(found) > 1:
+        parts = "; ".join(f"{name} for {listing(names)}" for name, names in found.items())
+        first = next(iter(found.values()))
+        raise UserError(
+            f"the jobs go to several partitions of the site {site.name} ({parts}), whose nodes "
+            "are not the same: measure one partition at a time, as by "
+            f"{' '.join(f'--only {entry}' for entry in first)}"
+        )
+    (partition,) = found
+    return partition

@@ -1,0 +1,142 @@
+"""What a run of tests of a machine gives a reference: every repeat, and how it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pyscale.errors import UserError
+from pyscale.references.model import TESTS, Loaded, Reference
+from pyscale.references.workid import size_ids_of
+from pyscale.store.folder import RunFolder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale.store.tables import Tables
+
+WRONG = "wrong-result"
+COLUMNS = (
+    *("stage", "workers", "worker", "device", "test", "timing", "at_once", "repeat", "wall_s"),
+    *("amount", "unit", "bottleneck", "cache"),
+)
+"""Of its table; no node is named, as none is of its kind."""
+
+
+def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
+    """Make a reference of a run that measured nothing but the machine.
+
+    First calls, tests that a machine cannot run and tests whose result was wrong are left out;
+    the repeats of all nodes and blocks are numbered as those of one machine.
+
+    Parameters
+    ----------
+    run : RunFolder
+    tables : Tables
+        Built from it.
+    name : str
+
+    Raises
+    ------
+    UserError
+        If no test was timed.
+    """
+    from pyscale.analysis.machine.tests import machine_tests
+    from pyscale.references.fromrun import day_of, hardware_of
+    from pyscale.store.manifest import build_manifest
+
+    plan = run.plan
+    found = machine_tests(tables.timings)
+    table = _repeats(tables.timings, found)
+    if table.is_empty():
+        raise UserError(
+            f"the run {plan.run_id} has no timed test to make a reference of: `pyscale status "
+            f"{plan.run_id} --log` says what happened"
+        )
+    manifest = build_manifest(run, tables.sources)
+    kinds = dict(tables.timings.select("stage", "kind").unique(maintain_order=True).iter_rows())
+    stages = {entry: kinds[entry] for entry in table["stage"].unique(maintain_order=True)}
+    reference = Reference(
+        name=name,
+        title=f"{name} ({' and '.join(manifest['hardware'])})",
+        source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
+        measured=day_of(plan),
+        figures="wall times of the repeats of tests of the machine itself, and of the steps inside "
+        "them, without first calls",
+        hardware=hardware_of(run, manifest, tables.tasks) | _storage(tables),
+        caveats=tuple(_caveats(found, table)),
+        sweep=TESTS,
+        stages=stages,
+        size_ids={
+            entry: size_id for entry, size_id in size_ids_of(plan).items() if entry in stages
+        },
+    )
+    return Loaded(reference, table)
+
+
+def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """Timed repeats, one row each, without those of tests that computed something else."""
+    import polars as pl
+
+    from pyscale.analysis.machine.comparison import timed_repeats
+
+    test = ["stage", "workers", "node", "device", "test", "at_once"]
+    wrong = found.filter(pl.col("flags").list.contains(WRONG)).select(test)
+    together = found.select(*test, "processes").unique()
+    return (
+        timed_repeats(timings)
+        .join(wrong.unique(), on=test, how="anti", nulls_equal=True, maintain_order="left")
+        .join(together, on=test, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            workers="processes",
+            worker=pl.col("task").rank("dense").over("trial", "node").cast(pl.Int64) - 1,
+            timing="step",
+        )
+        .with_columns(
+            repeat=pl.int_range(pl.len()).over(
+                *("stage", "workers", "worker", "device", "test", "at_once", "step")
+            )
+        )
+        .select(COLUMNS)
+    )
+
+
+def _storage(tables: Tables) -> dict[str, str]:
+    """Filesystems that were measured, by their kind: no folder and no server is named."""
+    names = {"place": "measured filesystem", "cache": "filesystem of the cache folder"}
+    told = {
+        name: ", ".join(sorted(set(types)))
+        for place, name in names.items()
+        if (
+            types := [
+                facts[f"{place}_filesystem"]
+                for facts in tables.sources.places.values()
+                if f"{place}_filesystem" in facts
+            ]
+        )
+    }
+    versions = {facts["fio"] for facts in tables.sources.places.values() if "fio" in facts}
+    return told | ({"fio": ", ".join(sorted(versions))} if versions else {})
+
+
+def _caveats(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
+    """Say how it was measured, and every doubt about it."""
+    from pyscale.analysis.machine.flags import SENTENCES
+
+    repeats = table.group_by("stage", "workers", "device", "test", "timing", "at_once").len()
+    counts = repeats["len"].unique().sort().to_list()
+    each = " to ".join(str(counts[place]) for place in sorted({0, len(counts) - 1}))
+    yield (
+        f"Each test was timed {each} times; repeats are those of single processes, so that what "
+        "differs from one process to the next is hardly in their spread."
+    )
+    absent = sorted(set(found.filter("whole", found["why_not"] != "")["test"]))
+    if absent:
+        yield f"Not measured there: {', '.join(absent)}."
+    for code, sentence in SENTENCES.items():
+        flagged = found.filter(found["flags"].list.contains(code), found["whole"])
+        tests = list(dict.fromkeys(flagged["test"]))
+        if tests and code == WRONG:
+            yield f"Left out, as the result was wrong there: {', '.join(tests)}."
+        elif tests:
+            yield f"{', '.join(tests)}: {sentence}"

@@ -1,0 +1,100 @@
+"""The table of a reference whose sweep is `test`: one row for each repeat of a test or a step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale.errors import UserError
+from pyscale.references.model import Reference
+
+if TYPE_CHECKING:
+    import polars as pl
+
+REQUIRED = ("test", "wall_s")
+TEXTS = ("stage", "device", "test", "timing", "unit", "bottleneck", "cache")
+COUNTS = ("workers", "worker", "at_once", "repeat")
+NUMBERS = ("wall_s", "amount")
+STANDARD: dict[str, Any] = {"workers": 1, "worker": 0, "at_once": 1, "repeat": 0}
+"""What a column holds that a table does not have, or leaves open."""
+
+
+def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """Check a table of tests, and give each of its columns the type that it must have.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        `test` and `wall_s` (s); and, where they are known, `timing` (a step inside the test;
+        empty is the whole of it), `stage`, `device` (a GPU by its name; empty is the processor),
+        `workers` (processes on a node, each by itself, at the same time), `worker` (which of
+        them), `at_once` (readers or threads), `repeat`, `amount`, `unit`, `bottleneck` and
+        `cache`. Others are kept as they are.
+    path : Path
+        Named in messages.
+
+    Raises
+    ------
+    UserError
+        If a column is missing, or a cell is no such value.
+    """
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    for name in REQUIRED:
+        if name not in table.columns:
+            raise UserError(f"{path} has no column {name!r}: a table of tests has {REQUIRED}")
+    kinds: dict[str, Any] = dict.fromkeys(TEXTS, pl.String)
+    kinds |= dict.fromkeys(COUNTS, pl.Int64) | dict.fromkeys(NUMBERS, pl.Float64)
+    own = {name: kind for name, kind in kinds.items() if name in table.columns}
+    try:
+        found = table.with_columns(pl.col(name).cast(kind) for name, kind in own.items())
+    except PolarsError as error:
+        raise UserError(
+            f"{path} has a cell that is no number ({str(error).splitlines()[0]}): write wall_s and "
+            "amount as numbers, and repeat, at_once and the like as whole numbers"
+        ) from error
+    if not found["wall_s"].is_finite().fill_null(value=False).all() or (found["wall_s"] < 0).any():
+        raise UserError(f"{path} has a wall_s that is no time: write seconds in every row")
+    if found["test"].is_null().any():
+        raise UserError(f"{path} has a row without a test: name the test of every time")
+    return found
+
+
+def as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
+    """Lay a checked table out as a run keeps its timings, so that both are summed up alike.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of `pyscale.store.columns.timing_schema`.
+    """
+    import polars as pl
+
+    from pyscale.store.columns import timing_schema
+
+    standard = [
+        (pl.col(name).fill_null(value) if name in table.columns else pl.lit(value)).alias(name)
+        for name, value in STANDARD.items()
+    ]
+    kinds = reference.stages
+    found = table.with_columns(standard).with_columns(
+        pl.col("worker").cast(pl.String).alias("task"),
+        pl.lit(reference.name).alias("trial"),
+        pl.lit(reference.name).alias("suite"),
+        pl.lit("{}").alias("details"),
+        pl.lit("").alias("why_not"),
+    )
+    if "stage" in table.columns:
+        kind = pl.col("stage").replace_strict(kinds, default=None, return_dtype=pl.String)
+        found = found.with_columns(kind=kind)
+    if "timing" in table.columns:
+        step = pl.col("timing").replace("", None)
+        found = found.with_columns(step=step.replace(reference.steps))
+    if "device" in table.columns:
+        found = found.with_columns(device=pl.col("device").replace(["", "cpu"], None))
+    schema = timing_schema()
+    lacking = [pl.lit(None).alias(name) for name in schema if name not in found.columns]
+    return found.with_columns(lacking).select(
+        pl.col(name).cast(kind) for name, kind in schema.items()
+    )

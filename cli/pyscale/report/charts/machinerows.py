@@ -1,0 +1,142 @@
+"""Datasets of the charts of the machine: what is drawn as numbers, what is read on it as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
+from pyscale.report.machine.nodes import label, ratio_text
+from pyscale.report.machine.tables import tag
+from pyscale.report.machine.told import name_of
+from pyscale.report.machine.words import (
+    CODECS,
+    MEGA,
+    MODES,
+    STATES,
+    doubts,
+    megabytes,
+    mode_of,
+    rate,
+    what_was_read,
+)
+from pyscale.report.results import Results
+from pyscale.report.wording import number, percent, with_interval
+
+Row = dict[str, Any]
+HERE = "this machine"
+KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
+ENDS = ("", "_low", "_high")
+
+
+def drawn_benches(results: Results) -> list[Bench]:
+    """Those that are drawn each by itself: none where they are too many."""
+    found = benches(results.machine)
+    return found if len(found) <= MOST_BENCHES else []
+
+
+def panel_of(bench: Bench) -> str:
+    """Name the panel of a node."""
+    return bench.name or HERE
+
+
+def storage_rows(found: Sequence[Bench]) -> list[Row]:
+    """Every read of one reader, and every write, that has a rate."""
+    return [
+        _rated(bench, row)
+        | {
+            "what": what_was_read(row["test"]),
+            "mode": MODES.get(mode_of(row["test"]) or "", "written"),
+            "state": STATES.get(row["cache"] or "", "no matter"),
+            "random": f"{number(row['iops'])} / s" if row["iops"] is not None else "not counted",
+        }
+        for bench in found
+        for row in timed([*bench.reads, *bench.writes])
+        if row["at_once"] == 1
+        and row["step"] is None
+        and row["rate"] is not None
+        # One reader in a process of its own: among the readers.
+        and not row["test"].startswith("parallel_read_")
+    ]
+
+
+def reader_rows(found: Sequence[Bench]) -> list[Row]:
+    """Bandwidth of 1 to N readers together."""
+    return [
+        _rated(bench, row) | {"line": MODES[mode_of(row["test"]) or ""]}
+        for bench in found
+        for row in timed(bench.reads)
+        if row["test"].startswith("parallel_read_") and row["rate"] is not None
+    ]
+
+
+def codec_rows(found: Sequence[Bench]) -> list[Row]:
+    """Decoded pixels of each codec over threads."""
+    return [
+        _rated(bench, row) | {"line": CODECS.get(name, name)}
+        for bench in found
+        for name in bench.codecs
+        for row in timed(bench.codec(name, "decode"))
+    ]
+
+
+def kernel_rows(found: Sequence[Bench]) -> list[Row]:
+    """Time of every kernel on every device of one node; of several, their ratios are drawn."""
+    if len(found) > 1:
+        return []
+    return [
+        {
+            "curve": panel_of(bench),
+            "device": device,
+            "test": row["test"],
+            **{f"wall_s{end}": row[f"wall_s{end}"] for end in ENDS},
+            "took": f"{with_interval(*(number(row[f'wall_s{end}']) for end in ENDS))} s",
+            "rated": rate(row) or "not told",
+            "shared": percent(row["percent"]),
+            "bottleneck": tag(row),
+            "doubts": ", ".join(doubts(row)) or "none",
+        }
+        for bench in found
+        for device, rows in bench.kernels.items()
+        for row in timed(rows)
+    ]
+
+
+def node_rows(results: Results) -> list[Row]:
+    """Every node's ratio to the median, test by test."""
+    if results.machine is None:
+        return []
+    return [
+        {
+            "curve": row["node"],
+            "kind": KINDS.get(row["kind"], row["kind"]),
+            "test": label(row),
+            **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            "apart": bool(row["outlier"]),
+            "told": ratio_text(row),
+            "hardware": row["hardware"],
+        }
+        for row in results.machine.nodes.iter_rows(named=True)
+    ]
+
+
+def lines_of(rows: Iterable[Row]) -> list[str]:
+    """Names of lines, in order."""
+    return list(dict.fromkeys(row["line"] for row in rows))
+
+
+def _rated(bench: Bench, row: Row) -> Row:
+    """What every chart of rates draws and tells."""
+    per_s = {end: None if row[f"rate{end}"] is None else row[f"rate{end}"] / MEGA for end in ENDS}
+    return {
+        "curve": panel_of(bench),
+        "test": name_of(row),
+        "at_once": row["at_once"],
+        **{f"rate{end}": value for end, value in per_s.items()},
+        "rated": megabytes(row["rate"]),
+        "sure": "none"
+        if per_s["_low"] is None
+        else f"{number(per_s['_low'])} to {number(per_s['_high'])} MB/s",
+        "timed": str(row["repeats"]),
+        "doubts": ", ".join(doubts(row)) or "none",
+    }

@@ -1,0 +1,196 @@
+"""What tests of two machines show beside each other, in sentences and for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.sidebyside import OF_RATES, WHY_NOT
+from pyscale.report.comparison import STYLES, ratio3
+from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
+from pyscale.report.viewer.machines import group_of, name_of
+from pyscale.report.wording import ABSENT, listing, number, with_interval
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.console import RenderableType
+    from rich.table import Table
+
+Row = dict[str, Any]
+
+VERDICTS = {"worse": "Slower", "better": "Faster", "same": "The same"}
+MOST_NAMED = 6
+"""Tests of a verdict that a sentence names: those that differ most."""
+RATES = "rates"
+_TEST_REASONS = REASONS | {
+    "few-trials": (
+        f"Fewer than {repeats_needed()} repeats were timed in one of the two, too few for an "
+        "interval and for a verdict."
+    ),
+    "many-configurations": (
+        "So many tests are compared at once that with this number of repeats no difference, "
+        "however large, could be told from chance: time more repeats or compare fewer tests."
+    ),
+    "unsettled": REASONS["unsettled"].replace("more trials", "more repeats"),
+}
+
+
+def summary(table: pl.DataFrame) -> Iterator[str]:
+    """Say in sentences how many tests are slower, faster and the same, and which most of all."""
+    rows = table.to_dicts()
+    both = [row for row in rows if row["verdict"] is not None]
+    for verdict, word in VERDICTS.items():
+        own = [row for row in both if row["verdict"] == verdict]
+        if not own:
+            continue
+        counted = f"{word}: {len(own)} of {_tests(len(both))}"
+        yield f"{counted}{f' ({_most(own)})' if verdict != 'same' else ''}."
+    open_ = [row for row in both if row["verdict"] not in VERDICTS]
+    if open_:
+        yield f"Not enough data: {len(open_)} of {_tests(len(both))}."
+    other = [row for row in rows if row["why_not"] is not None]
+    if other:
+        yield f"Not compared, though both did them: {_tests(len(other))}."
+    for present, absent, side in (("base", "new", "the base"), ("new", "base", "the other")):
+        alone = [
+            row
+            for row in rows
+            if row[f"{present}_repeats"] is not None and not row[f"{absent}_repeats"]
+        ]
+        if alone:
+            yield f"Timed in {side} alone: {_tests(len(alone))}."
+
+
+def reasons(table: pl.DataFrame) -> Iterator[str]:
+    """Say why tests have no verdict, and what ratios of rates are."""
+    for code, sentence in _TEST_REASONS.items():
+        if (table["reason"] == code).any():
+            yield sentence
+    for code, sentence in WHY_NOT.items():
+        if (table["why_not"] == code).any():
+            yield sentence.replace("No speedup", "Not compared")
+    if (table["basis"] == "rate").any():
+        yield OF_RATES
+
+
+def method(table: pl.DataFrame) -> str | None:
+    """Say what the verdicts mean, and what they cannot tell; None where none was reached."""
+    tested = table.drop_nulls("p_adjusted")
+    if tested.is_empty():
+        return None
+    families = ["kind", "entry", "processes", "device"]
+    counts = tested.group_by(families, maintain_order=True).len()["len"]
+    return (
+        "worse, better: one-sided Mann-Whitney tests of all timed repeats, adjusted by Holm's "
+        "method over the tests of one kind and device that have enough of them "
+        f"({listing(counts)}), and a 95 % bootstrap interval of the ratio that leaves 1 out; where "
+        "nothing has changed, any `worse` at all among those of one kind and device is seen in at "
+        f"most {100 * FALSE_ALARMS:.0f} % of comparisons. same: the interval "
+        f"lies within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. Repeats of one process are no runs "
+        "of their own: where a side is one process, all this holds of what the machine did in "
+        "those minutes, and other work on it, or another hour, can make a test `worse`."
+    )
+
+
+def named(rows: Sequence[Row]) -> str:
+    """Name tests, each with its kind."""
+    return ", ".join(f"{row['kind']} {_name(row, rows)}" for row in rows)
+
+
+def shown(table: pl.DataFrame) -> RenderableType:
+    """Lay out every test that one of the two did, group by group, with its verdict."""
+    from rich.console import Group
+    from rich.text import Text
+
+    rows = table.to_dicts()
+    parts: list[RenderableType] = []
+    for group, found in groupby(rows, key=_group):
+        own = list(found)
+        parts += [Text(f"\n{group}", style="bold"), _verdicts(own)]
+    parts.append(Text())
+    parts += map(Text, summary(table))
+    parts += map(Text, reasons(table))
+    told = method(table)
+    return Group(*parts, *([Text(told)] if told else []))
+
+
+def _group(row: Row) -> str:
+    node = "" if row["node"] is None else f", {row['node']}"
+    return group_of(row["kind"], row["device"], row["processes"], row["entry"]) + node
+
+
+def _verdicts(rows: Sequence[Row]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table.add_column("test", overflow="fold")
+    for header in ("base", "new", "new / base"):
+        table.add_column(header, no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    for row in rows:
+        ratio = with_interval(*(ratio3(row[end]) for end in ("ratio", "ratio_low", "ratio_high")))
+        verdict = Text(row["verdict"] or ABSENT, style=STYLES.get(row["verdict"] or "", ""))
+        if row["verdict"] is None:
+            verdict = Text(_why_no_verdict(row))
+        if row["basis"] == "rate":
+            verdict.append(f" (of {RATES})")
+        cells = (_time(row, "base"), _time(row, "new"))
+        table.add_row(Text(_name(row, rows)), *map(Text, cells), Text(ratio), verdict)
+    return table
+
+
+def _time(row: Row, side: str) -> str:
+    """Time with its number of repeats; rates where these are compared."""
+    if row[f"{side}_repeats"] is None:
+        return ABSENT
+    if row["basis"] == "rate" and row[f"{side}_rate"] is not None:
+        scale, unit = rate_parts(row[f"{side}_rate"], row["unit"])
+        return f"{number(row[f'{side}_rate'] / scale)} {unit} ({row[f'{side}_repeats']})"
+    return f"{number(row[f'{side}_wall_s'])} s ({row[f'{side}_repeats']})"
+
+
+def _why_no_verdict(row: Row) -> str:
+    if row["why_not"] is not None:
+        return f"not compared ({row['why_not'].replace('-', ' ')})"
+    whys = {side: _not_applicable(row[f"{side}_why_not"]) for side in ("base", "new")}
+    if whys["base"] == whys["new"] != "":
+        return whys["base"]
+    for side, why in whys.items():
+        if why:
+            return f"{side}: {why}"
+    return f"in {'base' if row['new_repeats'] is None else 'new'} alone"
+
+
+def _not_applicable(why: str | None) -> str:
+    if not why:
+        return ""
+    return why if why.startswith(NOT_APPLICABLE) else f"{NOT_APPLICABLE}: {why}"
+
+
+def _name(row: Mapping[str, Any], rows: Sequence[Row]) -> str:
+    counts = {
+        other["at_once"]
+        for other in rows
+        if (other["kind"], other["test"]) == (row["kind"], row["test"])
+    }
+    return name_of(
+        *(row["kind"], row["test"], row["at_once"], row["step"]), tell_at_once=len(counts) > 1
+    )
+
+
+def _most(rows: Sequence[Row]) -> str:
+    """Name the tests that differ most, with their ratios."""
+    ordered = sorted(rows, key=lambda row: row["ratio"], reverse=rows[0]["verdict"] == "worse")
+    first = ordered[:MOST_NAMED]
+    texts = [f"{row['kind']} {_name(row, rows)} {row['ratio']:.2f}" for row in first]
+    more = len(ordered) - len(first)
+    return ", ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _tests(count: int) -> str:
+    return f"{count} test{'' if count == 1 else 's'}"

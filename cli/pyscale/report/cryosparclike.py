@@ -1,0 +1,211 @@
+"""Tests of a machine in the shape in which CryoSPARC's benchmark keeps its results.
+
+The shape is that of its guide, "Performance Benchmarking (v4.3+)": the kinds `fs`, `cpu` and
+`gpu`, `timings` by test, in seconds, `test_info`, and of a GPU its name. Which of our tests stands
+for which of its own:
+
+- `fs`: `tiff`, `eer` and `mrc` are `movie_read_*_cold` divided by the number of movies, as there a
+  time is that of one movie; `particle_cache_time` is `particle_cache_copy`; the times and rates of
+  particles are those of the cache folder where there is one, else of the measured folder. Of the
+  ways to read it is always the cold one, for which the guide's program drops what it reads from
+  the page cache too. The guide names no unit of a rate: here it is bytes a second.
+- `cpu`: `tiff` and `eer` are decoding by one thread, TIFF with LZW.
+- `gpu`: tests have the names of the guide. Each holds its `overall` time, which the guide shows
+  no example of, and the seconds of its steps by their names here.
+
+A number is the median of repeats, without first calls. What was not measured, cannot run, or had a
+wrong result is absent. The software is pyscale: these are no times of CryoSPARC.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, JsonValue
+
+from pyscale_stages.contract import Record
+from pyscale_stages.kernels.catalog import COMBINATIONS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOVIES = ("tiff", "eer", "mrc")
+CODECS = {"tiff": "tiff_lzw", "eer": "eer"}
+ON_GPU = (
+    *("fsc_spherical", "fsc_loose", "fsc_tight", "fsc_noisesub"),
+    *("matched_cv_filter_estimation", "picking"),
+    *(how.name for how in COMBINATIONS),
+)
+OVERALL = "overall"
+GIB = 2**30
+
+
+class BenchmarkData(Record):
+    """One of the files: a kind of test on one node, or on one GPU of it."""
+
+    type: Literal["fs", "cpu", "gpu"]
+    timings: dict[str, float | dict[str, float]] = Field(
+        description="Seconds, and of rates bytes a second, by test; on a GPU by test and step"
+    )
+    test_info: dict[str, JsonValue]
+    gpu_name: str | None = None
+
+    @property
+    def as_json(self) -> str:
+        """Text of the JSON file; every number has all its digits."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), indent=1) + "\n"
+
+    @property
+    def as_csv(self) -> str:
+        """Text of the CSV file: a row for each number."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("type", "test", "timing", "value"))
+        for test, value in self.timings.items():
+            steps = value if isinstance(value, dict) else {"": value}
+            writer.writerows((self.type, test, step, number) for step, number in steps.items())
+        return text.getvalue()
+
+
+class Measured(Record):
+    """What the files tell beside times."""
+
+    version: str = Field(description="Of pyscale")
+    created_at: float = Field(description="When the run began, in seconds since 1970, UTC")
+    movies: int = Field(description="Movies of each format that were read one after the other")
+    params: dict[str, dict[str, JsonValue]] = Field(description="Of each stage")
+    folder: str | None = Field(description="The folder that was measured")
+    stamps: dict[str, dict[str, Any]] = Field(description="Hardware stamp of each node")
+
+
+def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, BenchmarkData]:
+    """Put the tests of a run into files, one for each kind, node and GPU that has any.
+
+    Parameters
+    ----------
+    tests : polars.DataFrame
+        As `pyscale.analysis.machine.tests.machine_tests` gives them; those that one process of a
+        node did, not beside others, are taken.
+    measured : Measured
+
+    Returns
+    -------
+    dict of str to BenchmarkData
+        By the name of the file without its ending, such as `node1_fs_benchmark_data`.
+    """
+    import polars as pl
+
+    right = tests.filter(
+        pl.col("processes") == 1,
+        pl.col("wall_s").is_not_null(),
+        ~pl.col("flags").list.contains("wrong-result"),
+        # Of entries that do the same tests, the first.
+        pl.col("stage") == pl.col("stage").first().over("kind", "device"),
+    )
+    found: dict[str, BenchmarkData] = {}
+    for node in right["node"].unique(maintain_order=True):
+        own = right.filter(pl.col("node").eq_missing(node))
+        info = dict(_test_info(measured, str(node)))
+        storage = _wholes(own.filter(kind="storage"))
+        on_storage = dict(_of_storage(storage, measured.movies))
+        if on_storage:
+            used = {"use_ssd": "cache_sequential_read_cold" in storage}
+            params = _params(measured, "storage")
+            told = info | {"job_params": params | used}
+            key = f"{node}_fs_benchmark_data"
+            found[key] = BenchmarkData(type="fs", timings=on_storage, test_info=told)
+        on_cpu = dict(_of_codecs(own.filter(kind="decompress")))
+        if on_cpu:
+            told = info | {"job_params": _params(measured, "decompress")}
+            key = f"{node}_cpu_benchmark_data"
+            found[key] = BenchmarkData(type="cpu", timings=on_cpu, test_info=told)
+        found |= _of_gpus(str(node), own, info | {"job_params": _params(measured, "kernels")})
+    return found
+
+
+def _of_storage(
+    wholes: Mapping[str, Mapping[str, Any]], movies: int
+) -> Iterator[tuple[str, float]]:
+    if "particle_cache_copy" in wholes:
+        yield "particle_cache_time", wholes["particle_cache_copy"]["wall_s"]
+    for order in ("sequential", "random"):
+        read = wholes.get(f"cache_{order}_read_cold") or wholes.get(f"particle_{order}_read_cold")
+        if read is not None:
+            yield f"particle_{order}_read_time", read["wall_s"]
+            if read["rate"] is not None:
+                yield f"particle_{order}_read_rate", read["rate"]
+    for kind in MOVIES:
+        if f"movie_read_{kind}_cold" in wholes:
+            yield kind, wholes[f"movie_read_{kind}_cold"]["wall_s"] / movies
+
+
+def _of_codecs(tests: pl.DataFrame) -> Iterator[tuple[str, float]]:
+    for name, codec in CODECS.items():
+        rows = tests.filter(test=codec, step="decode", at_once=1).head(1).to_dicts()
+        for row in rows:
+            yield name, row["wall_s"]
+
+
+def _of_gpus(node: str, own: pl.DataFrame, info: dict[str, Any]) -> dict[str, BenchmarkData]:
+    """Files of the GPUs of a node, numbered where there are several."""
+    import polars as pl
+
+    kernels = own.filter(pl.col("kind") == "kernels", pl.col("device").is_not_null())
+    devices = kernels["device"].unique(maintain_order=True).to_list()
+    found = {}
+    for number, device in enumerate(devices):
+        which = "" if len(devices) == 1 else f"_{number}"
+        timings: dict[str, float | dict[str, float]] = {}
+        for test in ON_GPU:
+            rows = kernels.filter(device=device, test=test).to_dicts()
+            # A step of a wrong test is not flagged itself: without the whole nothing is told.
+            if any(row["step"] is None for row in rows):
+                timings[test] = {row["step"] or OVERALL: row["wall_s"] for row in rows}
+        if timings:
+            found[f"{node}_gpu{which}_benchmark_data"] = BenchmarkData(
+                type="gpu", timings=timings, test_info=info, gpu_name=_unnumbered(device)
+            )
+    return found
+
+
+def _unnumbered(device: str) -> str:
+    """Name of a GPU without its number among those of its name."""
+    return re.sub(r" #\d+$", "", device)
+
+
+def _wholes(tests: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Whole tests that one reader did, by name."""
+    rows = tests.filter(tests["step"].is_null(), tests["at_once"] == 1).to_dicts()
+    return {row["test"]: row for row in rows}
+
+
+def _test_info(measured: Measured, node: str) -> Iterator[tuple[str, Any]]:
+    yield "software", "pyscale"
+    yield "pyscale_version", measured.version
+    yield "created_at", measured.created_at
+    stamp = measured.stamps.get(node, {})
+    cpu, memory = stamp.get("cpu", {}), stamp.get("memory", {})
+    told = {
+        "platform_node": node,
+        "platform_release": str(stamp.get("kernel", "")).removeprefix("Linux "),
+        "platform_architecture": cpu.get("architecture"),
+        "cpu_model": cpu.get("model"),
+        "physical_cores": cpu.get("cores"),
+        "total_memory": _gigabytes(memory.get("total_bytes")),
+        "available_memory": _gigabytes(memory.get("available_bytes")),
+    }
+    yield "instance_information", {name: value for name, value in told.items() if value}
+
+
+def _params(measured: Measured, stage: str) -> dict[str, JsonValue]:
+    folder = {} if measured.folder is None else {"benchmark_data_dir": measured.folder}
+    return {**folder, **measured.params.get(stage, {})}
+
+
+def _gigabytes(size_bytes: int | None) -> str | None:
+    return None if size_bytes is None else f"{size_bytes / GIB:.2f}GB"

@@ -1,0 +1,170 @@
+"""The tests of one node at one number of workers, as a report tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyscale.report.machine.words import MODES, Row, mode_of
+
+if TYPE_CHECKING:
+    from pyscale.analysis.machine.findings import MachineFindings
+
+FIO = "fio_"
+READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
+"""Beginnings of the names of tests that read, in the order in which they are told."""
+PROCESSOR = "CPU"
+MOST_BENCHES = 4
+"""More nodes and numbers of workers are compared with each other, and not each drawn by itself."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What one node did, each of N workers by itself.
+
+    Attributes
+    ----------
+    node : str
+    workers : int
+        N: processes that measured at once, each by itself.
+    name : str
+        By what differs between all benches; empty where there is one.
+    rows : list of dict
+        Of the table of tests.
+    place : mapping of str to str
+        What was said of the folder that was measured.
+    """
+
+    node: str
+    workers: int
+    name: str
+    rows: list[Row]
+    place: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, kind: str) -> list[Row]:
+        """Rows of a stage."""
+        return [row for row in self.rows if row["kind"] == kind]
+
+    @cached_property
+    def reads(self) -> list[Row]:
+        """Whole tests that read files in a known way, without those of fio; cold ones first."""
+        rows = [
+            row
+            for row in self.of("storage")
+            if row["step"] is None and mode_of(row["test"]) and not row["test"].startswith(FIO)
+        ]
+        return sorted(rows, key=_read_order)
+
+    @cached_property
+    def writes(self) -> list[Row]:
+        """Writing and copying of the particle stack, with their steps."""
+        names = ("particle_write", "particle_cache_copy")
+        return [row for row in self.of("storage") if row["test"] in names]
+
+    @cached_property
+    def metadata(self) -> list[Row]:
+        """Operations on small files."""
+        return [row for row in self.of("storage") if row["test"].startswith("metadata_")]
+
+    def storage(self, test: str, at_once: int = 1) -> Row | None:
+        """Return a whole test of the storage that has a time; None where there is none."""
+        return next(
+            (
+                row
+                for row in self.of("storage")
+                if (row["test"], row["step"], row["at_once"]) == (test, None, at_once)
+                and row["rate"] is not None
+            ),
+            None,
+        )
+
+    def fio(self, row: Row) -> Row | None:
+        """The same read by fio, where it was measured."""
+        if not row["test"].startswith("particle_") or row["at_once"] != 1:
+            return None
+        return self.storage(FIO + row["test"].removeprefix("particle_"))
+
+    @cached_property
+    def codecs(self) -> list[str]:
+        """Codecs, in the order of the table."""
+        return list(dict.fromkeys(row["test"] for row in self.of("decompress")))
+
+    def codec(self, name: str, step: str) -> list[Row]:
+        """Rows of a step of one codec, by rising number of threads."""
+        rows = [row for row in self.of("decompress") if (row["test"], row["step"]) == (name, step)]
+        return sorted(rows, key=lambda row: row["at_once"])
+
+    @cached_property
+    def threads(self) -> list[int]:
+        """Numbers of threads on which any codec was decoded."""
+        return sorted(
+            {
+                row["at_once"]
+                for row in self.of("decompress")
+                if row["step"] == "decode" and row["wall_s"] is not None
+            }
+        )
+
+    @cached_property
+    def kernels(self) -> dict[str, list[Row]]:
+        """Whole tests of the kernels by the device that computed."""
+        found: dict[str, list[Row]] = {}
+        for row in self.of("kernels"):
+            if row["step"] is None:
+                found.setdefault(device_of(row), []).append(row)
+        return found
+
+    def steps(self, test: Row) -> list[Row]:
+        """Steps of a whole test."""
+        same = ("stage", "device", "test", "at_once")
+        return [
+            row
+            for row in self.of(test["kind"])
+            if row["step"] is not None and all(row[name] == test[name] for name in same)
+        ]
+
+
+def device_of(row: Row) -> str:
+    """Name what computed."""
+    return row["device"] or PROCESSOR
+
+
+def benches(machine: MachineFindings | None) -> list[Bench]:
+    """Split the tests by node and number of workers, in the order of the table."""
+    if machine is None:
+        return []
+    found: dict[tuple[str, int], list[Row]] = {}
+    for row in machine.tests.iter_rows(named=True):
+        found.setdefault((row["node"], row["workers"]), []).append(row)
+    nodes = {node for node, _ in found}
+    counts = {workers for _, workers in found}
+    return [
+        Bench(
+            node,
+            workers,
+            _name(node, workers, several_nodes=len(nodes) > 1, several_counts=len(counts) > 1),
+            rows,
+            machine.places.get(node, {}),
+        )
+        for (node, workers), rows in found.items()
+    ]
+
+
+def _name(node: str, workers: int, *, several_nodes: bool, several_counts: bool) -> str:
+    parts = [node] if several_nodes else []
+    parts += [f"N = {workers}"] if several_counts else []
+    return ", ".join(parts)
+
+
+def _read_order(row: Row) -> tuple[int, str, int, int]:
+    """Particles before movies, of each the tests that differ in readers and state together."""
+    name, _, mode = row["test"].rpartition("_")
+    kinds = [place for place, kind in enumerate(READS) if name.startswith(kind)]
+    return min(kinds, default=len(READS)), name, list(MODES).index(mode), row["at_once"]
+
+
+def timed(rows: Iterable[Row]) -> list[Row]:
+    """Rows that have a time."""
+    return [row for row in rows if row["wall_s"] is not None]

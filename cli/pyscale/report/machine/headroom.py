@@ -1,0 +1,110 @@
+"""What stages read beside what the storage of their node gives: a table, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyscale.report.curves import Curve
+from pyscale.report.machine.words import MEGA, Row, megabytes
+from pyscale.report.page.table import Column, Group, Line, Table
+from pyscale.report.page.values import HEADROOM, value_of
+from pyscale.report.wording import number, percent
+
+if TYPE_CHECKING:
+    from pyscale.analysis.machine.findings import MachineFindings
+
+NEAR, FAR = 0.8, 0.5
+"""Shares of what the storage gave above which it may limit reading, and below which it does not."""
+COLUMNS = (
+    Column(name="N", means="Workers on all nodes together"),
+    Column(name="Node", is_text=True),
+    Column(name="Readers", means="Workers that read on this node at once, at most"),
+    Column(name="Trials", means="That read their input cold"),
+    Column(name="Reading (s)", means="Time in which any of them was reading; median over trials"),
+    Column(
+        name="Read (MB/s)",
+        means="Bytes of the input that came from storage, at most, over this time",
+    ),
+    Column(name="Storage gave (MB/s)", means="Cold and in order, to as many readers or fewer"),
+    Column(name="To readers"),
+    Column(name="Share", means="The one rate over the other, at most"),
+    Column(name="Cold is proved", means="On both sides", is_text=True),
+)
+
+
+def table(machine: MachineFindings) -> Table | None:
+    """Lay out every stage that read cold."""
+    groups: dict[str, list[Line]] = {}
+    for row in machine.headroom.iter_rows(named=True):
+        groups.setdefault(row["stage"], []).append(_line(row))
+    if not groups:
+        return None
+    return Table(
+        caption="Reading of the stages, and what the storage gave",
+        columns=COLUMNS,
+        groups=tuple(Group(name=name, lines=tuple(lines)) for name, lines in groups.items()),
+    )
+
+
+def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]:
+    """Say of every stage whether its storage had room, as surely as that is known.
+
+    Parameters
+    ----------
+    machine : MachineFindings
+    found : sequence of Curve
+        Stages of the same run.
+    """
+    wall_s = {
+        (curve.key["stage"], row["workers"]): row["wall_s"]
+        for curve in found
+        for row in curve.timed
+    }
+    for row in machine.headroom.iter_rows(named=True):
+        whole_s = wall_s.get((row["stage"], row["workers"]))
+        of_whole = "" if not whole_s else f", {percent(row['read_s'] / whole_s)} of the wall time,"
+        readers = row["test_readers"]
+        yield (
+            f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
+            f"{number(row['read_s'])} s{of_whole} at {megabytes(row['read_bytes_per_s'])} or less; "
+            f"this node's storage gave {megabytes(row['storage_bytes_per_s'])} cold to "
+            f"{readers} reader{'s' * (readers > 1)}{_proved(row)}, so that {_follows(row)}."
+        )
+
+
+def _proved(row: Row) -> str:
+    return "" if row["proved"] else " (that the page cache was cold is not proved on both sides)"
+
+
+def _follows(row: Row) -> str:
+    share = percent(row["share"])
+    if row["share"] < FAR:
+        sure = "it had room for more" if row["proved"] else "it seems to have had room for more"
+        return f"{sure}: {share} of it was used at most, and what holds reading back is elsewhere"
+    if row["share"] < NEAR:
+        return f"up to {share} of it was used, and it may have limited reading at times"
+    return (
+        f"up to {share} of it was used: reading may be as fast as this storage allows, and faster "
+        "storage is worth a trial"
+    )
+
+
+def _line(row: Row) -> Line:
+    def of(column: str, text: str) -> Any:
+        return value_of("headroom", HEADROOM, row, column, text)
+
+    return Line(
+        cells=(
+            (of("workers", str(row["workers"])),),
+            (row["node"],),
+            (of("readers", str(row["readers"])),),
+            (of("trials", str(row["trials"])),),
+            (of("read_s", number(row["read_s"])),),
+            (of("read_bytes_per_s", number(row["read_bytes_per_s"] / MEGA)),),
+            (of("storage_bytes_per_s", number(row["storage_bytes_per_s"] / MEGA)),),
+            (of("test_readers", str(row["test_readers"])),),
+            (of("share", percent(row["share"])),),
+            ("yes" if row["proved"] else "no",),
+        )
+    )

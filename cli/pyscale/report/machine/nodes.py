@@ -1,0 +1,148 @@
+"""Node beside node: a table with a line for each test, and sentences on those that stand apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
+from pyscale.report.machine.told import name_of, named
+from pyscale.report.machine.words import Row, rate_parts
+from pyscale.report.page.table import Column, Group, Line, Table
+from pyscale.report.page.values import MACHINE_NODE, Cell, value_of
+from pyscale.report.wording import ABSENT, listing, number, ratio, with_interval
+
+if TYPE_CHECKING:
+    from pyscale.analysis.machine.findings import MachineFindings
+
+COLUMNS = (
+    Column(name="Nodes", means="That did this test"),
+    Column(name="Median", means="Of the nodes' rates, or of 1/time where no amount is told"),
+    Column(name="Slowest node", is_text=True),
+    Column(name="Its ratio", means="Its rate over the median of all nodes; 95 % interval"),
+    Column(name="Fastest node", is_text=True),
+    Column(name="Its ratio ", means="The same"),
+    Column(name="Stand apart", means="Nodes whose ratio is told below", is_text=True),
+)
+MOST_TESTS = 3
+"""More tests in which a node stands apart are counted; the table names it in each."""
+TEST = ("stage", "workers", "device", "test", "step", "at_once")
+
+
+def by_test(machine: MachineFindings) -> list[list[Row]]:
+    """Rows of the comparison, a list for each test."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in machine.nodes.iter_rows(named=True):
+        found.setdefault(tuple(row[name] for name in TEST), []).append(row)
+    return list(found.values())
+
+
+def table(machine: MachineFindings) -> Table | None:
+    """Lay out every test that several nodes did."""
+    groups = [Group(name=label(rows[0]), lines=(_line(rows),)) for rows in by_test(machine)]
+    if not groups:
+        return None
+    return Table(caption="Node beside node", head="Test", columns=COLUMNS, groups=tuple(groups))
+
+
+def in_short(machine: MachineFindings) -> tuple[str, str]:
+    """Say which nodes stand apart, in a few words, and how often."""
+    rows = machine.nodes.to_dicts()
+    apart = [row for row in rows if row["outlier"]]
+    nodes = list(dict.fromkeys(row["node"] for row in apart))
+    if nodes:
+        worst = min(apart, key=_how_near)
+        plural = "s" if len(nodes) == 1 else ""
+        return (
+            named(nodes),
+            f" stand{plural} apart; farthest {worst['node']} with {ratio(worst['ratio'])} of the "
+            f"median in {label(worst)}.",
+        )
+    *_, last = sentences(machine)
+    head, _, rest = last.partition(":")
+    return head, f":{rest}"
+
+
+def sentences(machine: MachineFindings) -> Iterator[str]:
+    """Name every node that stands apart, or say that none does, or why nobody can tell."""
+    rows = machine.nodes.to_dicts()
+    if not rows:
+        return
+    apart = [row for row in rows if row["outlier"]]
+    for node in dict.fromkeys(row["node"] for row in apart):
+        own = sorted((row for row in apart if row["node"] == node), key=_how_near)
+        told = [
+            f"{ratio(row['ratio'])} of the median of {row['nodes']} nodes in {label(row)} "
+            f"(95 % interval {ratio(row['ratio_low'])} to {ratio(row['ratio_high'])})"
+            for row in own[:MOST_TESTS]
+        ]
+        rest = len(own) - MOST_TESTS
+        more = [f"{rest} more test{'s' * (rest > 1)}"] if rest > 0 else []
+        yield f"{node} stands apart: {listing([*told, *more])}."
+    if apart:
+        return
+    if all(row["outlier"] is None for row in rows):
+        few = max(row["nodes"] for row in rows) < LEAST_NODES
+        why = (
+            f"it takes {LEAST_NODES} nodes to say which of them is the ordinary one"
+            if few
+            else "no test was repeated often enough for an interval"
+        )
+        yield f"Whether a node stands apart cannot be said: {why}."
+        return
+    yield (
+        f"No node stands apart: none is below {SLOW:g} or above {FAST:g} of the median of all "
+        "nodes with an interval that leaves 1 out."
+    )
+
+
+def _how_near(row: Row) -> float:
+    """Order ratios from the one that is farthest from 1, in either direction."""
+    found = float(row["ratio"])
+    return min(found, 1 / found)
+
+
+def label(row: Row) -> str:
+    """Name a test, with N where it is not the number of nodes."""
+    many = "" if row["workers"] in {1, row["nodes"]} else f", N = {row['workers']}"
+    return f"{name_of(row)}{many}"
+
+
+def _line(rows: list[Row]) -> Line:
+    slowest, fastest = (choose(rows, key=lambda row: float(row["ratio"])) for choose in (min, max))
+    apart = [row["node"] for row in rows if row["outlier"]]
+    return Line(
+        cells=(
+            (_value(slowest, "nodes", str(slowest["nodes"])),),
+            _median(slowest),
+            (slowest["node"],),
+            _ratio(slowest),
+            (fastest["node"],),
+            _ratio(fastest),
+            (", ".join(apart) or ABSENT,),
+        )
+    )
+
+
+def _median(row: Row) -> Cell:
+    scale, unit = (
+        (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
+    )
+    return (_value(row, "median_rate", number(row["median_rate"] / scale)), f" {unit}")
+
+
+def _ratio(row: Row) -> Cell:
+    found = _value(row, "ratio", ratio(row["ratio"]))
+    if row["ratio_low"] is None:
+        return (found,)
+    low, high = (_value(row, f"ratio_{end}", ratio(row[f"ratio_{end}"])) for end in ("low", "high"))
+    return (found, " [", low, ", ", high, "]")
+
+
+def _value(row: Row, column: str, text: str) -> Any:
+    return value_of("nodes", MACHINE_NODE, row, column, text)
+
+
+def ratio_text(row: Row) -> str:
+    """Write a node's ratio with its interval."""
+    return with_interval(*(ratio(row[f"ratio{end}"]) for end in ("", "_low", "_high")))

@@ -1,0 +1,98 @@
+"""What a report holds of the machine: of every node its tables and sentences, and all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyscale.report import sentences
+from pyscale.report.curves import Curve, curves
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.machine import headroom, nodes, tables, told, verdict
+from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches
+from pyscale.report.machine.bottlenecks import BOTTLENECKS
+from pyscale.report.page.table import Table
+from pyscale.report.results import Results
+
+OF_TRIALS = (
+    *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
+    *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
+)
+"""Flags of trials that matter to tests of the machine: these repeat inside one trial, and bring
+the page cache into the state that they want themselves."""
+
+
+def section(results: Results) -> dict[str, Any] | None:
+    """Collect what the templates name; None where the machine was not tested."""
+    found = benches(results.machine)
+    machine = results.machine
+    if machine is None or not found:
+        return None
+    about_n = curves(about_workers(results).configurations)
+    used = {row["bottleneck"] for bench in found for row in bench.rows}
+    several = len({bench.node for bench in found}) > 1
+    return {
+        "title": f"What {'these machines' if several else 'this machine'} can do",
+        "verdicts": verdict.verdicts(found, _of_trials(results)),
+        "nodes_in_short": nodes.in_short(machine) if not machine.nodes.is_empty() else None,
+        "ran": verdict.ran(found),
+        "benches": [_bench(bench) for bench in found],
+        "is_folded": len(found) > 1,
+        "is_long": len(found) > MOST_BENCHES,
+        "several": note_on_workers(found),
+        "nodes": nodes.table(machine),
+        "apart": list(nodes.sentences(machine)),
+        "headroom": headroom.table(machine),
+        "room": list(headroom.sentences(machine, about_n)),
+        "tags": {
+            explained.text: explained.why for code, explained in BOTTLENECKS.items() if code in used
+        },
+        "doubts": list(doubts(results, found)),
+        "not_measured": list(told.not_measured(found)),
+    }
+
+
+def doubts(results: Results, found: Sequence[Bench]) -> Iterator[str]:
+    """Give every flag once of each node's tests, and those of the trials that they ran in."""
+    yield from told.of_all(found, told.doubts)
+    yield from sentences.doubts(_own(results), OF_TRIALS)
+
+
+def note_on_workers(found: Sequence[Bench]) -> str:
+    """Say what the numbers are where several processes of one node measured at once."""
+    if all((row["processes"] or 1) == 1 for bench in found for row in bench.rows):
+        return ""
+    return (
+        "Where N processes of a node measured at once, each did all tests by itself: the numbers "
+        "are those of one of them, while the others ran too."
+    )
+
+
+def _own(results: Results) -> list[Curve]:
+    """Configurations that test the machine."""
+    every = curves(results.configurations)
+    return [curve for curve in every if curve.key["stage"] in results.machine_entries]
+
+
+def _of_trials(results: Results) -> list[str]:
+    """Flags of their trials that matter to what they measured."""
+    raised = {flag for curve in _own(results) for row in curve.rows for flag in row["flags"]}
+    return [code for code in OF_TRIALS if code in raised]
+
+
+def _bench(bench: Bench) -> dict[str, Any]:
+    of_devices: list[dict[str, Table | None]] = [
+        {"tests": tables.kernels(bench, device), "steps": tables.steps(bench, device)}
+        for device in bench.kernels
+    ]
+    return {
+        "name": bench.name,
+        "place": told.place(bench),
+        "tables": [
+            found
+            for found in (tables.reads(bench), tables.metadata(bench), tables.codecs(bench))
+            if found is not None
+        ],
+        "devices": of_devices,
+        "told": told.told(bench),
+    }

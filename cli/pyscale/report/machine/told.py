@@ -1,0 +1,275 @@
+"""Sentences on what one node can do, under headings, in the order in which a reader asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.flags import SENTENCES
+from pyscale.report.machine.bench import Bench, timed
+from pyscale.report.machine.words import (
+    CODECS,
+    GIGA,
+    MEGA,
+    MODES,
+    NOT_APPLICABLE,
+    STATES,
+    UNCODED,
+    Row,
+    megabytes,
+    rate,
+    what_was_read,
+)
+from pyscale.report.wording import listing, number, percent
+
+ANCESTOR_GB = 13.1
+"""Size of the particle stack of the benchmark that this one follows."""
+MILLI = 1e-3
+MOST_NAMED = 6
+"""More tests that raise a flag, or cannot run, are counted and not named."""
+PLACE = {
+    "filesystem": "Filesystem",
+    "device": "Device",
+    "options": "Mounted with",
+    "rotational": "Rotating disk",
+    "scheduler": "I/O scheduler",
+    "read_ahead_bytes": "Read ahead (bytes)",
+    "unknown_because": "Why more is not known",
+}
+"""What a record says of the filesystem of a folder."""
+FOLDERS = {"place": "", "cache": "cache folder: "}
+
+
+def place(bench: Bench) -> dict[str, str]:
+    """What is known of the folders that were measured, by name."""
+    found = {
+        f"{folder}{name}" if not folder else f"{folder}{name[0].lower()}{name[1:]}": _yes(text)
+        for prefix, folder in FOLDERS.items()
+        for key, name in PLACE.items()
+        if (text := bench.place.get(f"{prefix}_{key}"))
+    }
+    if "fio" in bench.place:
+        found["fio"] = bench.place["fio"]
+    return found
+
+
+def _yes(text: str) -> str:
+    return {"true": "yes", "false": "no"}.get(text, text)
+
+
+def sequential(bench: Bench) -> Iterator[str]:
+    """State the bandwidth of one reader, in each state of the page cache, and fio's beside it."""
+    for name in ("particle_sequential_read", "cache_sequential_read"):
+        found = [row for mode in MODES if (row := bench.storage(f"{name}_{mode}"))]
+        if not found:
+            continue
+        yield f"{what_was_read(name)}, one reader: {listing(_bandwidth(row) for row in found)}."
+        beside = [(row, other) for row in found if (other := bench.fio(row))]
+        if beside:
+            told = listing(f"{megabytes(other['rate'])} {_mode(row)}" for row, other in beside)
+            yield f"fio reads the same files at {told}."
+
+
+def at_random(bench: Bench) -> Iterator[str]:
+    """State bandwidth, reads per second and latencies of reads at random."""
+    for name in ("particle_random_read", "cache_random_read"):
+        for mode in MODES:
+            row = bench.storage(f"{name}_{mode}")
+            if row is None or row["iops"] is None:
+                continue
+            yield (
+                f"{what_was_read(name)}, {_mode(row)}: {number(row['iops'])} reads a second, "
+                f"{megabytes(row['rate'])}{_latency(row)}."
+            )
+
+
+def at_once(bench: Bench) -> Iterator[str]:
+    """State the bandwidth of several readers together."""
+    for mode in MODES:
+        rows = sorted(
+            timed(row for row in bench.reads if row["test"] == f"parallel_read_{mode}"),
+            key=lambda row: row["at_once"],
+        )
+        if len(rows) < 2:
+            continue
+        told = listing(f"{megabytes(row['rate'])} by {_readers(row)}" for row in rows)
+        yield f"{_mode(rows[0]).capitalize()}: {told}."
+
+
+def small_files(bench: Bench) -> Iterator[str]:
+    """State operations on small files per second."""
+    rows = timed(bench.metadata)
+    if rows:
+        told = listing(
+            f"{row['test'].removeprefix('metadata_')} {number(row['rate'])}" for row in rows
+        )
+        yield f"Files a second, one after the other: {told}."
+
+
+def scale(bench: Bench) -> Iterator[str]:
+    """State how large the particle stack is beside the ancestor's."""
+    row = next((row for row in bench.writes if row["amount"] is not None), None)
+    if row is not None:
+        yield (
+            f"The particle stack holds {number(row['amount'] / GIGA)} GB; that of the benchmark "
+            f"that these tests follow holds {ANCESTOR_GB} GB. Where the sizes differ, compare "
+            "rates with it, and no times."
+        )
+
+
+def decoding(bench: Bench) -> Iterator[str]:
+    """State how fast each codec is decoded, and its file read."""
+    for name in bench.codecs:
+        rows = timed(bench.codec(name, "decode"))
+        if not rows:
+            continue
+        ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
+        told = listing(
+            f"{megabytes(row['rate'])} on {row['at_once']} thread{'s' * (row['at_once'] > 1)}"
+            for row in ends
+        )
+        read = next(iter(timed(bench.codec(name, "read"))), None)
+        beside = "" if read is None else f"; its file is read at {_bandwidth(read)}"
+        done = "copied" if name in UNCODED else "decoded"
+        yield f"{CODECS.get(name, name)}: {done} at {told}{beside}."
+
+
+def abilities(bench: Bench) -> Iterator[str]:
+    """State the plain abilities of each device, and what cannot run on it."""
+    for device, rows in bench.kernels.items():
+        found = {row["test"]: row for row in timed(rows)}
+        told = [
+            f"{name} {rate(found[test])}"
+            for test, name in (
+                ("matrix_product", "matrix product"),
+                ("fft_3d", "3D Fourier transform"),
+                ("triad", "memory (triad)"),
+                ("host_to_device_pinned", "host to device, pinned"),
+            )
+            if test in found and found[test]["rate"] is not None
+        ]
+        if told:
+            yield f"{device}: {listing(told)}."
+        largest = sorted(found.values(), key=lambda row: -(row["percent"] or 0.0))[:3]
+        if largest and largest[0]["percent"] is not None:
+            shares = listing(f"{row['test']} {percent(row['percent'])}" for row in largest)
+            yield f"{device}: most of the time went to {shares}."
+
+
+def cannot_run(bench: Bench) -> Iterator[str]:
+    """Name what has no time, by the reason."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in bench.rows:
+        if row["why_not"]:
+            by_reason.setdefault(row["why_not"], []).append(row)
+    for reason, rows in by_reason.items():
+        told_of = named(map(name_of, _wholes(rows)))
+        yield f"{told_of}: {reason.removeprefix(f'{NOT_APPLICABLE}: ')}."
+
+
+def doubts(bench: Bench) -> Iterator[str]:
+    """Give the sentence of every flag once, with the tests that raise it."""
+    for code, sentence in SENTENCES.items():
+        raised = [row for row in bench.rows if code in (row["flags"] or [])]
+        if raised:
+            told = named(map(name_of, _wholes(raised)))
+            where = "everywhere" if len(raised) == len(bench.rows) else told
+            yield f"`{code}` ({where}): {sentence}"
+
+
+def not_measured(found: list[Bench]) -> Iterator[str]:
+    """Say what the tests of a machine leave open."""
+    states = {row["cache"] for bench in found for row in bench.rows}
+    few = any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows)
+    if few:
+        yield f"95 % intervals of tests that were repeated fewer than {repeats_needed()} times."
+    if "verified-cold" in states or "direct" in states:
+        yield (
+            "Caches outside the node: cold speaks of the node's own page cache; those of storage "
+            "servers, disks and hypervisors cannot be seen from it, and O_DIRECT does not pass "
+            "them by."
+        )
+    yield (
+        "Other days and other nodes: repeats follow each other within minutes, so that intervals "
+        "hold no change of load on storage that others use too."
+    )
+
+
+HEADINGS: tuple[tuple[str, Callable[[Bench], Iterator[str]]], ...] = (
+    ("Reading in order", sequential),
+    ("Reading at random", at_random),
+    ("Several readers", at_once),
+    ("Small files", small_files),
+    ("The size of it", scale),
+    ("Decoding", decoding),
+    ("Computing", abilities),
+    ("What cannot run here", cannot_run),
+)
+
+
+def told(bench: Bench) -> list[tuple[str, list[str]]]:
+    """Sentences by heading; a heading of which nothing is known is left out."""
+    found = [(heading, list(said(bench))) for heading, said in HEADINGS]
+    return [(heading, sentences) for heading, sentences in found if sentences]
+
+
+def name_of(row: Row) -> str:
+    """Name a row by its test, and by its step, number at once and GPU where it has such."""
+    step = "" if row["step"] is None else f"/{row['step']}"
+    many = "" if row["at_once"] == 1 else f" ({row['at_once']} at once)"
+    on = "" if row["device"] is None else f" on {row['device']}"
+    return f"{row['test']}{step}{many}{on}"
+
+
+def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows that stand for themselves, where there are such: their steps go with them."""
+    return [row for row in rows if row["whole"]] or rows
+
+
+def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
+    """Give what is said of several nodes once, with their names; of a single one without."""
+    by_sentence: dict[str, list[str]] = {}
+    for bench in found:
+        for sentence in said(bench):
+            by_sentence.setdefault(sentence, []).append(bench.name)
+    for sentence, names in by_sentence.items():
+        where = "" if len(names) == len(found) else f"{named(names)}: "
+        yield f"{where}{sentence}"
+
+
+def named(names: Iterable[str]) -> str:
+    """Name tests or nodes, and count those beyond a few."""
+    found = list(dict.fromkeys(names))
+    rest = len(found) - MOST_NAMED
+    shown = found[:MOST_NAMED] + ([f"{rest} more"] if rest > 0 else [])
+    return listing(shown)
+
+
+def _bandwidth(row: Row) -> str:
+    interval = (
+        ""
+        if row["rate_low"] is None
+        else f" (95 % interval {number(row['rate_low'] / MEGA)} to "
+        f"{number(row['rate_high'] / MEGA)})"
+    )
+    return f"{megabytes(row['rate'])} {_mode(row)}{interval}"
+
+
+def _mode(row: Row) -> str:
+    """In which state of the page cache a row read, as surely as that is known."""
+    if row["cache"] == "direct":
+        return "past the page cache"
+    return STATES.get(row["cache"] or "", "in a state that is not known")
+
+
+def _latency(row: Row) -> str:
+    known = [
+        f"{share} within {number(row[column] / MILLI)} ms"
+        for share, column in (("half of them", "latency_p50_s"), ("99 %", "latency_p99_s"))
+        if row[column] is not None
+    ]
+    return f"; {listing(known)}" if known else ""
+
+
+def _readers(row: Row) -> str:
+    return f"{row['at_once']} reader{'s' * (row['at_once'] > 1)}"

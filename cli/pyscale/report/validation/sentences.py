@@ -1,0 +1,124 @@
+"""The verdicts of a validation, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyscale.report.wording import listing, number, ratio, with_interval
+from pyscale.validation.findings import Measure, Speed, StageFinding, ValidationFindings
+
+
+def headline(found: ValidationFindings) -> str:
+    """Say whether the installation computes what it should, in a sentence."""
+    named = {
+        verdict: [stage.entry for stage in found.stages if stage.verdict == verdict]
+        for verdict in ("identical", "within tolerance", "wrong", "not run", "left out")
+    }
+    if found.verdict == "wrong":
+        first = [stage.entry for stage in found.stages if _began(stage)]
+        return f"This installation does not compute what it should: {_give(first)} wrong results."
+    if found.verdict == "cannot say":
+        why = found.why or f"{listing(named['not run']) or 'every stage'} gave no output to judge"
+        return f"Whether this installation computes what it should cannot be said: {why}."
+    told = []
+    if named["identical"]:
+        told.append(f"{_give(named['identical'])} the same bytes as the reference installation")
+    if named["within tolerance"]:
+        whose = "of it" if told else "of the reference installation"
+        told.append(f"{_give(named['within tolerance'])} results within tolerance {whose}")
+    left_out = f" Nothing is said of {listing(named['left out'])}." if named["left out"] else ""
+    return f"This installation computes what it should: {listing(told)}.{left_out}"
+
+
+def _began(stage: StageFinding) -> bool:
+    """Whether a stage is wrong by itself, as far as can be known."""
+    return stage.verdict == "wrong" and not stage.after
+
+
+def _give(entries: list[str]) -> str:
+    return f"{listing(entries)} {'gives' if len(entries) == 1 else 'give'}"
+
+
+def sentences(found: ValidationFindings) -> list[str]:
+    """Say why, a sentence for each stage, and how fast it is beside references."""
+    return [*map(_of_stage, found.stages), *_how_fast(found)]
+
+
+def _of_stage(stage: StageFinding) -> str:
+    """Say the verdict on a stage with the numbers that decide it."""
+    said = f"{stage.entry}: {stage.verdict}"
+    if stage.verdict == "left out":
+        return f"{said}: it was not asked for."
+    if not stage.trials:
+        return f"{said}: {stage.why.rstrip('.')}."
+    if stage.verdict == "wrong":
+        said = f"{said}: {'; '.join(_reasons(stage))}."
+    elif stage.verdict == "identical":
+        said = f"{said}: {_trials(stage)} left the same bytes as the reference installation."
+    else:
+        has = "has" if len(stage.other_files) == 1 else "have"
+        measures = listing(map(_right, stage.measures))
+        said = (
+            f"{said}: {listing(stage.other_files)} {has} other bytes than in the reference "
+            f"installation; in {_trials(stage)} {measures}."
+        )
+    return f"{said} Not every trial was judged: {stage.why.rstrip('.')}." if stage.why else said
+
+
+def _trials(stage: StageFinding) -> str:
+    if stage.trials == 1:
+        return "one trial"
+    return f"{stage.trials} trials" if stage.why else f"all {stage.trials} trials"
+
+
+def _reasons(stage: StageFinding) -> Iterator[str]:
+    for measure in stage.measures:
+        if not measure.is_right:
+            yield _wrong(measure)
+    if stage.disagreeing:
+        counts = listing(stage.disagreeing)
+        yield f"at N = {counts} its output is not that of the run's own baseline"
+    if stage.after:
+        yield f"it reads the output of {listing(stage.after)}, which is wrong already"
+
+
+def _right(measure: Measure) -> str:
+    return f"{measure.name} is {_value(measure)}, {_expected(measure)} is right"
+
+
+def _wrong(measure: Measure) -> str:
+    return (
+        f"{measure.name} is {_value(measure)} at N = {measure.workers}, and {_expected(measure)} "
+        f"is right ({measure.because})"
+    )
+
+
+def _value(measure: Measure) -> str:
+    return "no number" if measure.value is None else number(measure.value)
+
+
+def _expected(measure: Measure) -> str:
+    return f"{number(measure.expected)} \N{PLUS-MINUS SIGN} {number(measure.tolerance)}"
+
+
+def _how_fast(found: ValidationFindings) -> Iterator[str]:
+    if not found.speeds:
+        yield "How fast: no reference that pyscale knows did the same work with as many workers."
+    for speed in found.speeds:
+        yield _speed(speed)
+
+
+def _speed(speed: Speed) -> str:
+    as_fast = with_interval(
+        ratio(speed.speedup), *(ratio(end) for end in (speed.speedup_low, speed.speedup_high))
+    )
+    sure = (
+        ""
+        if speed.speedup_low is not None
+        else f"; medians of {speed.trials} and {speed.reference_trials} trials, too few for an "
+        "interval"
+    )
+    return (
+        f"{speed.entry} at N = {speed.workers} takes {number(speed.wall_s)} s, {as_fast} times as "
+        f"fast as {speed.reference} ({number(speed.reference_s)} s{sure})."
+    )

@@ -1,0 +1,113 @@
+"""Columns of tests: of the nodes of a run, and of what others measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.machine.comparison import timed_repeats
+from pyscale.analysis.machine.sidebyside import MachineSide
+from pyscale.references.model import NOT_TOLD, ReferredTests
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import letter
+from pyscale.report.viewer.machines import MachinesBeside, MachineSource
+from pyscale.runfacts import hardware
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NOT_OF_THE_FOLDER = ("device_",)
+"""How the name of what was said of a GPU begins, which the hardware tells."""
+
+
+def machines_beside_references(
+    results: Results, references: Sequence[ReferredTests], sizes: Mapping[str, str]
+) -> MachinesBeside | None:
+    """Line up the tests of a run with the references that match them; None where none does.
+
+    Parameters
+    ----------
+    results : Results
+    references : sequence of ReferredTests
+        See `pyscale.references.matchingtests`.
+    sizes : mapping of str to str
+        See `pyscale.references.workid.size_ids_of`.
+    """
+    if results.machine is None or not references:
+        return None
+    own = list(sources_of_run(results, sizes, place=0))
+    elsewhere = (
+        source_of_reference(referred, place) for place, referred in enumerate(references, start=1)
+    )
+    return MachinesBeside.of([*own, *elsewhere])
+
+
+def sources_of_run(
+    results: Results,
+    sizes: Mapping[str, str],
+    *,
+    place: int,
+    timings: pl.DataFrame | None = None,
+    about: str | None = None,
+    href: str | None = None,
+) -> Iterator[MachineSource]:
+    """Make a column of each node of a run.
+
+    Parameters
+    ----------
+    results : Results
+    sizes : mapping of str to str
+    place : int
+        Of the run among those that are compared.
+    timings : polars.DataFrame, optional
+        Its single times; without them no interval of a speedup is known.
+    about, href : str, optional
+        As in `Column`.
+    """
+    assert results.machine is not None
+    tests = results.machine.tests
+    context = results.context
+    stamps = {name: node.stamp for node in context.nodes for name in node.names}
+    nodes = tests["node"].unique(maintain_order=True).to_list()
+    for number, node in enumerate(nodes, start=1):
+        own = tests["node"].eq_missing(node)
+        is_only = len(nodes) == 1
+        repeats = None
+        if timings is not None:
+            repeats = timed_repeats(timings.filter(timings["node"].eq_missing(node)))
+        told = results.machine.places.get(node, {})
+        yield MachineSource(
+            id=letter(place) if is_only else f"{letter(place)}{number}",
+            name=context.run_id or context.title,
+            kind="run",
+            side=MachineSide(tests.filter(own), sizes, repeats),
+            hardware=hardware([stamps[node]] if node in stamps else []) | _folder(told),
+            about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
+            href=href,
+        )
+
+
+def source_of_reference(found: ReferredTests, place: int) -> MachineSource:
+    """Make a column of what others measured."""
+    reference = found.reference
+    year = f", {reference.measured}" if reference.measured else ""
+    return MachineSource(
+        id=letter(place),
+        name=reference.title,
+        kind="reference",
+        side=MachineSide(found.tests, reference.size_ids),
+        hardware={what: value for what, value in reference.hardware.items() if value != NOT_TOLD},
+        about=f"another machine{year}",
+        href=reference.url,
+    )
+
+
+def _folder(told: Mapping[str, str]) -> dict[str, str]:
+    """What was said of the folder that was measured, named as people read it."""
+    return {
+        name.replace("place_", "measured folder: ")
+        .replace("cache_", "cache folder: ")
+        .replace("_", " "): value
+        for name, value in told.items()
+        if not name.startswith(NOT_OF_THE_FOLDER)
+    }

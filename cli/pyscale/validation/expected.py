@@ -1,0 +1,106 @@
+"""What a right installation gives: the files of config/validation."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, JsonValue, StringConstraints, ValidationError
+
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import first_problem
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ExpectedMeasure(Record):
+    """A number that a stage's output gives, and how far another may be from it."""
+
+    value: float = Field(allow_inf_nan=False, description="In the reference installation")
+    tolerance: float = Field(
+        ge=0, allow_inf_nan=False, description="Largest difference, to either side, that is right"
+    )
+    because: str = Field(min_length=1, description="What the tolerance comes from, as a clause")
+
+
+class ExpectedStage(Record):
+    """What one entry of a suite gives."""
+
+    params: dict[str, JsonValue] = Field(
+        description="Its parameters; those that are not set, which TOML cannot say, are left out"
+    )
+    free: tuple[str, ...] = Field(
+        (), description="Parameters that do not decide its output, and may have any value"
+    )
+    outputs: dict[str, Sha256] = Field(
+        min_length=1, description="Checksum of each file in the reference installation"
+    )
+    measures: dict[str, ExpectedMeasure] = Field(
+        min_length=1, description="What its check measures against the truth, and `objects`"
+    )
+
+
+class Installation(Record):
+    """What results were made by."""
+
+    machine: str = Field(description="Processor, cores and memory")
+    system: str = Field(description="Operating system, C library and architecture")
+    software: str = Field(description="Libraries and their versions")
+
+
+class Expected(Record):
+    """Results of the reference installation, with tolerances for others."""
+
+    reference: Installation = Field(description="The reference installation")
+    dataset: str = Field(description="Name of the dataset in the registry")
+    frames: int = Field(ge=1, description="Length of the movie")
+    seed: int = Field(ge=0, description="Seed of every stage")
+    inputs: dict[str, Sha256] = Field(min_length=1, description="Checksum of each file it reads")
+    stages: dict[str, ExpectedStage] = Field(
+        min_length=1, description="By entry of the suite, in the order of the pipeline"
+    )
+
+
+def expected_file(name: str) -> Path:
+    """File of the expected results that a suite names."""
+    return shipped("config") / "validation" / f"{name}.toml"
+
+
+def load_expected(name: str) -> Expected:
+    """Read the expected results that a suite names.
+
+    Raises
+    ------
+    UserError
+        If there are none of that name, or their file is wrong.
+    """
+    path = expected_file(name)
+    if not path.is_file():
+        known = sorted(file.stem for file in path.parent.glob("*.toml"))
+        raise UserError(
+            f"there are no expected results {name!r}, which the suite names as `expected`: known "
+            f"are {', '.join(known)}"
+        )
+    return read_expected(path)
+
+
+def read_expected(path: Path) -> Expected:
+    """Read a file of expected results.
+
+    Raises
+    ------
+    UserError
+        If it is wrong.
+    """
+    try:
+        return Expected.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValidationError as error:
+        problem = first_problem(error, Expected)
+        raise UserError(f"the expected results {path} are wrong: {problem}") from error
+    except OSError as error:
+        raise UserError(f"the expected results {path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"the expected results {path} are no TOML: {error}") from error

@@ -1,0 +1,114 @@
+"""Verdicts: what a run gave beside what is expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyscale.validation.expected import Expected, ExpectedMeasure, ExpectedStage
+from pyscale.validation.findings import Measure, StageFinding, ValidationFindings, Verdict
+from pyscale.validation.measured import MeasuredEntry, MeasuredTrial
+
+_GAPS = frozenset(["not run", "cannot say"])
+
+
+def judged(
+    expected: Expected,
+    measured: Mapping[str, MeasuredEntry],
+    fed_by: Mapping[str, Sequence[str]],
+    why_unfit: str = "",
+) -> ValidationFindings:
+    """Judge every entry, and the whole by them.
+
+    An entry is wrong where a measure of any of its trials is off by more than its tolerance, was
+    not measured or is no number, or where its own trials disagree. It is identical where every
+    trial left the bytes of the reference. The whole is right where every entry that was asked for
+    is, and wrong where one is wrong.
+
+    Parameters
+    ----------
+    expected : Expected
+    measured : mapping of str to MeasuredEntry
+        What each entry of the plan gave.
+    fed_by : mapping of str to sequence of str
+        Entries whose outputs each entry reads.
+    why_unfit : str
+        Why the run cannot be judged at all: it did other work, or on other data.
+    """
+    stages: dict[str, StageFinding] = {}
+    for entry, stage in expected.stages.items():
+        found = _stage(entry, stage, measured.get(entry), why_unfit)
+        after = tuple(
+            source
+            for source in fed_by.get(entry, ())
+            if source in stages and stages[source].verdict == "wrong"
+        )
+        stages[entry] = found.model_copy(update={"after": after})
+    return ValidationFindings(
+        verdict=_whole([found.verdict for found in stages.values()]),
+        why=why_unfit,
+        reference=expected.reference,
+        stages=tuple(stages.values()),
+    )
+
+
+def _whole(verdicts: Sequence[str]) -> Verdict:
+    if "wrong" in verdicts:
+        return "wrong"
+    judged_at_all = {"identical", "within tolerance"}.intersection(verdicts)
+    return "cannot say" if not judged_at_all or _GAPS.intersection(verdicts) else "right"
+
+
+def _stage(
+    entry: str, stage: ExpectedStage, measured: MeasuredEntry | None, why_unfit: str
+) -> StageFinding:
+    if measured is None:
+        return StageFinding(entry=entry, verdict="left out", trials=0)
+    trials = measured.trials
+    if not trials:
+        return StageFinding(entry=entry, verdict="not run", trials=0, why=measured.why_not)
+    if why_unfit:
+        return StageFinding(entry=entry, verdict="cannot say", trials=0, why=why_unfit)
+    measures = tuple(_measures(stage, trials))
+    other_files = tuple(
+        name
+        for name, sha256 in stage.outputs.items()
+        if any(trial.outputs.get(name) != sha256 for trial in trials)
+    )
+    disagreeing = tuple(sorted({trial.workers for trial in trials if not trial.same}))
+    is_wrong = disagreeing or not all(measure.is_right for measure in measures)
+    right = "within tolerance" if other_files else "identical"
+    return StageFinding(
+        entry=entry,
+        verdict="wrong" if is_wrong else right,
+        trials=len(trials),
+        measures=measures,
+        other_files=other_files,
+        disagreeing=disagreeing,
+        why=measured.why_not,
+    )
+
+
+def _measures(stage: ExpectedStage, trials: Sequence[MeasuredTrial]) -> Iterator[Measure]:
+    """Every expected measure, of the trial where it is farthest from what is expected."""
+    for name, expected in stage.measures.items():
+        given = [(_number(trial.measures.get(name)), trial.workers) for trial in trials]
+        value, workers = max(given, key=lambda one: _off(one[0], expected))
+        yield Measure(
+            name=name,
+            workers=workers,
+            value=value,
+            expected=expected.value,
+            tolerance=expected.tolerance,
+            because=expected.because,
+            is_right=_off(value, expected) <= expected.tolerance,
+        )
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _off(value: float | None, expected: ExpectedMeasure) -> float:
+    """How far a value is from the expected one; what is no number is near nothing."""
+    return math.inf if value is None else abs(value - expected.value)

@@ -1,0 +1,1 @@
+"""What the stages that measure the machine share: the place, a scratch folder, tables, joining."""

@@ -1,0 +1,60 @@
+"""Joins the tables of several workers, each of which measured by itself."""
+
+from __future__ import annotations
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.machine.timingtable import TIMINGS, WORKER, read_table, write_tables
+from pyscale_stages.task import Task
+from pyscale_stages.windows import read_window
+
+
+def merge(task: Task, others: tuple[str, ...] = ()) -> None:
+    """Put the tables of all workers one below the other, and number the workers.
+
+    Each did all tests, at the same time as the others or on another node: their rows stand
+    beside each other, and none replaces another.
+
+    Parameters
+    ----------
+    task : Task
+    others : tuple of str
+        Names of tables beside the timings.
+
+    Raises
+    ------
+    BadInput
+        If there is no folder, one is given twice, or one is no output of this stage with the
+        same parameters.
+    """
+    import polars as pl
+
+    found = [(path, read_window(path)) for _, path in task.spec.inputs]
+    if not found:
+        raise BadInput("merge needs the output of at least one worker: give --input FOLDER")
+    asked = task.params.model_dump(mode="json"), task.spec.seed
+    seen = set()
+    for path, window in found:
+        if window.stage != task.stage.name:
+            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
+        if (window.params, window.seed) != asked:
+            raise BadInput(
+                f"{path} was measured with other parameters than the merge was given: "
+                "give all workers and the merge the same --params and --seed"
+            )
+        if path.resolve() in seen:
+            raise BadInput(f"{path} is given twice: give each worker's output once")
+        seen.add(path.resolve())
+    # Workers that measured the same thing at once may have the same frames; then the order given
+    # is kept.
+    found.sort(key=lambda item: item[1].frames)
+    parts: dict[str, list[pl.DataFrame]] = {name: [] for name in (TIMINGS, *others)}
+    workers = 0
+    for path, _ in found:
+        tables = {name: read_table(path, name) for name in parts}
+        for name, table in tables.items():
+            parts[name].append(table.with_columns(pl.col(WORKER) + workers))
+        workers += tables[TIMINGS][WORKER].n_unique()
+    joined = {name: pl.concat(tables) for name, tables in parts.items()}
+    write_tables(task, joined)
+    task.write_whole(found[0][1])
+    task.count(objects=len(joined[TIMINGS]))

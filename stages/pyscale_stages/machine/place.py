@@ -1,0 +1,133 @@
+"""The folder whose storage is measured: whether it will do, and what its filesystem answers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
+from pyscale_stages.measure.mounts import filesystem_of
+from pyscale_stages.task import Task
+
+SPARE_SHARE = 0.05
+"""Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
+_GIVE = "give another one, as in --input place=FOLDER"
+
+
+def place_of(task: Task) -> Path:
+    """Folder to measure: the one that is given, or the output's.
+
+    Raises
+    ------
+    BadInput
+        If it does not exist, is none, or may not be written.
+    """
+    given = task.input("place")
+    if given is None:
+        with in_words(task.output, "free space there"):
+            task.output.mkdir(parents=True, exist_ok=True)
+    place = ready(given or task.output, "the place")
+    task.versions |= filesystem_versions(place, "place")
+    return place
+
+
+def ready(folder: Path, what: str) -> Path:
+    """Make sure that something can be written into a folder.
+
+    Raises
+    ------
+    BadInput
+        If it does not exist, is none, or may not be written.
+    """
+    folder = folder.expanduser().absolute()
+    if not folder.is_dir():
+        raise BadInput(f"{what} {folder} is no folder that exists: {_GIVE}")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise BadInput(f"nothing may be written into {what} {folder}: {_GIVE}")
+    return folder
+
+
+def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
+    """Refuse folders whose filesystems have not the room for what will be written.
+
+    A quota that the filesystem does not tell as free space is met only when it is used up.
+
+    Parameters
+    ----------
+    needed : mapping
+        Bytes by folder; folders of one filesystem are added up.
+    lower : str
+        What to do for smaller files, like "lower movies".
+
+    Raises
+    ------
+    ResourceExhausted
+        If one has too little.
+    """
+    by_device: dict[int, list[Path]] = {}
+    for folder in needed:
+        by_device.setdefault(folder.stat().st_dev, []).append(folder)
+    for folders in by_device.values():
+        wanted = int(sum(needed[folder] for folder in folders) * (1 + SPARE_SHARE))
+        free = shutil.disk_usage(folders[0]).free
+        if wanted > free:
+            raise ResourceExhausted(
+                f"the test files need {wanted / 1e9:.3g} GB, but {folders[0]} has "
+                f"{free / 1e9:.3g} GB free: free space there, give another place, or {lower}"
+            )
+
+
+@contextmanager
+def in_words(place: Path, lower: str) -> Iterator[None]:
+    """Say in one sentence what the filesystem of a place answered."""
+    try:
+        yield
+    except OSError as error:
+        # Without a number it is not the kernel that speaks, but a library, and of something else.
+        if error.errno is None:
+            raise
+        raise _sentence(error, place, lower) from error
+
+
+def filesystem_versions(place: Path, prefix: str) -> dict[str, str]:
+    """Describe the filesystem of a folder, for the record."""
+    found = filesystem_of(place)
+    said = {
+        "filesystem": found.fs_type,
+        "device": found.device,
+        "options": ",".join(found.options),
+        "scheduler": found.scheduler,
+        "rotational": "" if found.rotational is None else str(found.rotational).lower(),
+        "read_ahead_bytes": "" if found.read_ahead_bytes is None else str(found.read_ahead_bytes),
+        "unknown_because": found.reason,
+    }
+    return {f"{prefix}_{name}": text for name, text in said.items() if text}
+
+
+def _sentence(error: OSError, place: Path, lower: str) -> StageError:
+    said = error.strerror or type(error).__name__
+    if error.errno == errno.ENOSPC:
+        return ResourceExhausted(
+            f"the filesystem of {place} became full: free space there, or {lower}"
+        )
+    if error.errno == errno.EDQUOT:
+        return ResourceExhausted(f"the quota of {place} is used up: raise it, or {lower}")
+    if error.errno in {errno.EMFILE, errno.ENFILE}:
+        return ResourceExhausted(
+            f"a task may not have so many files open at once: {lower}, or raise the limit by "
+            "ulimit -n"
+        )
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return BadInput(f"nothing may be written into {place} ({said}): {_GIVE}")
+    if error.errno in {errno.ENOENT, errno.ESTALE}:
+        return BadInput(
+            f"a file of the test vanished from {place} while it was used: does something clean "
+            "that folder? Give another one, as in --input place=FOLDER"
+        )
+    return StageError(
+        f"the filesystem of {place} answered with an error ({said}): look at its health, or {_GIVE}"
+    )

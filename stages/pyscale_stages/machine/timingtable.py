@@ -1,0 +1,104 @@
+"""The table of timings: one row each, written and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contract import Timing
+from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import write_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale_stages.task import Task
+
+TIMINGS = "timings.parquet"
+WORKER = "worker"
+"""Column that says which of the joined outputs a row is from; 0 before they are joined."""
+TYPES = {
+    WORKER: "Int64",
+    "test": "String",
+    "step": "String",
+    "repeat": "Int64",
+    "workers": "Int64",
+    "device": "String",
+    "wall_s": "Float64",
+    "amount": "Float64",
+    "unit": "String",
+    "bottleneck": "String",
+    "cache": "String",
+    "why_not": "String",
+    "details": "String",
+}
+"""Columns and their types; `details` is JSON, because every test has its own."""
+
+
+def timings_table(
+    timings: Sequence[Timing], more: Mapping[str, Sequence[str]] | None = None
+) -> pl.DataFrame:
+    """Make one row of each timing.
+
+    Parameters
+    ----------
+    timings : sequence of Timing
+    more : mapping, optional
+        Texts of further columns, one for each timing.
+    """
+    import polars as pl
+
+    rows = [
+        {WORKER: 0}
+        | timing.model_dump(mode="json")
+        | {"details": json.dumps(timing.details, sort_keys=True)}
+        for timing in timings
+    ]
+    table = pl.DataFrame(rows, schema={name: getattr(pl, kind) for name, kind in TYPES.items()})
+    return table.with_columns(
+        pl.Series(name, texts, pl.String) for name, texts in (more or {}).items()
+    )
+
+
+def write_tables(task: Task, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Write tables by their file names into the task's output."""
+    for name, table in tables.items():
+        with task.writing(name) as path:
+            write_table(path, table)
+
+
+def write_results(
+    task: Task, timings: pl.DataFrame, more: Mapping[str, pl.DataFrame] | None = None
+) -> None:
+    """Write the output of one worker: its timings, further tables, and what they are of."""
+    with task.span("write"):
+        write_tables(task, {TIMINGS: timings, **(more or {})})
+        part = task.spec.frames or (0, 1)
+        task.write_window(part, task.spec.movie_frames or part[1])
+    task.count(objects=len(timings))
+
+
+def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
+    """Read one of the tables of an output folder.
+
+    Raises
+    ------
+    BadInput
+        If it is missing, damaged or another table.
+    """
+    import polars as pl
+
+    path = folder / name
+    try:
+        table = pl.read_parquet(path, glob=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
+        ) from error
+    wanted = TYPES if name == TIMINGS else (WORKER,)
+    lacking = [column for column in wanted if column not in table.columns]
+    if lacking:
+        raise BadInput(f"{path} has no column {lacking[0]!r}: it is another table or version")
+    return table

@@ -1,0 +1,140 @@
+"""The page of what a machine can do: alone, beside a pipeline, and of several nodes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from browser.chromium import Visit
+from browser.drawn import marks, place
+from browser.reports import Report, written
+from browser.test_accessibility import LOOKS, serious
+from browser.test_first_screen import assert_seen, text_of
+from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
+from pyscale.report.wording import number
+
+OF_MACHINE = ("tests", "nodes", "headroom")
+SCALES = (1.0, 1e3, 1e6, 1e9, 1e12, 1e-3)
+"""What numbers may be divided by, so that they have the unit that is written beside them."""
+REPORTS = ("machine", "machines")
+MOST_BYTES = 8 << 20
+
+
+@pytest.fixture(params=REPORTS)
+def report(request: pytest.FixtureRequest) -> Report:
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+def found_in(page: Page) -> list[Any]:
+    return [one for one in read(page) if one.table in OF_MACHINE]
+
+
+def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
+    machines: Report, visit: Visit
+) -> None:
+    page = visit(machines.page)
+    for answer in ("ran", "hardware", "nodes", "storage", "decoding", "compute", "trust"):
+        assert_seen(page.locator(f"[data-answer={answer}]").first)
+    assert text_of(page, "nodes").startswith("node3 stands apart")
+    row = machines.rows("tests")[
+        "storage|storage|3|node1|"
+        f"{machines.results.machine.tests['hardware'][0]}|"  # type: ignore[union-attr]
+        "|particle_sequential_read_cold||1"
+    ]
+    told = page.locator("[data-answer=storage]").first.inner_text()
+    assert told.startswith(f"{number(float(row['rate']) / 1e6)} MB/s cold, verified")
+    assert_seen(page.locator("[data-chart=machinenodes] svg").first)
+    for absent in ("request", "speedup", "limit"):
+        assert page.locator(f"[data-answer={absent}]").count() == 0
+    assert "what the machine can do" in page.title()
+
+
+def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit: Visit) -> None:
+    page = visit(report.page)
+    tables = {name: report.rows(name) for name in OF_MACHINE if report.file(name).exists()}
+    found = found_in(page)
+    assert {one.table for one in found} == set(tables)
+    for one in found:
+        exact = float(one.value)
+        assert exact == float(tables[one.table][one.key][one.column]), one
+        told = {write(exact / scale) for scale in SCALES for write in (*WRITERS, "{:.2g}".format)}
+        assert one.text.strip() in told | {one.value}, one
+    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+    there = {(one.table, one.key, one.column) for one in found}
+    for key, row in tables["tests"].items():
+        if row["kind"] == "kernels" and row["wall_s"]:
+            assert ("tests", key, "wall_s") in there
+
+
+def test_charts_show_what_the_csv_holds(machine: Report, visit: Visit) -> None:
+    page = visit(machine.page)
+    rows = machine.rows("tests").values()
+    drawn = [mark for mark in marks(page, "machinekernels", type="symbol") if "took" in mark]
+    timed = [r for r in rows if r["kind"] == "kernels" and not r["step"] and r["wall_s"]]
+    assert sorted(mark["wall_s"] for mark in drawn) == sorted(float(r["wall_s"]) for r in timed)
+    for mark in drawn:
+        assert mark["x"] == pytest.approx(place(page, "machinekernels", "x", mark["wall_s"]))
+    readers = [mark for mark in marks(page, "machinereaders", type="symbol") if "rated" in mark]
+    parallel = [r for r in rows if r["test"] == "parallel_read_cold"]
+    assert sorted(mark["rate"] for mark in readers) == pytest.approx(
+        sorted(float(r["rate"]) / 1e6 for r in parallel)
+    )
+
+
+def test_a_node_that_stands_apart_has_rings(machines: Report, visit: Visit) -> None:
+    page = visit(machines.page)
+    apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
+    assert apart
+    every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
+    assert len(every) == len(machines.rows("nodes")) + len(apart)
+
+
+def test_what_cannot_run_says_so_and_is_no_zero(report: Report, visit: Visit) -> None:
+    page = visit(report.page)
+    page.evaluate("() => document.querySelectorAll('details').forEach(one => one.open = true)")
+    rows = page.locator("#machine tr", has_text="host_to_device_pinned").all_inner_texts()
+    absent = [row for row in rows if "not applicable" in row]
+    assert absent
+    assert all("nothing is transferred" in row for row in absent)
+    assert not any(re.search(r"\b0\.?0*\b (GB/s|s)\b", row) for row in rows)
+
+
+def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(
+    full: Report, machine: Report, visit: Visit, tmp_path: Path
+) -> None:
+    both = replace(full.results, machine=machine.results.machine)
+    page = visit(written(tmp_path, both).page)
+    before = page.locator("#machine tr:visible").count()
+    assert before > 10
+    page.locator("input[name=stage][value=segment]").uncheck()
+    page.locator("#results tr[data-stage=segment]").first.wait_for(state="hidden")
+    assert page.locator("#machine tr:visible").count() == before
+    assert page.locator("[data-chart=machinestorage] svg").is_visible()
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_nothing_serious_is_found_and_nothing_is_too_wide(
+    report: Report, visit: Visit, look: str
+) -> None:
+    page = visit(report.page, **LOOKS[look])
+    assert serious(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_charts_are_described_for_those_who_do_not_see_them(machines: Report, visit: Visit) -> None:
+    page = visit(machines.page)
+    for name, chart in page.evaluate("() => window.pyscale.data.charts").items():
+        for svg in page.locator(f"[data-chart={name}] svg").all():
+            label = svg.get_attribute("aria-label") or ""
+            assert chart["title"] in label
+            assert len(label) > len(chart["title"]) + 40
+
+
+def test_the_page_is_small(report: Report) -> None:
+    assert report.page.stat().st_size < MOST_BYTES

@@ -1,0 +1,141 @@
+"""Tests of machines side by side in the page of several runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.chromium import Visit
+from madeupmachine import made_up, timings_of
+from pyscale.analysis.machine.sidebyside import CELL
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.report.comparison import ComparisonContext
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.results import Results
+from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.comparisonpage import write_comparison
+from pyscale.report.viewer.machines import MachinesBeside
+from pyscale.report.viewer.ofmachines import sources_of_run
+from pyscale.report.viewer.ofresults import source_of
+from pyscale.report.viewer.several import Several
+
+SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
+KEY = ("side", *CELL)
+
+
+def measured(name: str, factor: float) -> tuple[Results, pl.DataFrame]:
+    timings = timings_of(1).with_columns(pl.col("wall_s") * factor)
+    results = made_up(nodes=1)
+    assert results.machine is not None
+    context = results.context.model_copy(update={"run_id": name})
+    machine = replace(results.machine, tests=machine_tests(timings))
+    return replace(results, context=context, machine=machine), timings
+
+
+@pytest.fixture(scope="package")
+def machines(folder: Path) -> Path:
+    """Two runs that measured nothing but the machine, the second at half the speed."""
+    runs = [measured("fast", 1.0), measured("slow", 2.0)]
+    sizes = [SIZES, SIZES | {"kernels_cpu": "another"}]
+    sources = [
+        source
+        for place, ((results, timings), own) in enumerate(zip(runs, sizes, strict=True))
+        for source in sources_of_run(results, own, place=place, timings=timings, href="report.html")
+    ]
+    out = folder / "machines"
+    out.mkdir()
+    return write_comparison(
+        out,
+        Several(
+            found=SideBySide.of(
+                [source_of(about_workers(found), about="system", href="x") for found, _ in runs]
+            ),
+            started=[None, None],
+            contexts=[ComparisonContext(base="fast", new="slow", measured_here=True)],
+            differing=[],
+            machines=MachinesBeside.of(sources),
+        ),
+    )
+
+
+@pytest.fixture
+def page(machines: Path, visit: Visit) -> Page:
+    return visit(machines)
+
+
+def row(page: Page, name: str, group: str = "storage") -> Any:
+    return page.locator(f"tr[data-group='{group}'][data-name='{name}']")
+
+
+def test_every_number_is_that_of_the_file_beside_it(page: Page, machines: Path) -> None:
+    text = (machines.parent / "comparison_tests.csv").read_text(encoding="utf-8")
+    rows = {"|".join(one[name] for name in KEY): one for one in csv.DictReader(io.StringIO(text))}
+    numbers = page.evaluate(
+        "() => [...document.querySelectorAll('data[data-table=machines]')].map(found => "
+        "[found.dataset.key, found.dataset.column, found.getAttribute('value')])"
+    )
+    assert len(numbers) > 100
+    for key, column, value in numbers:
+        assert float(value) == pytest.approx(float(rows[key][column]), rel=1e-12), (key, column)
+
+
+def test_a_speedup_follows_the_chosen_base(page: Page) -> None:
+    speedups = row(page, "particle_random_read_cold").locator("td.speedup")
+    expect(speedups.nth(0)).to_have_text("base")
+    expect(speedups.nth(1)).to_contain_text("0.50")
+    page.locator("input[name=machines-base][value='1']").check()
+    expect(speedups.nth(0)).to_contain_text("2.00")
+    expect(speedups.nth(1)).to_have_text("base")
+
+
+def test_a_ratio_of_rates_says_so(page: Page) -> None:
+    cell = row(page, "fft_3d", "kernels on the processor").locator("td.speedup").nth(1)
+    expect(cell).to_contain_text("of rates")
+    cell.locator(".why").hover()
+    expect(page.locator("#machines-tip")).to_contain_text("Ratio of rates")
+
+
+def test_what_cannot_run_says_why(page: Page) -> None:
+    line = row(page, "particle_random_read_direct")
+    told = "not applicable: the filesystem refuses O_DIRECT"
+    assert line.locator("td.cannot").all_inner_texts() == [told, told]
+
+
+def test_a_test_opens_into_its_steps(page: Page) -> None:
+    step = row(page, "flush")
+    expect(step).to_be_hidden()
+    row(page, "particle_write").locator("button.expand").click()
+    expect(step).to_be_visible()
+
+
+def test_a_tag_is_explained(page: Page) -> None:
+    row(page, "particle_random_read_cold").locator(".tag").first.hover()
+    expect(page.locator("#machines-tip")).to_contain_text("It depends most on the storage")
+
+
+def test_the_table_is_downloaded_against_the_chosen_base(page: Page) -> None:
+    page.locator("input[name=machines-base][value='1']").check()
+    with page.expect_download() as waiting:
+        page.locator(".viewer[data-viewer=machines] button[data-viewer=csv]").click()
+    assert waiting.value.suggested_filename == "comparison_tests.csv"
+    text = Path(waiting.value.path()).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert {one["base"] for one in rows} == {"B"}
+    read = {one["side"]: one for one in rows if one["test"] == "particle_random_read_cold"}
+    assert float(read["A"]["speedup"]) == pytest.approx(2)
+    assert read["B"]["speedup"] == ""
+
+
+def test_what_is_slower_is_told_before_anything_else(page: Page) -> None:
+    first = page.locator("#verdict")
+    expect(first).to_contain_text("Tests of the machine against A")
+    expect(first).to_contain_text("Slower: ")
+    expect(page.locator("#viewer")).to_have_count(0)
+    expect(page.locator("text=no stage and N in common")).to_have_count(0)

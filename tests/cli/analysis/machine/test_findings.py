@@ -1,0 +1,79 @@
+"""All that is found of a machine, of a run that was made up."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from madeupmachine import GPU, made_up, timings_of
+from pyscale.analysis.machine.findings import MachineFindings, machine_findings
+from pyscale.analysis.machine.flags import SENTENCES
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.report.results import Results
+from pyscale.store.columns import span_schema, task_schema, timing_schema
+
+
+@pytest.fixture(scope="module")
+def results() -> Results:
+    return made_up(3, pipeline=True)
+
+
+@pytest.fixture(scope="module")
+def machine(results: Results) -> MachineFindings:
+    assert results.machine is not None
+    return results.machine
+
+
+def test_a_run_without_tests_of_the_machine_has_no_findings() -> None:
+    timings, tasks, spans = (
+        pl.DataFrame(schema=columns()) for columns in (timing_schema, task_schema, span_schema)
+    )
+    assert machine_findings(timings, tasks, spans, {}) is None
+
+
+def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine: MachineFindings) -> None:
+    slow = machine.nodes.filter("outlier")
+    assert set(slow["node"]) == {"node3"}
+    assert set(slow["kind"]) == {"storage"}
+    assert "particle_write" in set(slow["test"])
+    assert "metadata_create" not in set(slow["test"])
+
+
+def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(
+    machine: MachineFindings,
+) -> None:
+    rows = machine.headroom.select("stage", "workers", "node", "test_readers").rows()
+    assert rows == [("register_denoise", 1, "node1", 1), ("register_denoise", 2, "node1", 2)]
+    assert machine.headroom["read_bytes_per_s"].to_list() == pytest.approx([2.4e8, 3.2e8])
+
+
+def test_entries_of_the_machine_are_in_the_tables_and_named(results: Results) -> None:
+    assert results.machine_entries == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
+    assert set(results.configurations["stage"]) == results.machine_entries | {"register_denoise"}
+
+
+def test_every_flag_has_a_sentence(machine: MachineFindings) -> None:
+    found = set(machine.tests["flags"].explode().drop_nulls())
+    assert found == {"few-repeats", "wrong-result", "evicted-unverified"}
+    assert found <= set(SENTENCES)
+
+
+def test_places_are_told_by_node(machine: MachineFindings) -> None:
+    assert machine.places["node2"]["place_filesystem"] == "nfs4"
+    assert machine.places["node2"]["device_1"] == f"{GPU} #1"
+
+
+def test_a_hundred_thousand_timings_are_as_right_as_few() -> None:
+    """By blocks, each of which has the same medians."""
+    few = timings_of(1)
+    times = -(-100_000 // few.height)
+    many = pl.concat(
+        few.with_columns(trial=pl.format("{}-{}", "trial", pl.lit(block)), block=pl.lit(block))
+        for block in range(times)
+    )
+    once, often = machine_tests(few), machine_tests(many.select(few.columns).cast(few.schema))
+    assert many.height >= 100_000
+    assert often["wall_s"].to_list() == pytest.approx(once["wall_s"].to_list(), nan_ok=True)
+    assert often["processes"].to_list() == once["processes"].to_list()
+    timed = once["repeats"] > 0
+    assert (often.filter(timed)["repeats"] == times * once.filter(timed)["repeats"]).all()

@@ -1,0 +1,155 @@
+"""Reading is set beside the storage only where both are of the same, and cold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.machine.headroom import headroom, headroom_schema
+
+MB = 10**6
+PLACES = {
+    node: {"place_filesystem": "ext4", "place_device": "/dev/vda1"} for node in ("node1", "node2")
+}
+MOVIE = {"input_bytes": 100 * MB, "read_bytes": 300 * MB, "movie_frames": 80}
+
+
+@pytest.fixture
+def machine(machine: Any) -> Any:
+    """A machine whose storage gives 200 MB/s, and 300 and 400 MB/s to two and four readers."""
+    for node in ("node1", "node2"):
+        cold = {"node": node, "amount": 200.0 * MB, "unit": "B", "cache": "verified-cold"}
+        machine.test("particle_sequential_read_cold", *[1.0] * 6, **cold)
+        for at_once, rate in ((1, 210), (2, 300), (4, 400)):
+            machine.test("parallel_read_cold", *[200 / rate] * 6, at_once=at_once, **cold)
+    return machine
+
+
+@pytest.fixture
+def run(new_run: Callable[[], Any]) -> Any:
+    return new_run()
+
+
+def found(machine: Any, run: Any, storage: str | None = "ext4 on /dev/vda1") -> pl.DataFrame:
+    tasks = run.tasks.with_columns(
+        input_storage=pl.lit(storage, pl.String),
+        storage_read_bytes=pl.lit(None, pl.Int64),
+    )
+    return headroom(machine.tests, tasks, run.spans, PLACES)
+
+
+def test_one_worker_is_set_beside_one_reader(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}], **MOVIE)
+    (row,) = found(machine, run).to_dicts()
+    assert list(row) == list(headroom_schema())
+    assert (row["read_bytes"], row["read_s"], row["read_bytes_per_s"]) == (1e8, 2, 5e7)
+    assert (row["test"], row["test_readers"]) == ("particle_sequential_read_cold", 1)
+    assert (row["storage_bytes_per_s"], row["share"], row["proved"]) == (2e8, 0.25, True)
+
+
+@pytest.mark.parametrize(("workers", "readers", "rate"), [(2, 2, 3e8), (3, 2, 3e8), (8, 4, 4e8)])
+def test_several_workers_are_set_beside_as_many_readers_as_were_measured(
+    machine: Any, run: Any, workers: int, readers: int, rate: float
+) -> None:
+    run.trial("segment", [{"read": 2.0}] * workers, **MOVIE)
+    (row,) = found(machine, run).to_dicts()
+    assert (row["readers"], row["test"]) == (workers, "parallel_read_cold")
+    assert (row["test_readers"], row["storage_bytes_per_s"]) == (readers, pytest.approx(rate))
+
+
+def test_workers_that_read_at_once_share_the_time_and_the_movie(machine: Any, run: Any) -> None:
+    """From 0 to 2 s, from 1 to 3 s, and from 10 to 11 s: 4 s with a reader, for one movie."""
+    run.trial(
+        "segment",
+        [{"read": 2.0}, {"read": 2.0}, {"read": 1.0}],
+        start_s=[0, 1, 10],
+        **MOVIE,
+    )
+    (row,) = found(machine, run).to_dicts()
+    assert (row["read_s"], row["read_bytes"], row["read_bytes_per_s"]) == (4, 1e8, 2.5e7)
+
+
+def test_each_node_reads_its_share_of_the_frames(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}] * 4, nodes=("node1", "node2"), **MOVIE)
+    rows = found(machine, run).to_dicts()
+    assert [(row["node"], row["readers"], row["read_bytes"]) for row in rows] == [
+        ("node1", 2, 5e7),
+        ("node2", 2, 5e7),
+    ]
+
+
+def test_the_smallest_bound_of_what_was_read_counts(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}], **MOVIE | {"read_bytes": 30 * MB})
+    tasks = run.tasks.with_columns(input_storage=pl.lit("ext4 on /dev/vda1"))
+    for fetched, expected in ((20 * MB, 2e7), (40 * MB, 3e7), (0, 3e7), (None, 3e7)):
+        counted = tasks.with_columns(storage_read_bytes=pl.lit(fetched, pl.Int64))
+        (row,) = headroom(machine.tests, counted, run.spans, PLACES).to_dicts()
+        assert row["read_bytes"] == expected
+
+
+def test_numbers_are_medians_over_the_trials(machine: Any, run: Any) -> None:
+    for block, read_s in enumerate((1.0, 2.0, 4.0)):
+        run.trial("segment", [{"read": read_s}], block=block, **MOVIE)
+    (row,) = found(machine, run).to_dicts()
+    assert (row["trials"], row["read_s"], row["read_bytes_per_s"]) == (3, 2, 5e7)
+
+
+def test_stages_come_in_their_order_and_by_number_of_workers(machine: Any, run: Any) -> None:
+    for stage in ("segment", "contact"):
+        for workers in (2, 1):
+            run.trial(stage, [{"read": 1.0}] * workers, **MOVIE)
+    assert found(machine, run).select("stage", "workers").rows() == [
+        ("segment", 1),
+        ("segment", 2),
+        ("contact", 1),
+        ("contact", 2),
+    ]
+
+
+@pytest.mark.parametrize("state", ["warm", "asis", "unsupported"])
+def test_nothing_is_said_of_what_was_not_read_cold(machine: Any, run: Any, state: str) -> None:
+    run.trial("segment", [{"read": 1.0}], cache_state=state, **MOVIE)
+    assert found(machine, run).is_empty()
+
+
+def test_nothing_is_said_of_another_filesystem_or_an_unknown_one(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}], **MOVIE)
+    assert found(machine, run, "nfs4 on remote").is_empty()
+    assert found(machine, run, None).is_empty()
+
+
+def test_nothing_is_said_of_a_node_that_was_not_measured(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}], nodes=("node9",), **MOVIE)
+    assert found(machine, run).is_empty()
+
+
+def test_what_failed_or_never_read_is_left_out(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}], failed=("w0",), **MOVIE)
+    run.trial("contact", [{"compute": 1.0}], **MOVIE)
+    assert found(machine, run).is_empty()
+
+
+def test_a_doubt_on_either_side_is_a_doubt(machine: Any, run: Any) -> None:
+    run.trial("segment", [{"read": 1.0}], cache_state="evicted-unverified", **MOVIE)
+    (row,) = found(machine, run).to_dicts()
+    assert row["proved"] is False
+
+
+def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(
+    machine: Any, run: Any
+) -> None:
+    run.trial("segment", [{"read": 1.0}], **MOVIE)
+    shared = machine.tests.with_columns(processes=pl.lit(2, pl.Int64))
+    tasks = run.tasks.with_columns(
+        input_storage=pl.lit("ext4 on /dev/vda1"), storage_read_bytes=pl.lit(None, pl.Int64)
+    )
+    assert headroom(shared, tasks, run.spans, PLACES).is_empty()
+
+
+def test_a_run_of_the_machine_alone_has_no_rows(machine: Any, run: Any) -> None:
+    empty = found(machine, run)
+    assert empty.is_empty()
+    assert dict(empty.schema) == headroom_schema()

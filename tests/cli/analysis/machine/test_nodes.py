@@ -1,0 +1,107 @@
+"""Nodes are set beside the median of all, and one is called an outlier only where that is sure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.machine.nodes import node_comparison, node_schema
+
+STEADY = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
+
+
+def rows(machine: Any) -> list[dict[str, Any]]:
+    return node_comparison(machine.tests).to_dicts()
+
+
+def on_nodes(machine: Any, *factors: float, walls_s: tuple[float, ...] = STEADY) -> None:
+    """Let each node take so many times as long for 100 B."""
+    for number, factor in enumerate(factors, 1):
+        times = [wall_s * factor for wall_s in walls_s]
+        machine.test("particle_write", *times, amount=100.0, unit="B", node=f"node{number}")
+
+
+def test_each_node_is_set_beside_the_median_rate(machine: Any) -> None:
+    on_nodes(machine, 1, 1, 2)
+    found = rows(machine)
+    assert list(found[0]) == list(node_schema())
+    assert [(row["node"], row["rate"], row["ratio"]) for row in found] == [
+        ("node1", 100, 1),
+        ("node2", 100, 1),
+        ("node3", 50, 0.5),
+    ]
+    assert {(row["nodes"], row["median_rate"], row["unit"]) for row in found} == {(3, 100, "B")}
+    # Its slowest repeat took 2.04 s, its fastest 1.96 s.
+    assert (found[2]["ratio_low"], found[2]["ratio_high"]) == pytest.approx((1 / 2.04, 1 / 1.96))
+    assert [row["outlier"] for row in found] == [False, False, True]
+
+
+def test_a_fast_node_is_an_outlier_too(machine: Any) -> None:
+    on_nodes(machine, 1, 1, 0.7)
+    assert [row["outlier"] for row in rows(machine)] == [False, False, True]
+
+
+def test_a_node_within_a_fifth_is_an_ordinary_one(machine: Any) -> None:
+    """However sure it is that it is slower."""
+    on_nodes(machine, 1, 1, 1.2)
+    assert [row["outlier"] for row in rows(machine)] == [False] * 3
+
+
+def test_a_node_that_scatters_around_the_others_is_no_outlier(machine: Any) -> None:
+    on_nodes(machine, 1, 1)
+    scattered = (0.9, 1.4, 1.4, 1.5, 1.5, 1.6)
+    machine.test("particle_write", *scattered, amount=100.0, unit="B", node="node3")
+    *_, last = rows(machine)
+    assert last["ratio"] < 0.8
+    assert last["ratio_high"] > 1
+    assert last["outlier"] is False
+
+
+def test_of_two_nodes_none_is_called_an_outlier(machine: Any) -> None:
+    on_nodes(machine, 1, 3)
+    assert [row["outlier"] for row in rows(machine)] == [None, None]
+
+
+def test_too_few_repeats_make_no_outlier(machine: Any) -> None:
+    on_nodes(machine, 1, 1, 3, walls_s=STEADY[:5])
+    assert [(row["ratio_low"], row["outlier"]) for row in rows(machine)] == [(None, None)] * 3
+
+
+def test_where_no_amount_is_told_speeds_are_compared(machine: Any) -> None:
+    for node, wall_s in (("node1", 2.0), ("node2", 4.0)):
+        machine.test("launch_latency", wall_s, node=node)
+    one, two = rows(machine)
+    assert (one["rate"], two["rate"], one["unit"]) == (0.5, 0.25, None)
+    assert one["ratio"] == pytest.approx(0.5 / 0.375)
+
+
+def test_what_one_node_did_or_none_could_is_not_compared(machine: Any) -> None:
+    machine.test("particle_write", 1.0)
+    machine.test("picking", None, why_not="no")
+    machine.test("picking", None, why_not="no", node="node2")
+    machine.test("fft_2d", 1.0)
+    machine.test("fft_2d", 1.0, node="node2", details={"error": 1.0, "tolerance": 0.1})
+    found = node_comparison(machine.tests)
+    assert found.is_empty()
+    assert dict(found.schema) == node_schema()
+
+
+def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine: Any) -> None:
+    for node in ("node1", "node2"):
+        machine.test("particle_write", 1.0, node=node)
+        machine.test("particle_write", 0.5, node=node, step="flush")
+        for at_once in (1, 2):
+            machine.test("parallel_read_cold", 1.0 / at_once, node=node, at_once=at_once)
+    found = node_comparison(machine.tests)
+    assert found.select("test", "at_once", "node").rows() == [
+        ("parallel_read_cold", 1, "node1"),
+        ("parallel_read_cold", 1, "node2"),
+        ("parallel_read_cold", 2, "node1"),
+        ("parallel_read_cold", 2, "node2"),
+        ("particle_write", 1, "node1"),
+        ("particle_write", 1, "node2"),
+    ]
+    assert found["ratio"].to_list() == [1] * 6
+    assert found.filter(pl.col("step").is_not_null()).is_empty()

@@ -1,0 +1,248 @@
+"""A row of a test holds what was measured, how sure that is, and nothing where nothing was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.machine.columns import test_schema as columns
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.store.columns import timing_schema
+
+SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
+MB = 10**6
+
+
+def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine: Any) -> None:
+    machine.test("particle_write", *SIX, amount=90.0, unit="B")
+    row = machine.only()
+    assert list(row) == list(columns())
+    # Sorted 1 2 4 5 8 10: the extremes of six enclose the median in 96.9 % of cases.
+    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (4.5, 1, 10)
+    assert (row["rate"], row["rate_low"], row["rate_high"]) == (20, 9, 90)
+    assert (row["repeats"], row["unit"], row["why_not"]) == (6, "B", "")
+    assert row["flags"] == []
+
+
+def test_the_interval_narrows_with_more_repeats(machine: Any) -> None:
+    """Of nine the second from either end still covers 96.1 %."""
+    machine.test("particle_write", *map(float, range(1, 10)))
+    row = machine.only()
+    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, 2, 8)
+
+
+def test_five_repeats_have_a_median_and_no_interval(machine: Any) -> None:
+    machine.test("particle_write", *SIX[:5], amount=10.0, unit="B")
+    row = machine.only()
+    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, None, None)
+    assert (row["rate"], row["rate_low"], row["rate_high"]) == (2, None, None)
+    assert row["flags"] == ["few-repeats"]
+
+
+def test_what_cannot_run_here_has_a_reason_and_no_number(machine: Any) -> None:
+    machine.test("particle_random_read_direct", None, None, why_not="refused", amount=None)
+    machine.test("particle_write", *SIX)
+    absent, other = machine.tests.to_dicts()
+    assert (absent["why_not"], absent["repeats"]) == ("refused", 0)
+    numbers = ("wall_s", "rate", "percent", "first_s", "iops", "wall_s_low", "rate_low")
+    assert [absent[name] for name in numbers] == [None] * len(numbers)
+    assert absent["flags"] == []
+    assert other["percent"] == 1
+
+
+def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine: Any) -> None:
+    machine.test("picking", 3.0, 5.0, kind="kernels", stage="kernels")
+    machine.test("picking", None, why_not="no memory", kind="kernels", stage="kernels")
+    row = machine.only()
+    assert (row["wall_s"], row["repeats"], row["why_not"]) == (4, 2, "")
+
+
+def test_first_calls_are_told_apart(machine: Any) -> None:
+    first = [{"first_call": 1.0}] + [{"first_call": 0.0}] * 6
+    machine.test("fft_3d", 99.0, *SIX, details=first)
+    row = machine.only()
+    assert (row["first_s"], row["wall_s"], row["repeats"]) == (99, 4.5, 6)
+
+
+def test_a_first_call_alone_is_no_time(machine: Any) -> None:
+    machine.test("fft_3d", 99.0, details={"first_call": 1.0}, amount=1.0, unit="flop")
+    row = machine.only()
+    assert (row["first_s"], row["wall_s"], row["rate"], row["percent"]) == (99, None, None, None)
+    assert row["flags"] == ["first-call-only"]
+
+
+def test_each_process_has_a_first_call(machine: Any) -> None:
+    for task, first_s in (("w0", 10.0), ("w1", 14.0)):
+        details = [{"first_call": 1.0}, {"first_call": 0.0}]
+        machine.test("fft_3d", first_s, 2.0, details=details, task=task, workers=2)
+    row = machine.only()
+    assert (row["first_s"], row["processes"], row["repeats"]) == (12, 2, 2)
+
+
+def test_processes_are_those_of_one_trial(machine: Any) -> None:
+    for block in (1, 2, 3):
+        machine.test("particle_write", 1.0, 2.0, trial=f"storage-n1-b{block}", block=block)
+    row = machine.only()
+    assert (row["processes"], row["repeats"]) == (1, 6)
+
+
+def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine: Any) -> None:
+    for node in ("node1", "node2"):
+        machine.test("particle_write", 1.0, node=node)
+        for at_once in (1, 2):
+            machine.test("parallel_read_cold", 3.0 / at_once, at_once=at_once, node=node)
+    for device, wall_s in ((None, 5.0), ("H200", 0.5)):
+        machine.test("fft_2d", wall_s, kind="kernels", stage=f"kernels_{device}", device=device)
+        machine.test("fft_3d", wall_s * 3, kind="kernels", stage=f"kernels_{device}", device=device)
+    tests = machine.tests
+    sums = tests.group_by("kind", "node", "device").agg(pl.col("percent").sum())
+    assert sums["percent"].to_list() == pytest.approx([1] * 4)
+    assert tests.filter(test="fft_3d")["percent"].to_list() == [0.75, 0.75]
+    # Two readers were another test than one.
+    read = tests.filter(test="parallel_read_cold", node="node1")
+    assert read["percent"].to_list() == pytest.approx([3 / 5.5, 1.5 / 5.5])
+
+
+def test_a_step_is_a_share_of_its_test_and_follows_it(machine: Any) -> None:
+    for test in ("particle_write", "cache_copy"):
+        machine.test(test, 4.0)
+        machine.test(test, 1.0, step="write")
+        machine.test(test, 2.0, step="flush")
+    tests = machine.tests
+    assert tests.select("test", "step").rows() == [
+        ("cache_copy", None),
+        ("cache_copy", "write"),
+        ("cache_copy", "flush"),
+        ("particle_write", None),
+        ("particle_write", "write"),
+        ("particle_write", "flush"),
+    ]
+    assert tests["percent"].to_list() == [0.5, 0.25, 0.5] * 2
+    assert tests["whole"].to_list() == [True, False, False] * 2
+
+
+def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine: Any) -> None:
+    machine.test("particle_write", 5.0, 5.0, 8.0)
+    machine.test("particle_write", 1.0, 4.0, 4.0, step="write")
+    machine.test("particle_write", 4.0, 1.0, 4.0, step="flush")
+    whole, *steps = machine.tests.to_dicts()
+    # The medians alone would be 4 / 5 each.
+    assert [step["percent"] for step in steps] == [0.5, 0.5]
+    assert whole["percent"] == 1
+
+
+def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine: Any) -> None:
+    how = {"kind": "decompress", "stage": "decompress"}
+    machine.test("tiff_lzw", 1.0, step="read", **how)
+    for at_once in (1, 2):
+        machine.test("tiff_lzw", 6.0 / at_once, step="decode", at_once=at_once, **how)
+    tests = machine.tests
+    assert tests["whole"].all()
+    assert tests["percent"].to_list() == [0.1, 0.6, 0.3]
+    assert tests["flags"].to_list() == [["few-repeats"]] * 3
+
+
+def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine: Any) -> None:
+    for test in ("picking", "fft_2d"):
+        machine.test(test, 1.0, kind="kernels", stage="kernels")
+    for test in ("particle_write", "metadata_stat"):
+        machine.test(test, 1.0)
+    assert machine.tests["test"].to_list() == [
+        *("picking", "fft_2d", "metadata_stat", "particle_write")
+    ]
+
+
+def test_steps_of_several_threads_may_overlap_and_say_so(machine: Any) -> None:
+    machine.test("disk_multi", 4.0, at_once=2, kind="kernels", stage="kernels")
+    machine.test("disk_multi", 3.0, at_once=2, step="fft", kind="kernels", stage="kernels")
+    whole, step = machine.tests.to_dicts()
+    assert "steps-overlap" not in whole["flags"]
+    assert "steps-overlap" in step["flags"]
+
+
+def test_the_state_of_which_least_is_proved_is_that_of_all(machine: Any) -> None:
+    for cache in ("verified-cold", "evicted-unverified", "verified-cold"):
+        machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache)
+    row = machine.only()
+    assert row["cache"] == "evicted-unverified"
+    assert row["flags"] == ["evicted-unverified"]
+
+
+@pytest.mark.parametrize("cache", ["warm", "unsupported"])
+def test_a_cold_read_from_memory_is_none(machine: Any, cache: str) -> None:
+    machine.test("movie_read_tiff_cold", *SIX, cache="verified-cold")
+    machine.test("movie_read_tiff_cold", 1.0, cache=cache)
+    machine.test("movie_read_tiff_warm", *SIX, cache=cache)
+    cold, warm = machine.tests.to_dicts()
+    assert (cold["cache"], cold["flags"]) == (cache, ["not-cold"])
+    assert warm["flags"] == []
+
+
+@pytest.mark.parametrize(
+    ("judged", "wrong"),
+    [
+        ({"error": 0.1, "tolerance": 0.1}, False),
+        ({"error": 0.2, "tolerance": 0.1}, True),
+        # An error that is no number cannot be in JSON.
+        ({"tolerance": 0.1}, True),
+        ({}, False),
+    ],
+)
+def test_one_wrong_result_makes_a_test_wrong(
+    machine: Any, judged: dict[str, float], wrong: bool
+) -> None:
+    right = {"error": 0.01, "tolerance": 0.1}
+    machine.test("fft_3d", *SIX, details=[right, judged, *[right] * 4])
+    row = machine.only()
+    assert ("wrong-result" in row["flags"]) is wrong
+    assert (row["error"], row["tolerance"]) == (max(0.01, judged.get("error", 0)), 0.1)
+
+
+def test_a_first_call_is_judged_too(machine: Any) -> None:
+    machine.test(
+        "fft_3d", 9.0, 1.0, details=[{"first_call": 1.0, "error": 2.0, "tolerance": 1.0}, {}]
+    )
+    assert "wrong-result" in machine.only()["flags"]
+
+
+def test_latencies_and_reads_a_second_are_medians_of_the_repeats(machine: Any) -> None:
+    details = [
+        {"latency_p50_s": part, "latency_p95_s": 2 * part, "reads_per_s": 1 / part}
+        for part in (0.5, 0.25, 0.125)
+    ]
+    machine.test("particle_random_read_cold", 1.0, 2.0, 3.0, details=details)
+    row = machine.only()
+    assert (row["latency_p50_s"], row["latency_p95_s"], row["latency_p99_s"]) == (0.25, 0.5, None)
+    assert row["iops"] == 4
+
+
+def test_repeats_that_did_not_do_the_same_have_no_common_rate(machine: Any) -> None:
+    machine.test("particle_write", 1.0, amount=10.0, unit="B")
+    machine.test("particle_write", 2.0, amount=20.0, unit="B")
+    row = machine.only()
+    assert (row["wall_s"], row["amount"], row["rate"]) == (1.5, None, None)
+
+
+def test_nodes_and_devices_are_not_mixed(machine: Any) -> None:
+    for node, hardware in (("a", "old"), ("b", "new")):
+        for device in ("H200 #0", "H200 #1"):
+            machine.test("fft_2d", 1.0, node=node, hardware=hardware, device=device)
+    assert machine.tests.select("node", "hardware", "device").rows() == [
+        ("a", "old", "H200 #0"),
+        ("a", "old", "H200 #1"),
+        ("b", "new", "H200 #0"),
+        ("b", "new", "H200 #1"),
+    ]
+
+
+def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine: Any) -> None:
+    machine.test("particle_write", *SIX, node=None, hardware=None)
+    assert machine.only()["percent"] == 1
+
+
+def test_no_timings_are_no_rows() -> None:
+    found = machine_tests(pl.DataFrame(schema=timing_schema()))
+    assert found.is_empty()
+    assert dict(found.schema) == columns()

@@ -1,0 +1,145 @@
+"""Sentences on one machine, on several nodes, and on stages beside their storage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from pyscale.report.curves import curves
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.machine import headroom, nodes, told
+from pyscale.report.machine.bench import benches
+from pyscale.report.machine.section import section
+from pyscale.report.machine.verdict import trust_in_bench
+from pyscale.report.wording import number
+
+
+@pytest.fixture(scope="module")
+def bench(one):
+    (found,) = benches(one.machine)
+    return found
+
+
+def under(bench, heading):
+    return " ".join(dict(told.told(bench))[heading])
+
+
+def rate_of(bench, test, at_once=1):
+    return f"{number(bench.storage(test, at_once)['rate'] / 1e6)} MB/s"
+
+
+def test_reading_says_how_cold_was_proved_and_what_fio_reads(bench):
+    said = under(bench, "Reading in order")
+    assert f"{rate_of(bench, 'particle_sequential_read_cold')} cold, verified" in said
+    assert f"{rate_of(bench, 'particle_sequential_read_warm')} warm" in said
+    fio = rate_of(bench, "fio_sequential_read_cold")
+    assert f"fio reads the same files at {fio} cold, verified" in said
+
+
+def test_reading_at_random_has_latencies(bench):
+    said = under(bench, "Reading at random")
+    assert "reads a second" in said
+    assert "half of them within" in said
+    assert "99 % within" in said
+
+
+def test_several_readers_are_told_together(bench):
+    said = under(bench, "Several readers")
+    assert f"{rate_of(bench, 'parallel_read_cold', 4)} by 4 readers" in said
+
+
+def test_the_size_stands_beside_the_ancestors(bench):
+    assert "0.262 GB" in under(bench, "The size of it")
+    assert "13.1 GB" in under(bench, "The size of it")
+
+
+def test_what_cannot_run_says_why(bench):
+    said = under(bench, "What cannot run here")
+    assert "particle_random_read_direct: the filesystem refuses" in said
+    assert "nothing is transferred" in said
+
+
+def test_an_eviction_that_nothing_proves_is_a_doubt(bench):
+    said = " ".join(told.doubts(bench))
+    assert "`evicted-unverified` (movie_read_eer_cold)" in said
+    trust, reasons = trust_in_bench(bench)
+    assert trust == "with care"
+    assert any("nothing proves that the page cache was cold" in reason for reason in reasons)
+
+
+def test_a_wrong_result_is_not_to_be_trusted(three):
+    trust, reasons = trust_in_bench(benches(three.machine)[0])
+    assert trust == "no"
+    assert "fsc_tight on NVIDIA H200" in reasons[0]
+
+
+def test_a_machine_without_doubts_is_trusted(bench):
+    rows = [row | {"flags": []} for row in bench.rows]
+    assert trust_in_bench(replace(bench, rows=rows))[0] == "yes"
+
+
+def test_other_work_on_the_machine_is_a_doubt(bench):
+    rows = [row | {"flags": []} for row in bench.rows]
+    trust, reasons = trust_in_bench(replace(bench, rows=rows), ["disturbed"])
+    assert (trust, reasons) == ("with care", ("other work ran on the machine",))
+
+
+def test_the_place_has_names(bench):
+    found = told.place(bench)
+    assert found["Filesystem"] == "nfs4"
+    assert found["fio"] == "fio-3.33"
+
+
+def test_the_node_that_reads_slowly_is_named_with_its_ratio(three):
+    (said,) = nodes.sentences(three.machine)
+    assert said.startswith("node3 stands apart: 0.49 of the median of 3 nodes in ")
+    assert "more tests" in said
+    head, rest = nodes.in_short(three.machine)
+    assert head == "node3"
+    assert "stands apart" in rest
+
+
+def test_no_node_stands_apart_where_all_are_alike(three):
+    alike = three.machine.nodes.with_columns(outlier=pl.lit(value=False))
+    (said,) = nodes.sentences(replace(three.machine, nodes=alike))
+    assert said.startswith("No node stands apart")
+
+
+def test_two_nodes_cannot_say_which_is_the_ordinary_one(three):
+    two = three.machine.nodes.with_columns(
+        nodes=pl.lit(2, pl.Int64), outlier=pl.lit(None, pl.Boolean)
+    )
+    (said,) = nodes.sentences(replace(three.machine, nodes=two))
+    assert "it takes 3 nodes" in said
+
+
+@pytest.mark.parametrize(
+    ("share", "proved", "says"),
+    [
+        (0.2, True, "it had room for more"),
+        (0.2, False, "it seems to have had room for more"),
+        (0.6, True, "may have limited reading at times"),
+        (0.9, True, "as fast as this storage allows"),
+    ],
+)
+def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
+    table = beside.machine.headroom.head(1).with_columns(share=pl.lit(share), proved=pl.lit(proved))
+    found = curves(about_workers(beside).configurations)
+    (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
+    assert says in said
+    assert "of the wall time" in said
+    assert ("not proved" in said) is not proved
+
+
+def test_the_same_doubt_of_all_nodes_is_told_once(three):
+    said = section(three)["doubts"]
+    assert sum("evicted-unverified" in sentence for sentence in said) == 1
+    assert not any(sentence.startswith("node1") for sentence in said)
+
+
+def test_flags_of_trials_that_repeats_answer_are_left_out(one):
+    said = " ".join(section(one)["doubts"])
+    assert "Fewer than 6 trials" not in said
+    assert "`cache-uncontrolled`" not in said

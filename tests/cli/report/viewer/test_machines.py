@@ -1,0 +1,181 @@
+"""Tests of machines side by side: a column a node, rows that open, reasons instead of zeros."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeupmachine import made_up, timings_of
+from pyscale.analysis.machine.sidebyside import CELL
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.report import comparisontests
+from pyscale.report.results import Results
+from pyscale.report.viewer.machinemodel import MachineCell, MachineRow, MachineViewer
+from pyscale.report.viewer.machines import MachinesBeside, machine_viewer
+from pyscale.report.viewer.machinetable import NOT_COMPARED, machine_table
+from pyscale.report.viewer.ofmachines import sources_of_run
+
+SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
+
+
+def measured(name: str, factor: float = 1.0, **how: Any) -> tuple[Results, pl.DataFrame]:
+    """A made-up run that took so many times as long."""
+    timings = timings_of(how.get("nodes", 2), gpus=how.get("gpus", True)).with_columns(
+        pl.col("wall_s") * factor
+    )
+    results = made_up(**how)
+    assert results.machine is not None
+    context = results.context.model_copy(update={"run_id": name})
+    machine = replace(results.machine, tests=machine_tests(timings))
+    return replace(results, context=context, machine=machine), timings
+
+
+@pytest.fixture(scope="module")
+def beside() -> MachinesBeside:
+    """One node with GPUs, beside two slower nodes without, whose kernels were of other sizes."""
+    fast, of_fast = measured("fast", nodes=1)
+    slow, of_slow = measured("slow", 1.5, nodes=2, gpus=False)
+    other = SIZES | {"kernels_cpu": "z"}
+    return MachinesBeside.of(
+        [
+            *sources_of_run(fast, SIZES, place=0, timings=of_fast, about="system"),
+            *sources_of_run(slow, other, place=1, timings=of_slow, about="system"),
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(beside: MachinesBeside) -> MachineViewer:
+    return machine_viewer(beside)
+
+
+def row(shown: MachineViewer, name: str, group: str = "storage") -> MachineRow:
+    (found,) = (one for one in shown.rows if (one.name, one.group) == (name, group))
+    return found
+
+
+def cell(shown: MachineViewer, name: str, group: str = "storage", column: int = 0) -> MachineCell:
+    found = row(shown, name, group).cells[column]
+    assert found is not None
+    return found
+
+
+def test_each_node_has_a_column(shown: MachineViewer) -> None:
+    assert [(column.id, column.about) for column in shown.columns] == [
+        ("A", "system"),
+        ("B1", "system, node node1"),
+        ("B2", "system, node node2"),
+    ]
+
+
+def test_tests_stand_under_their_kind_and_device(shown: MachineViewer) -> None:
+    assert list(shown.groups) == [
+        *("storage", "decompress", "kernels on the processor", "kernels on the GPU"),
+        "kernels on GPU 2",
+    ]
+
+
+def test_readers_and_threads_are_counted_where_their_number_varies(shown: MachineViewer) -> None:
+    names = [one.name for one in shown.rows]
+    assert [name for name in names if "parallel" in name] == [
+        *("parallel_read_cold, 1 reader", "parallel_read_cold, 2 readers"),
+        "parallel_read_cold, 4 readers",
+    ]
+    assert "tiff_lzw: decode, 2 threads" in names
+    assert "particle_random_read_cold" in names
+
+
+def test_a_test_opens_into_its_steps(shown: MachineViewer) -> None:
+    place = shown.rows.index(row(shown, "particle_write"))
+    assert [(one.name, one.part) for one in shown.rows[place : place + 3]] == [
+        *(("particle_write", False), ("write", True), ("flush", True)),
+    ]
+    assert not row(shown, "tiff_lzw: decode, 2 threads", "decompress").part
+
+
+def test_what_cannot_run_says_why_and_is_never_zero(shown: MachineViewer) -> None:
+    refused = cell(shown, "particle_random_read_direct")
+    assert refused.wall_s is None
+    assert refused.cannot == "not applicable: the filesystem refuses O_DIRECT"
+    transfer = cell(shown, "host_to_device_pinned", "kernels on the processor")
+    assert transfer.cannot.startswith("not applicable: a processor computes")
+    assert all(one.wall_s != 0 for each in shown.rows for one in each.cells if one is not None)
+
+
+def test_percentages_of_a_group_sum_to_a_hundred(shown: MachineViewer) -> None:
+    wholes = [one.cells[0] for _, one in shown.groups["storage"] if not one.part]
+    assert sum(one.percent or 0 for one in wholes if one) == pytest.approx(100)
+
+
+def test_a_speedup_of_the_slower_node_is_below_one(shown: MachineViewer) -> None:
+    found = cell(shown, "particle_sequential_read_cold", column=1).speedups[0]
+    assert found is not None
+    assert found.value == pytest.approx(1 / 1.5)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 1 / 1.5 < found.high
+    assert cell(shown, "particle_sequential_read_cold").speedups[0] is None
+
+
+def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: MachineViewer) -> None:
+    on_cpu = "kernels on the processor"
+    of_rates = cell(shown, "fft_3d", on_cpu, 1).speedups[0]
+    assert of_rates is not None
+    assert of_rates.of_rates
+    assert "Ratio of rates" in (shown.of_rates or "")
+    none = cell(shown, "fsc_tight", on_cpu, 1).speedups[0]
+    assert none is not None
+    assert (none.value, none.why_not) == (None, "other-size")
+    assert "other-size" in shown.why_not
+
+
+def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: MachineViewer) -> None:
+    wrong = cell(shown, "fsc_tight", "kernels on GPU 2")
+    assert wrong.wrong
+    assert wrong.tag is not None
+    assert wrong.tag.text == "GPU"
+    assert "not what must come out" in wrong.tag.why
+    unproved = cell(shown, "movie_read_eer_cold").tag
+    assert unproved is not None
+    assert "nothing here can prove" in unproved.why
+    assert unproved.text in shown.tags
+
+
+def test_what_is_told_of_the_folder_stands_with_the_hardware(shown: MachineViewer) -> None:
+    told = {one.what: one.values for one in shown.properties}
+    assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
+
+
+def test_the_table_has_every_number_that_is_shown(
+    beside: MachinesBeside, shown: MachineViewer
+) -> None:
+    rows = {
+        "|".join("" if one[name] is None else str(one[name]) for name in ("side", *CELL)): one
+        for one in machine_table(beside).to_dicts()
+    }
+    for each in shown.rows:
+        for column, found in zip(shown.columns, each.cells, strict=True):
+            if found is None:
+                continue
+            own = rows[each.key(column.id)]
+            for name in ("wall_s", "wall_s_low", "wall_s_high", "repeats", "rate", "why_not"):
+                assert own[name] == getattr(found, name)
+            against = found.speedups[0]
+            assert own["speedup"] == (against.value if against else None)
+            assert own[NOT_COMPARED] == (against.why_not if against else None)
+
+
+def test_verdicts_are_counted_in_sentences(beside: MachinesBeside) -> None:
+    table = beside.pairs[0, 1]
+    told = list(comparisontests.summary(table))
+    slower = table.filter(verdict="worse").height
+    judged = table.drop_nulls("verdict").height
+    assert told[0].startswith(f"Slower: {slower} of {judged} tests (")
+    assert f"and {slower - comparisontests.MOST_NAMED} more" in told[0]
+    assert any(sentence.startswith("Timed in the base alone: ") for sentence in told)
+    method = comparisontests.method(table)
+    assert method is not None
+    assert "Repeats of one process are no runs of their own" in method

@@ -1,0 +1,62 @@
+"""What a task in an image is given of this machine."""
+
+from __future__ import annotations
+
+import csv
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.images.engine import Engine
+from pyscale.runtimes.apptainer import ApptainerRuntime
+from pyscale.store.provenance import ImageFile
+from pyscale_stages.contract import TaskSpec
+
+IMAGE = ImageFile(
+    name="storage",
+    path=Path("/images/storage.sif"),
+    size_bytes=1,
+    modified_ns=1,
+    sha256="ab" * 32,
+    locked=True,
+    git_commit=None,
+    labels={},
+)
+
+
+def mounts(spec: TaskSpec, task: Path) -> dict[Path, bool]:
+    """What a task sees, and whether it can write there."""
+    engine = Engine("apptainer", "apptainer", "1.4.5")
+    runtime = ApptainerRuntime(engine, {"storage": IMAGE}, task.parent)
+    argv = runtime.start(spec, task, "storage").argv
+    lines = [text for flag, text in pairwise(argv) if flag == "--mount"]
+    return {
+        Path(fields[2].removeprefix("destination=")): "ro" not in fields
+        for fields in csv.reader(lines)
+    }
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> dict[str, Path]:
+    made = {name: tmp_path / name for name in ("task", "place", "disk")}
+    for folder in made.values():
+        folder.mkdir()
+    return made
+
+
+def spec(folders: dict[str, Path], **fields: Any) -> TaskSpec:
+    params = {"cache_folder": str(folders["disk"])}
+    return TaskSpec(stage="storage", params=params, output=folders["task"] / "out", **fields)
+
+
+def test_a_task_writes_into_the_folders_that_it_measures(folders: dict[str, Path]) -> None:
+    measuring = spec(folders, inputs=(("place", folders["place"]),))
+    assert mounts(measuring, folders["task"]) == dict.fromkeys(folders.values(), True)
+
+
+def test_what_joins_its_windows_can_write_nowhere_else(folders: dict[str, Path]) -> None:
+    window = folders["place"]
+    joining = spec(folders, verb="merge", inputs=(("w0", window),))
+    assert mounts(joining, folders["task"]) == {folders["task"]: True, window: False}

@@ -1,0 +1,118 @@
+"""What tests of the machine took is a table, and what they said of the machine is kept by node."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale.store.tables import TIMINGS_FILE, build_tables, write_tables
+from pyscale_stages.contract import Timing
+
+ENTRY = "register_denoise"
+TRIAL = f"{ENTRY}-n2-b1"
+READ = Timing(
+    test="parallel_read_cold",
+    repeat=1,
+    workers=4,
+    device="H200",
+    wall_s=2.0,
+    amount=300.0,
+    unit="B",
+    bottleneck="storage",
+    cache="verified-cold",
+    details={"overlap_s": 1.5, "files": 3.0},
+)
+ABSENT = Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")
+
+
+@pytest.fixture
+def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run that has ended, and timed nothing of the machine."""
+    run = RunFolder.create(tmp_path / "runs", make(only=(ENTRY,), repeats=1))
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def record(run: RunFolder, *timings: Timing, task: str = "w1", **keys: Any) -> None:
+    """Let a task have timed this, and said more."""
+    file = run.task(run.plan.trial(TRIAL), task) / "result.json"
+    told = {"timings": [timing.model_dump(mode="json") for timing in timings]} | keys
+    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+
+
+def test_each_timing_has_a_row(run: RunFolder) -> None:
+    record(run, READ, ABSENT, stamp={"label": "xeon"})
+    first, second = build_tables(run).timings.to_dicts()
+    (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
+    assert first == {
+        "trial": TRIAL,
+        "stage": ENTRY,
+        "kind": ENTRY,
+        "suite": "pipeline",
+        "workers": 2,
+        "block": 1,
+        "task": "w1",
+        "node": node,
+        "hardware": "xeon",
+        "device": "H200",
+        "test": "parallel_read_cold",
+        "step": None,
+        "repeat": 1,
+        "at_once": 4,
+        "wall_s": 2.0,
+        "amount": 300.0,
+        "unit": "B",
+        "bottleneck": "storage",
+        "cache": "verified-cold",
+        "why_not": "",
+        "details": '{"files": 3.0, "overlap_s": 1.5}',
+    }
+    assert (second["wall_s"], second["amount"], second["why_not"]) == (None, None, "no memory")
+
+
+def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node(run: RunFolder) -> None:
+    (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
+    said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda", "fio": "fio-3.33"}
+    record(run, READ, task="w0", versions=said | {"numpy": "2.0", "python": "3.11"})
+    record(run, ABSENT, versions={"device_0": "H200"})
+    assert build_tables(run).sources.places == {node: said | {"device_0": "H200"}}
+
+
+def test_a_task_that_timed_nothing_says_nothing_of_a_place(run: RunFolder) -> None:
+    record(run, versions={"place_filesystem": "nfs4"})
+    assert build_tables(run).sources.places == {}
+
+
+def test_the_filesystem_of_the_input_stands_with_the_task(run: RunFolder) -> None:
+    trial = run.plan.trial(TRIAL)
+    spec = json.loads((run.task(trial, "w1") / "spec.json").read_text())
+    ((_, movie),) = spec["inputs"]
+    disks = [
+        {"path": movie, "fs_type": "nfs4", "device": "remote"},
+        {"path": "/elsewhere/out", "fs_type": "tmpfs", "device": "none"},
+    ]
+    record(run, stamp={"filesystems": disks})
+    tasks = build_tables(run).tasks.filter(trial=TRIAL)
+    assert tasks.filter(task="w1")["input_storage"].item() == "nfs4 on remote"
+    assert tasks.filter(task="w0")["input_storage"].item() is None
+
+
+def test_the_table_of_timings_is_written_while_there_are_any(run: RunFolder) -> None:
+    file = run.path / TIMINGS_FILE
+    write_tables(run, build_tables(run))
+    assert not file.exists()
+    record(run, READ, ABSENT)
+    write_tables(run, build_tables(run))
+    assert pl.read_parquet(file).height == 2
+    record(run)
+    write_tables(run, build_tables(run))
+    assert not file.exists()

@@ -1,0 +1,127 @@
+"""Every node of a partition is measured at once, but for those that take no jobs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.everynode import nodes_for, on_every_node
+from pyscale.planning import make_plan
+from pyscale.runsettings import settings_for
+from pyscale.settings import Settings
+from pyscale.sites import Site
+from pyscale.suite import Suite, SuiteStage
+
+SINFO = """\
+#!/bin/sh
+case "$*" in
+    *%N*) printf 'n10|idle|none\\nn2|mixed|none\\nn3|drained|fan broken\\nn4|down*|none\\n' ;;
+    *%P*) printf 'cpu*\\ngpu\\n' ;;
+    *) printf 'cpu\\ngpu\\nempty\\n' ;;
+esac
+"""
+MACHINE = Suite(
+    name="machine",
+    summary="",
+    data="place",
+    stages={
+        name: SuiteStage(inputs={"place": "place"}) for name in ("storage", "decompress", "kernels")
+    },
+)
+
+
+@pytest.fixture
+def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cluster of four nodes of which two take jobs, in each of its partitions."""
+    program = tmp_path / "sinfo"
+    program.write_text(SINFO)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return program
+
+
+def site(**fields: Any) -> Site:
+    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
+
+
+def found(
+    suite: Suite = MACHINE, only: tuple[str, ...] = (), place: Site | None = None, **given: Any
+) -> tuple[str, ...]:
+    settings = Settings(every_node=True, executor="slurm", **given)
+    return nodes_for(suite, only, settings, place or site())
+
+
+def test_nodes_that_take_no_jobs_are_named_and_left_out(
+    sinfo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert found() == ("n2", "n10")
+    assert " ".join(capsys.readouterr().err.split()) == (
+        "n3 of the partition cpu is drained (fan broken) and is left out "
+        "n4 of the partition cpu is down* and is left out"
+    )
+
+
+def test_where_no_node_takes_jobs_there_is_nothing_to_measure(sinfo: Path) -> None:
+    sinfo.write_text(SINFO.replace("idle", "down").replace("mixed", "drained"))
+    with pytest.raises(UserError, match="no node of the partition cpu takes jobs"):
+        found()
+
+
+def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo: Path) -> None:
+    settings = Settings(every_node=True).model_dump(mode="json")
+    plan = make_plan(MACHINE, None, run_id="one", settings=settings, workers=(2,))
+    spread = on_every_node(plan, ("n2", "n10"))
+    assert {trial.nodes for trial in spread.trials} == {("n2", "n10")}
+    assert {trial.layout for trial in spread.trials} == {"gang"}
+    assert {len(trial.windows) for trial in spread.trials} == {2}
+    assert on_every_node(plan, ()) is plan
+
+
+def test_a_stage_that_reads_a_movie_is_refused() -> None:
+    stages = {**MACHINE.stages, "segment": SuiteStage(inputs={"frames": "movie"})}
+    mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
+    with pytest.raises(UserError, match="and segment of the suite machine does not: run the suite"):
+        found(mixed)
+
+
+def test_this_machine_has_no_partition() -> None:
+    with pytest.raises(UserError, match="--every-node is for the nodes of a cluster"):
+        nodes_for(MACHINE, (), Settings(every_node=True), None)
+    assert nodes_for(MACHINE, (), Settings(), None) == ()
+
+
+def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo: Path) -> None:
+    place = site(override=[{"stage": "kernels", "partition": "gpu"}])
+    with pytest.raises(
+        UserError,
+        match=r"\(cpu for storage and decompress; gpu for kernels\).*--only decompress",
+    ):
+        found(place=place)
+    assert found(only=("kernels",), place=place) == ("n2", "n10")
+
+
+@pytest.mark.parametrize(
+    ("fields", "settings", "said"),
+    [
+        ({"request": {"partition": "cpu,gpu"}}, {}, "first free of the partitions cpu,gpu"),
+        ({"request": {"partition": "absent"}}, {}, "there is no partition 'absent'"),
+        ({"options": ["--exclude=n2"]}, {}, "has the option --exclude=n2"),
+        ({}, {"layout": "array"}, "leave --layout array out"),
+    ],
+)
+def test_what_would_say_otherwise_which_nodes_are_measured_is_refused(
+    sinfo: Path, fields: dict[str, Any], settings: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        found(place=site(**fields), **settings)
+
+
+def test_the_nodes_say_how_many_workers_there_are() -> None:
+    flags = {"every_node": True, "executor": "slurm"}
+    assert settings_for("system", flags).workers is None
+    with pytest.raises(UserError, match="it takes no --workers"):
+        settings_for("system", flags | {"workers": "2"})

@@ -1,0 +1,169 @@
+"""Runs that measured nothing but the machine: compared, put side by side, kept as a reference."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline import Answer, answer_of
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.planning import make_plan
+from pyscale.references.fromrun import reference_from
+from pyscale.runsettings import settings_for
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.suite import load_suite
+from pyscale_stages.contract import Timing
+
+RunMaker = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> RunMaker:
+    """Pretend that a run read storage cold six times, and could not read it past the cache."""
+
+    def measured(slower: float = 1.0, repeats: int = 6) -> RunFolder:
+        suite = load_suite("system")
+        stages = {"storage": suite.stages["storage"].model_copy(update={"threads": 1})}
+        plan = make_plan(
+            suite.model_copy(update={"stages": stages}),
+            None,
+            run_id=new_run_id(),
+            settings=settings_for("system", {"runs_folder": tmp_path / "runs"}).model_dump(
+                mode="json"
+            ),
+            workers=(1,),
+        )
+        run = RunFolder.create(tmp_path / "runs", plan)
+        execute(run, MockExecutor(), lambda _event: None)
+        (trial,) = plan.trials
+        file = run.task(trial, "w0") / "result.json"
+        told = {
+            "timings": [
+                *(_read(repeat, slower).model_dump(mode="json") for repeat in range(repeats)),
+                Timing(
+                    test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
+                ).model_dump(mode="json"),
+            ],
+            "versions": {"place_filesystem": "ext4"},
+        }
+        file.write_text(json.dumps(json.loads(file.read_text()) | told))
+        return run
+
+    return measured
+
+
+def _read(repeat: int, slower: float) -> Timing:
+    return Timing(
+        test="particle_random_read_cold",
+        repeat=repeat,
+        wall_s=slower * (1 + repeat / 100),
+        amount=1e6,
+        unit="B",
+        bottleneck="storage",
+        cache="verified-cold",
+    )
+
+
+@pytest.fixture
+def said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Run a command in the folder that holds `runs`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_: [])
+
+    def run(*arguments: object) -> Answer:
+        named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
+        return answer_of(capsys, "pyscale", *named)
+
+    return run
+
+
+def test_a_test_that_takes_longer_is_a_regression(
+    measured: RunMaker, said: Callable[..., Answer]
+) -> None:
+    answer = said("compare", measured(), measured(1.5), "--fail-on", "regression")
+    assert answer.code == 1
+    assert "worse" in answer.text
+    assert "not applicable: it refuses" in answer.text
+    assert "regression: storage particle_random_read_cold" in " ".join(answer.err.split())
+
+
+def test_the_comparison_as_json(measured: RunMaker, said: Callable[..., Answer]) -> None:
+    found: dict[str, Any] = json.loads(said("compare", measured(), measured(), "--json").out)
+    verdicts = {row["test"]: row["verdict"] for row in found["tests"]}
+    assert verdicts == {"particle_random_read_cold": "same", "particle_random_read_direct": None}
+    assert found["configurations"] == []
+
+
+def test_few_repeats_decide_nothing(measured: RunMaker, said: Callable[..., Answer]) -> None:
+    answer = said("compare", measured(), measured(2.0, repeats=3))
+    assert answer.code == 0
+    assert "not enough data" in answer.text
+
+
+def test_they_stand_side_by_side(
+    measured: RunMaker, said: Callable[..., Answer], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    said("report", measured(), measured(2.0), "--out", out)
+    with (out / "comparison_tests.csv").open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    cold = [row for row in rows if row["test"] == "particle_random_read_cold"]
+    assert [row["side"] for row in cold] == ["A", "B"]
+    assert float(cold[1]["speedup"]) == pytest.approx(0.5)
+    assert cold[1]["verdict"] == "worse"
+    assert "measured folder: filesystem" in (out / "comparison.html").read_text()
+
+
+def test_a_reference_has_every_repeat_and_none_of_what_cannot_run(measured: RunMaker) -> None:
+    made = reference_from(measured(), "ours")
+    assert made.table["wall_s"].to_list() == pytest.approx([1, 1.01, 1.02, 1.03, 1.04, 1.05])
+    assert made.reference.stages == {"storage": "storage"}
+    assert set(made.reference.size_ids) == {"storage"}
+    assert made.reference.hardware["measured filesystem"] == "ext4"
+    assert "Not measured there: particle_random_read_direct." in made.reference.caveats
+    found = made.tests()
+    assert found is not None
+    assert found["repeats"].to_list() == [6]
+
+
+def test_a_reference_is_written_and_shown(
+    measured: RunMaker,
+    said: Callable[..., Answer],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(tmp_path / "references"))
+    said("reference", "add", measured(), "--name", "ours")
+    answer = said("reference", "show", "ours")
+    assert "particle_random_read_cold" in answer.text
+    assert str(tmp_path) not in (tmp_path / "references" / "ours.toml").read_text()
+
+
+def test_files_in_another_shape(
+    measured: RunMaker, said: Callable[..., Answer], tmp_path: Path
+) -> None:
+    out = tmp_path / "like"
+    answer = said("report", measured(), "--format", "cryosparc-like", "--out", out)
+    (name,) = (line for line in answer.out.splitlines() if line.endswith("fs_benchmark_data.json"))
+    found = json.loads(Path(name).read_text())
+    assert found["timings"]["particle_random_read_time"] == pytest.approx(1.025)
+    assert found["test_info"]["software"] == "pyscale"
+    assert Path(name).with_suffix(".csv").exists()
+
+
+def test_a_run_without_tests_has_none_of_these_files(
+    run: RunFolder, said: Callable[..., Answer]
+) -> None:
+    answer = said("report", run, "--format", "cryosparc-like")
+    assert answer.code == 2
+    assert "has no test of the machine that has a place in these files" in " ".join(
+        answer.err.split()
+    )

@@ -1,0 +1,75 @@
+"""A pretended run of the suite validation, which gave what is expected."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
+from pyscale.plan import Plan
+from pyscale.planning import Dataset
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import RESULT_FILE
+from pyscale.suite import load_suite
+from pyscale.validation.expected import Expected, load_expected
+
+
+@pytest.fixture
+def plan(make_of: Callable[..., Plan], movie: Path) -> Callable[..., Plan]:
+    """Plan the suite validation on a small movie, with any setting replaced."""
+
+    def of(workers: tuple[int, ...] = (1,), **changes: Any) -> Plan:
+        truth = Dataset(movie, frames=8, truth=movie.parent / "truth")
+        given = {"data": "validation-cells"} | changes
+        return make_of(load_suite("validation"), workers, dataset=truth, **given)
+
+    return of
+
+
+@pytest.fixture
+def expected(movie: Path) -> Expected:
+    """What is expected of the suite, but on the small movie."""
+    sha256 = hashlib.sha256(movie.read_bytes()).hexdigest()
+    return load_expected("validation").model_copy(update={"inputs": {movie.name: sha256}})
+
+
+@pytest.fixture
+def carried_out(expected: Expected, tmp_path: Path) -> Callable[..., RunFolder]:
+    """Pretend to carry a plan out, in an installation that is right."""
+
+    def of(plan: Plan, behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd()) -> RunFolder:
+        run = RunFolder.create(tmp_path / "runs", plan)
+        execute(run, MockExecutor(behaviour), lambda _event: None)
+        for trial in plan.trials:
+            for task in trial.tasks:
+                path = run.task(trial, task) / RESULT_FILE
+                if path.is_file():
+                    told = json.loads(path.read_bytes())
+                    _give(told, task, trial.output_task, expected, trial.entry)
+                    path.write_text(json.dumps(told))
+        return run
+
+    return of
+
+
+def _give(
+    told: dict[str, Any], task: str, output_task: str, expected: Expected, entry: str
+) -> None:
+    """Let the record of a task say what is expected of it."""
+    stage = expected.stages[entry]
+    if task == output_task:
+        told["outputs"] = [
+            {"name": name, "size_bytes": 1, "sha256": sha256}
+            for name, sha256 in stage.outputs.items()
+        ]
+        counted = stage.measures.get("objects")
+        told["counters"]["objects"] = int(counted.value) if counted else 0
+    if task == "check":
+        told["quality"] = {name: measure.value for name, measure in stage.measures.items()}
+        told["quality"].pop("objects", None)

@@ -1,0 +1,68 @@
+"""Expected results are read, and refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.data.registry import load_registry
+from pyscale.errors import UserError
+from pyscale.shipped import shipped
+from pyscale.suite import load_suite, suite_names
+from pyscale.validation.expected import expected_file, load_expected, read_expected
+
+
+@pytest.fixture
+def text() -> str:
+    """A file of expected results that is right."""
+    return expected_file("validation").read_text(encoding="utf-8")
+
+
+def read(folder: Path, text: str) -> object:
+    path = folder / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_expected(path)
+
+
+@pytest.mark.parametrize("name", [name for name in suite_names() if load_suite(name).expected])
+def test_what_a_shipped_suite_expects_is_of_its_own_data_and_stages(name: str) -> None:
+    suite = load_suite(name)
+    assert suite.expected is not None
+    expected = load_expected(suite.expected)
+    assert list(expected.stages) == list(suite.stages)
+    assert expected.dataset == suite.settings["data"]
+    made = load_registry(shipped("config")).get(expected.dataset)
+    assert made.synth is not None, "it must need no network"
+    assert made.synth.frames == expected.frames
+    assert list(expected.inputs) == [made.movie]
+
+
+def test_a_misspelt_key_is_named(tmp_path: Path, text: str) -> None:
+    wrong = text.replace("tolerance =", "tolerence =", 1)
+    with pytest.raises(UserError, match=r"mine.toml.*tolerence.*did you mean 'tolerance'\?"):
+        read(tmp_path, wrong)
+
+
+def test_a_tolerance_without_a_reason_is_refused(tmp_path: Path, text: str) -> None:
+    lines = [line for line in text.splitlines() if not line.startswith("because")]
+    with pytest.raises(UserError, match="because' is missing"):
+        read(tmp_path, "\n".join(lines))
+
+
+def test_a_value_that_is_no_number_is_refused(tmp_path: Path, text: str) -> None:
+    lines = text.splitlines()
+    place = next(n for n, line in enumerate(lines) if line.startswith("value ="))
+    lines[place] = "value = nan"
+    with pytest.raises(UserError, match="value"):
+        read(tmp_path, "\n".join(lines))
+
+
+def test_what_is_no_toml_says_so(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="mine.toml are no TOML"):
+        read(tmp_path, "dataset = ")
+
+
+def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
+    with pytest.raises(UserError, match="no expected results 'mine'.*known are validation"):
+        load_expected("mine")

@@ -1,0 +1,114 @@
+"""From the records of a run to its validation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.executors.mock import MockEnd
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import RESULT_FILE
+from pyscale.suite import load_suite
+from pyscale.validation import ofrun
+from pyscale.validation.expected import Expected
+from pyscale.validation.findings import ValidationFindings
+from pyscale_stages.contract import TaskError, TaskSpec
+
+PlanMaker = Callable[..., Plan]
+Carried = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def validated(
+    expected: Expected, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[RunFolder], ValidationFindings]:
+    """Judge a run on the small movie."""
+    import polars as pl
+
+    monkeypatch.setattr(ofrun, "load_expected", lambda _name: expected)
+    trials = pl.DataFrame(
+        schema={"stage": pl.String, "workers": pl.Int64, "wall_s": pl.Float64, "valid": pl.Boolean}
+    )
+
+    def of(run: RunFolder) -> ValidationFindings:
+        found = ofrun.validation_of(run, trials, "work", [])
+        assert found is not None
+        return found
+
+    return of
+
+
+def verdicts(found: ValidationFindings) -> list[str]:
+    return [stage.verdict for stage in found.stages]
+
+
+def test_a_right_run_is_identical_at_every_n(
+    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
+) -> None:
+    found = validated(carried_out(plan(workers=(1, 2))))
+    assert verdicts(found) == ["identical"] * 4
+    assert {stage.trials for stage in found.stages} == {4}
+    assert found.verdict == "right"
+
+
+def test_a_wrong_measure_in_one_record_is_found(
+    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
+) -> None:
+    run = carried_out(plan())
+    path = run.task(run.plan.trial("segment-n1-b2"), "check") / RESULT_FILE
+    told = json.loads(path.read_bytes())
+    path.write_text(json.dumps(told | {"quality": {"ap_iou50": 0.2}}))
+    assert verdicts(validated(run)) == ["identical", "wrong", "identical", "identical"]
+
+
+def test_a_quality_that_is_no_number_is_wrong(
+    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
+) -> None:
+    run = carried_out(plan(repeats=1))
+    path = run.task(run.plan.trial("segment-n1-b1"), "check") / RESULT_FILE
+    told = json.loads(path.read_bytes())
+    path.write_text(json.dumps(told | {"quality": {"ap_iou50": float("nan")}}))
+    found = validated(run)
+    assert found.stages[1].verdict == "wrong"
+    assert found.verdict == "wrong"
+
+
+def test_a_missing_library_leaves_its_stage_and_those_after_it_out(
+    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
+) -> None:
+    def without_cellpose(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
+        error = TaskError(kind="MissingPart", message="cellpose is not installed", exit_code=3)
+        return MockEnd(returncode=3, error=error) if spec.stage == "segment" else MockEnd()
+
+    found = validated(carried_out(plan(repeats=1), without_cellpose))
+    assert verdicts(found) == ["identical", "not run", "not run", "not run"]
+    assert "cellpose is not installed" in found.stages[1].why
+    assert found.verdict == "cannot say"
+
+
+def test_another_movie_proves_nothing(
+    plan: PlanMaker,
+    carried_out: Carried,
+    expected: Expected,
+    monkeypatch: pytest.MonkeyPatch,
+    validated: Callable[..., ValidationFindings],
+) -> None:
+    other = expected.model_copy(update={"inputs": {"movie.ome.tif": "0" * 64}})
+    monkeypatch.setattr(ofrun, "load_expected", lambda _name: other)
+    found = validated(carried_out(plan(repeats=1)))
+    assert found.verdict == "cannot say"
+    assert "NumPy" in found.why
+    assert verdicts(found) == ["cannot say"] * 4
+
+
+def test_a_suite_that_expects_nothing_has_no_validation(
+    make_of: Callable[..., Plan], tmp_path: Path
+) -> None:
+    import polars as pl
+
+    run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
+    assert ofrun.validation_of(run, pl.DataFrame(), "work", []) is None

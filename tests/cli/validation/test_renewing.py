@@ -1,0 +1,74 @@
+"""Expected results are renewed from a run; what people wrote of them stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.executors.mock import MockEnd
+from pyscale.plan import Plan
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import RESULT_FILE
+from pyscale.validation import renewing
+from pyscale.validation.expected import Expected, Installation, read_expected
+from pyscale.validation.renewing import as_toml, renewed
+
+PlanMaker = Callable[..., Plan]
+Carried = Callable[..., RunFolder]
+
+
+@pytest.fixture(autouse=True)
+def _installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pretended records tell of no machine."""
+    here = Installation(machine="here", system="some", software="numpy 3")
+    monkeypatch.setattr(renewing, "_installation", lambda _run: here)
+
+
+def change(run: RunFolder, trial: str, task: str, **fields: object) -> None:
+    path = run.task(run.plan.trial(trial), task) / RESULT_FILE
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | fields))
+
+
+def test_values_come_from_the_run_and_tolerances_stay(
+    plan: PlanMaker, carried_out: Carried, expected: Expected
+) -> None:
+    run = carried_out(plan(repeats=1))
+    change(run, "segment-n1-b1", "check", quality={"ap_iou50": 0.75})
+    old, new = expected.stages["segment"], renewed(expected, run).stages["segment"]
+    assert new.measures["ap_iou50"].value == 0.75
+    assert new.measures["ap_iou50"].tolerance == old.measures["ap_iou50"].tolerance
+    assert new.measures["ap_iou50"].because == old.measures["ap_iou50"].because
+    assert (new.params, new.free, new.outputs) == (old.params, old.free, old.outputs)
+
+
+def test_a_renewed_file_is_read_as_it_was_written(
+    plan: PlanMaker, carried_out: Carried, expected: Expected, tmp_path: Path
+) -> None:
+    found = renewed(expected, carried_out(plan(repeats=1)))
+    path = tmp_path / "mine.toml"
+    path.write_text(as_toml(found, "# What is expected."), encoding="utf-8")
+    assert read_expected(path) == found
+    assert path.read_text(encoding="utf-8").startswith("# What is expected.\n\n")
+
+
+def test_trials_that_differ_are_nothing_to_expect(
+    plan: PlanMaker, carried_out: Carried, expected: Expected
+) -> None:
+    run = carried_out(plan())
+    change(run, "segment-n1-b2", "w0", outputs=[])
+    with pytest.raises(UserError, match="trials of segment left different bytes"):
+        renewed(expected, run)
+
+
+def test_a_run_that_failed_is_refused_with_its_reason(
+    plan: PlanMaker, carried_out: Carried, expected: Expected
+) -> None:
+    run = carried_out(
+        plan(repeats=1), lambda trial, *_: MockEnd(returncode=2 if "track" in trial else 0)
+    )
+    with pytest.raises(UserError, match="cannot be what is expected: track-n1-b1/w0 failed"):
+        renewed(expected, run)

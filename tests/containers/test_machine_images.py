@@ -1,0 +1,143 @@
+"""The images of the stages that measure the machine: what they need is inside, and they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.store.folder import RunFolder
+from pyscale.store.taskfiles import read_task
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.registry import load_stage
+from pyscale_stages.runner import run_task
+
+STAGES = ("storage", "decompress", "kernels")
+# Without fio, whose reads of so little take no millisecond: it has no time of them then.
+SMALL = """
+[stages.storage]
+particles = 8
+particle_side_px = 32
+particle_files = 2
+movies = 1
+movie_frames = 2
+movie_side_px = 64
+small_files = 5
+readers = [1, 2]
+repeats = 1
+fio = false
+
+[stages.decompress]
+frames = 2
+height_px = 64
+width_px = 64
+threads = [1]
+repeats = 1
+
+[stages.kernels]
+tests = ["fft_2d", "triad", "matrix_product"]
+fft_2d_px = 64
+triad_elements = 4096
+matrix_size = 64
+repeats = 2
+"""
+RUN_SYSTEM = [sys.executable, "-m", "pyscale", "run", "system", "--device", "cpu"]
+RUN_SYSTEM += ["--keep-outputs", "all"]
+Outputs = dict[str, tuple[Path, TaskResult]]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to measure, with a file of somebody's in it, and a name that is hard on shells."""
+    folder = tmp_path_factory.mktemp("place") / "my place, [new]: é"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def measured(
+    place: Path, built_images: ImageFolder, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outputs]:
+    """What the suite of the machine left of each stage, natively and in images."""
+    found = {}
+    for runtime in ("native", "apptainer"):
+        folder = tmp_path_factory.mktemp(runtime)
+        (folder / "pyscale.toml").write_text(SMALL, encoding="utf-8")
+        done = subprocess.run(
+            [*RUN_SYSTEM, "--path", str(place), "--runtime", runtime],
+            cwd=folder,
+            env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(built_images.path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        (path,) = (folder / "runs").iterdir()
+        found[runtime] = outputs(RunFolder(path))
+    return found
+
+
+def outputs(run: RunFolder) -> Outputs:
+    """Output folder and result of each stage's one task."""
+    found = {}
+    for trial in run.plan.trials:
+        record = read_task(run.task(trial, "w0"))
+        assert record.result is not None, f"{trial.id}: {record.error}"
+        found[trial.stage] = (run.output(trial), record.result)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_image_finds_the_results_that_this_environment_does(
+    measured: dict[str, Outputs], built_images: ImageFolder, stage: str, tmp_path: Path
+) -> None:
+    (reference, _), (other, result) = (measured[each][stage] for each in ("native", "apptainer"))
+    assert result.stamp["image_sha256"] == built_images.read_lock().images[stage].sha256
+    spec = TaskSpec(
+        stage=stage,
+        verb="check",
+        inputs=(("reference", reference), ("other", other)),
+        output=tmp_path,
+    )
+    checked = run_task(load_stage(stage), spec, SpanRecorder(time.monotonic()), None)
+    assert checked.agreement is not None, checked.error
+    assert checked.agreement.same, checked.agreement
+
+
+@pytest.mark.slow
+def test_an_image_measures_the_place_and_leaves_it_as_it_was(
+    measured: dict[str, Outputs], place: Path
+) -> None:
+    """A folder of the image's own would lie in memory, and be measured without a complaint."""
+    native, contained = (measured[each]["storage"][1].versions for each in ("native", "apptainer"))
+    for name in ("place_filesystem", "place_device"):
+        assert contained[name] == native[name] != "", name
+    assert [path.name for path in place.iterdir()] == ["mine.txt"]
+
+
+def test_the_image_of_the_storage_runs_alone_and_has_fio(
+    engine: Engine, built_images: ImageFolder, tmp_path: Path
+) -> None:
+    params = tomllib.loads(SMALL)["stages"]["storage"] | {"fio": True, "modes": ["warm"]}
+    (tmp_path / "params.json").write_text(json.dumps(params), encoding="utf-8")
+    options = ("--containall", "--bind", str(tmp_path), "--pwd", str(tmp_path))
+    run = ("run", "--output", "out", "--params", "params.json")
+    done = subprocess.run(
+        engine.command("run", *options, str(built_images.sif("storage")), *run),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["versions"]["fio"].startswith("fio-")

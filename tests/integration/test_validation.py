@@ -1,0 +1,138 @@
+"""`pyscale run validation`, for real: a right installation, and what is said where one is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commandline import Answer
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import RESULT_FILE
+from pyscale.validation import ofrun
+from pyscale.validation.expected import Expected, load_expected
+from pyscale.validation.renewing import renewed
+
+pytestmark = pytest.mark.slow
+
+Pyscale = Callable[..., Answer]
+COMPUTES = "This installation computes what it should"
+PYSCALE = (sys.executable, "-m", "pyscale")
+STAGES = ["register_denoise", "segment", "contact", "track"]
+
+
+@pytest.fixture(scope="module")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[RunFolder, subprocess.CompletedProcess[str]]:
+    """A run of the suite with one and with two workers, in an empty folder without a network."""
+    folder = tmp_path_factory.mktemp("validation")
+    nowhere = {"PYSCALE_MIRROR": str(folder / "none"), "PYSCALE_DATA_FOLDER": str(folder / "data")}
+    ended = subprocess.run(
+        [*PYSCALE, "run", "validation", "--workers", "1,2", "--repeats", "1"],
+        cwd=folder,
+        env=os.environ | nowhere | {"COLUMNS": "300"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "error" not in ended.stderr, ended.stderr
+    (path,) = (folder / "runs").iterdir()
+    return RunFolder(path), ended
+
+
+@pytest.fixture
+def run(
+    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
+    home: Path,
+) -> RunFolder:
+    """A copy of it in the working folder, to be changed."""
+    original = finished[0].path
+    shutil.copytree(original, home / "runs" / original.name)
+    return RunFolder(home / "runs" / original.name)
+
+
+def told(run: RunFolder) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run.report / "validation.json").read_bytes())
+    return found
+
+
+def test_a_right_installation_passes_at_every_n(
+    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
+) -> None:
+    run, ended = finished
+    assert ended.returncode == 0, ended.stdout
+    assert ended.stdout.startswith(COMPUTES)
+    found = told(run)
+    assert [stage["entry"] for stage in found["stages"]] == STAGES
+    assert {stage["verdict"] for stage in found["stages"]} <= {"identical", "within tolerance"}
+    assert {stage["trials"] for stage in found["stages"]} == {2}
+    assert COMPUTES in (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
+
+
+def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(
+    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
+) -> None:
+    run, _ = finished
+    of_data = {"drift_uncorrected_px"}
+    same_here = {"drift_error_corner_max_px"}
+    for entry, stage in load_expected("validation").stages.items():
+        path = run.task(run.plan.trial(f"{entry}-n1-b1"), "check") / RESULT_FILE
+        measured = set(json.loads(path.read_bytes())["quality"])
+        assert measured - of_data - same_here == set(stage.measures) - {"objects"}
+
+
+def test_what_is_expected_can_be_renewed_from_the_run(
+    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
+) -> None:
+    run, _ = finished
+    found = renewed(load_expected("validation"), run)
+    assert list(found.stages) == STAGES
+    assert found.reference.machine
+
+
+def test_a_wrong_output_ends_the_command_with_1_and_is_named(
+    pyscale: Pyscale, run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ofrun, "load_expected", lambda name: better(load_expected(name)))
+    answer = pyscale("run", "--resume", run.path.name)
+    assert answer.code == 1
+    assert "This installation does not compute what it should: segment gives wrong" in answer.text
+    assert told(run)["verdict"] == "wrong"
+
+
+def better(expected: Expected) -> Expected:
+    """Expect a segmentation that no model gives."""
+    segment = expected.stages["segment"]
+    perfect = segment.measures["ap_iou50"].model_copy(update={"value": 1.0})
+    measures = segment.measures | {"ap_iou50": perfect}
+    changed = segment.model_copy(update={"measures": measures})
+    return expected.model_copy(update={"stages": expected.stages | {"segment": changed}})
+
+
+def test_other_parameters_are_refused_before_anything_runs(
+    pyscale: Pyscale, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSCALE_STAGES", '{"segment": {"flow_threshold": 0.9}}')
+    answer = pyscale("run", "validation")
+    assert answer.code == 2
+    assert "flow_threshold of segment is 0.9 instead of 0.4" in answer.err
+    assert not (home / "runs").exists()
+
+
+def test_a_stage_without_its_records_leaves_the_answer_open(
+    pyscale: Pyscale, run: RunFolder
+) -> None:
+    for trial in run.plan.trials:
+        if trial.entry == "track":
+            shutil.rmtree(run.trial(trial))
+    answer = pyscale("report", run.path.name)
+    assert "cannot be said: track gave no output to judge" in answer.text
+    assert told(run)["verdict"] == "cannot say"

@@ -1,0 +1,341 @@
+"""Results of a run of the suite `system` that nobody measured, made up.
+
+`made_up()` gives its `Results`, `timings_of()` the table of timings alone, `PLACES` what was said
+of the places. By default two nodes did it; with `pipeline` one stage that reads a movie was
+measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
+
+- storage on each node: cold, warm and direct reads with 6 repeats, `parallel_read_cold` by 1, 2
+  and 4 readers, writing with its steps, metadata; `particle_random_read_direct` cannot run,
+  because the filesystem refuses; of `movie_read_eer_cold` nothing proves that it was cold; node3
+  (with `nodes=3`) reads at half the rate of the others
+- decompress on each node: reading and decoding, on 1 and 2 threads, of three codecs; of
+  `tiff_jpeg2000` the library is missing
+- kernels on each node: the processor, and two GPUs of one name where `gpus` is true; first calls
+  apart, steps, a transfer that a processor does not make, one result that is wrong (`fsc_tight` on
+  GPU 1), and `matrix_product` with 3 repeats only
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from pyscale.analysis.machine.findings import machine_findings
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.workertable import worker_table
+from pyscale.report.context import ReportContext
+from pyscale.report.results import Results
+from pyscale.results import analysed
+from pyscale.store.columns import task_schema, timing_schema
+
+# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
+_found = spec_from_file_location(
+    "run_builder", Path(__file__).parent / "cli" / "analysis" / "conftest.py"
+)
+assert _found is not None
+assert _found.loader is not None
+_builder = module_from_spec(_found)
+_found.loader.exec_module(_builder)
+
+Row = dict[str, Any]
+
+GPU = "NVIDIA H200"
+HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
+MB = 1e6
+PLACE = {
+    "place_filesystem": "nfs4",
+    "place_device": "remote",
+    "place_options": "rw,vers=4.2,rsize=1048576",
+    "fio": "fio-3.33",
+}
+MOVIE_BYTES = 96 * 10**6
+STORAGE = {
+    # test: readers, rate in MB/s, bytes, state of the page cache
+    "movie_read_eer_cold": (1, 410.0, 24 * MB, "evicted-unverified"),
+    "movie_read_tiff_cold": (1, 480.0, 48 * MB, "verified-cold"),
+    "particle_sequential_read_cold": (1, 500.0, 262 * MB, "verified-cold"),
+    "particle_sequential_read_direct": (1, 350.0, 262 * MB, "direct"),
+    "particle_sequential_read_warm": (1, 9000.0, 262 * MB, "warm"),
+    "particle_random_read_cold": (1, 120.0, 262 * MB, "verified-cold"),
+    "fio_sequential_read_cold": (1, 505.0, 262 * MB, "verified-cold"),
+    "parallel_read_cold": ((1, 2, 4), 500.0, 262 * MB, "verified-cold"),
+}
+"""With so many readers the rate grows by 60 % with each doubling."""
+CODECS = {"mrc": 4000.0, "tiff_lzw": 210.0, "tiff_zstd": 900.0}
+"""Decoded MB/s on one thread."""
+KERNELS = {
+    # test: seconds on the processor, amount, unit, bottleneck, steps as shares
+    "fft_3d": (0.5, 1.2e9, "flop", "gpu", {}),
+    "fsc_tight": (
+        *(1.2, 2.0, "map", "gpu"),
+        {"put_map_on_device": 0.1, "apply_mask": 0.2, "fft": 0.5, "shells": 0.15},
+    ),
+    "memory_multi_linear10_max_C1": (2.0, 48.0, "image", "gpu", {}),
+    "host_to_device_pinned": (0.02, 2.7e8, "B", "pcie", {}),
+    "matrix_product": (0.04, 2.1e9, "flop", "gpu", {}),
+}
+ON_CPU = {"gpu": "cpu", "pcie": "memory"}
+NO_TRANSFER = (
+    "not applicable: a processor computes in the memory of the host, and nothing is transferred"
+)
+
+
+def made_up(
+    nodes: int = 2, *, gpus: bool = True, pipeline: bool = False, repeats: int = 6
+) -> Results:
+    """Analyse a run of the suite on so many nodes; see the text on top.
+
+    `repeats` are those of storage and decompress; kernels have one more, the first calls.
+    """
+    run = _builder.RunBuilder()
+    names = [f"node{number + 1}" for number in range(nodes)]
+    entries = ("storage", "decompress", "kernels_cpu", *(("kernels_cuda",) if gpus else ()))
+    for entry in entries:
+        run.trial(
+            entry,
+            [{"import": 0.5, "read": 3.0, "compute": 9.0}] * nodes,
+            nodes=names,
+            hardware=(HARDWARE,),
+            device="cuda" if entry == "kernels_cuda" else "cpu",
+            cache_asked="asis",
+            cache_state="asis",
+        )
+    if pipeline:
+        _pipeline(run)
+    tasks = _with_schema(run.tasks)
+    trials = trial_table(tasks, run.spans)
+    title = "suite system, on a made-up machine"
+    results = analysed(
+        trials,
+        ReportContext(title=title, settings={"cache": "asis"}),
+        workers=worker_table(tasks, run.spans),
+    )
+    return replace(
+        results,
+        machine=machine_findings(
+            timings_of(nodes, gpus=gpus, repeats=repeats),
+            tasks,
+            run.spans,
+            {
+                name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
+                for name in names
+            },
+        ),
+        machine_entries=frozenset(entries),
+    )
+
+
+def timings_of(nodes: int = 2, *, gpus: bool = True, repeats: int = 6) -> pl.DataFrame:
+    """Give the table of timings of such a run."""
+    rows = [
+        row
+        for number in range(nodes)
+        for row in (
+            *_storage(number, nodes, repeats),
+            *_decompress(number, nodes, repeats),
+            *_kernels(number, nodes, repeats + 1, "kernels_cpu", (None,)),
+            *(
+                _kernels(*(number, nodes, repeats + 1, "kernels_cuda"), (f"{GPU} #0", f"{GPU} #1"))
+                if gpus
+                else ()
+            ),
+        )
+    ]
+    return pl.DataFrame(rows, schema=timing_schema())
+
+
+def _base(number: int, nodes: int, kind: str, entry: str) -> Row:
+    return {
+        "trial": f"{entry}-n{nodes}-b1",
+        "stage": entry,
+        "kind": kind,
+        "suite": "system",
+        "workers": nodes,
+        "block": 1,
+        "task": f"w{number}",
+        "node": f"node{number + 1}",
+        "hardware": HARDWARE,
+        "device": None,
+        "step": None,
+        "at_once": 1,
+        "why_not": "",
+        "details": "{}",
+    }
+
+
+def _noise(*seed: int | str) -> np.random.Generator:
+    return np.random.default_rng([sum(map(ord, str(part))) for part in seed])
+
+
+def _storage(number: int, nodes: int, repeats: int) -> Iterator[Row]:
+    base = _base(number, nodes, "storage", "storage")
+    slower = 2.0 if number == 2 else 1.0
+    for repeat in range(repeats):
+        for test, (readers, rate, amount, cache) in STORAGE.items():
+            for at_once in readers if isinstance(readers, tuple) else (readers,):
+                noise = _noise(test, at_once, repeat, number).lognormal(0, 0.02)
+                wall_s = amount / MB / rate / 1.6 ** np.log2(at_once) * slower * noise
+                details = {"block_bytes": 1048576.0}
+                if "random" in test:
+                    details |= {
+                        "reads_per_s": 1000 / wall_s,
+                        "latency_p50_s": 0.0004 * noise,
+                        "latency_p95_s": 0.0021 * noise,
+                        "latency_p99_s": 0.009 * noise,
+                    }
+                yield base | {
+                    "test": test,
+                    "repeat": repeat,
+                    "at_once": at_once,
+                    "wall_s": wall_s,
+                    "amount": amount,
+                    "unit": "B",
+                    "bottleneck": "memory" if test.endswith("warm") else "storage",
+                    "cache": cache,
+                    "details": json.dumps(details),
+                }
+        yield base | {
+            "test": "particle_random_read_direct",
+            "repeat": repeat,
+            "wall_s": None,
+            "bottleneck": "storage",
+            "why_not": "the filesystem refuses O_DIRECT",
+        }
+        for step, wall_s in ((None, 0.8), ("write", 0.3), ("flush", 0.5)):
+            yield base | {
+                "test": "particle_write",
+                "step": step,
+                "repeat": repeat,
+                "wall_s": wall_s * slower * (1 + repeat / 100),
+                "amount": 262 * MB,
+                "unit": "B",
+                "bottleneck": "memory" if step == "write" else "storage",
+            }
+        for operation, each_s in (("create", 0.0009), ("list", 1e-6)):
+            noise = _noise(operation, repeat, number).lognormal(0, 0.05)
+            yield base | {
+                "test": f"metadata_{operation}",
+                "repeat": repeat,
+                "wall_s": 1000 * each_s * noise,
+                "amount": 1000.0,
+                "unit": "file",
+                "bottleneck": "metadata",
+                "details": json.dumps({"files": 1000.0, "latency_p50_s": each_s * noise}),
+            }
+
+
+def _decompress(number: int, nodes: int, repeats: int) -> Iterator[Row]:
+    base = _base(number, nodes, "decompress", "decompress")
+    for repeat in range(repeats):
+        for codec, rate in CODECS.items():
+            yield base | {
+                "test": codec,
+                "step": "read",
+                "repeat": repeat,
+                "wall_s": 0.03 * (1 + repeat / 100),
+                "amount": 16 * MB,
+                "unit": "B",
+                "bottleneck": "storage",
+                "cache": "verified-cold",
+            }
+            for at_once in (1, 2):
+                noise = _noise(codec, at_once, repeat, number).lognormal(0, 0.01)
+                yield base | {
+                    "test": codec,
+                    "step": "decode",
+                    "repeat": repeat,
+                    "at_once": at_once,
+                    "wall_s": 32 / rate / (1.9 if at_once == 2 else 1) * noise,
+                    "amount": 32 * MB,
+                    "unit": "B",
+                    "bottleneck": "memory" if codec == "mrc" else "cpu",
+                    "details": json.dumps({"frames": 16.0, "busy_threads": float(at_once)}),
+                }
+    yield base | {
+        "test": "tiff_jpeg2000",
+        "step": "decode",
+        "repeat": 0,
+        "wall_s": None,
+        "bottleneck": "cpu",
+        "why_not": "imagecodecs is not installed here",
+    }
+
+
+def _kernels(
+    number: int, nodes: int, repeats: int, entry: str, devices: tuple[str | None, ...]
+) -> Iterator[Row]:
+    for index, device in enumerate(devices):
+        base = _base(number, nodes, "kernels", entry) | {"device": device}
+        faster = 1.0 if device is None else 25.0
+        for test, (on_cpu_s, amount, unit, bottleneck, steps) in KERNELS.items():
+            own = base | {
+                "test": test,
+                "at_once": 2 if "multi" in test else 1,
+                "bottleneck": ON_CPU[bottleneck] if device is None else bottleneck,
+            }
+            if device is None and bottleneck == "pcie":
+                yield own | {"repeat": 0, "wall_s": None, "why_not": NO_TRANSFER}
+                continue
+            own |= {"amount": amount, "unit": unit}
+            wrong = test == "fsc_tight" and index == 1
+            for repeat in range(min(repeats, 4) if test == "matrix_product" else repeats):
+                noise = _noise(test, repeat, number, index).lognormal(0, 0.01)
+                first = repeat == 0
+                wall_s = on_cpu_s / faster * noise + (0.3 if first else 0.0)
+                told = {"first_call": float(first)} | ({} if device else {"threads": 4.0})
+                judged = {"checksum": 12.5, "error": 0.02 if wrong else 1e-6, "tolerance": 1e-3}
+                yield own | {
+                    "repeat": repeat,
+                    "wall_s": wall_s,
+                    "details": json.dumps(told | judged),
+                }
+                for step, share in steps.items():
+                    moved = step == "put_map_on_device"
+                    on = {"bottleneck": "pcie" if moved else own["bottleneck"]}
+                    off = moved and device is None
+                    yield (
+                        own
+                        | on
+                        | {
+                            "step": step,
+                            "repeat": repeat,
+                            "wall_s": None if off else wall_s * share,
+                            "amount": None,
+                            "unit": None,
+                            "why_not": NO_TRANSFER if off else "",
+                            "details": json.dumps(told | {"calls": 2.0}),
+                        }
+                    )
+
+
+def _pipeline(run: Any) -> None:
+    """Six blocks of a stage that reads 96 MB in 0.4 s with one worker, and in 0.3 s with two."""
+    for block in range(1, 7):
+        for count, read_s in ((1, 0.4), (2, 0.3)):
+            run.trial(
+                "register_denoise",
+                [{"import": 2.0, "read": read_s, "compute": 20.0 / count + block / 10}] * count,
+                block=block,
+                hardware=(HARDWARE,),
+                input_bytes=MOVIE_BYTES,
+                read_bytes=2 * MOVIE_BYTES,
+            )
+
+
+def _with_schema(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Add what the plan knows of each task, and all columns that are known of none."""
+    tasks = tasks.with_columns(
+        family=pl.col("stage"),
+        point=pl.lit("{}"),
+        threads=pl.lit(4),
+        input_storage=pl.lit("nfs4 on remote"),
+    )
+    lacking = {name: kind for name, kind in task_schema().items() if name not in tasks.columns}
+    return tasks.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())

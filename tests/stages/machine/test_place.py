@@ -1,0 +1,210 @@
+"""What can go wrong in a place, each in one sentence, by every stage that measures one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.decompress import timed
+from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
+from pyscale_stages.kernels.particles import OnDisk
+from pyscale_stages.machine.place import in_words, ready, refuse_lack_of_space
+from pyscale_stages.storage import reads
+
+RunStage = Callable[..., TaskResult]
+Mount = Callable[..., Path]
+IN_MEMORY = Path("/dev/shm")
+READS = {
+    "storage": (reads, "read_sequentially"),
+    "decompress": (timed, "read_into"),
+    "kernels": (OnDisk, "batch"),
+}
+"""What reads the test files of a stage."""
+
+
+def failed(result: TaskResult, kind: str, exit_code: int) -> str:
+    """The sentence of a task that failed as it should."""
+    assert result.error is not None
+    assert (result.error.kind, result.error.exit_code) == (kind, exit_code)
+    assert "\n" not in result.error.message
+    return result.error.message
+
+
+def test_a_place_that_does_not_exist_is_refused(
+    run_stage: RunStage, stage: str, tmp_path: Path
+) -> None:
+    said = failed(run_stage(stage, tmp_path / "nowhere"), "BadInput", 2)
+    assert "nowhere is no folder that exists: give another one" in said
+
+
+def test_a_place_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInput, match="is no folder that exists"):
+        ready(tmp_path / "file", "the place")
+
+
+def test_a_place_that_may_not_be_written_is_refused(
+    run_stage: RunStage, stage: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Root may write anywhere, so that the refusal is made up.
+    may = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place and may(path, mode))
+    said = failed(run_stage(stage, place), "BadInput", 2)
+    assert said.startswith(f"nothing may be written into the place {place}")
+
+
+def test_a_read_only_filesystem_is_refused(
+    run_stage: RunStage, stage: str, mount_in_memory: Mount
+) -> None:
+    mounted = mount_in_memory("ro")
+    said = failed(run_stage(stage, mounted), "BadInput", 2)
+    assert said.startswith(f"nothing may be written into the place {mounted}")
+
+
+def test_a_lack_of_space_is_told_before_anything_is_written(
+    run_stage: RunStage, stage: str, mount_in_memory: Mount, tmp_path: Path
+) -> None:
+    mounted = mount_in_memory("size=4k")
+    said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
+    assert "the test files need" in said
+    assert f"but {mounted}" in said
+    assert list(mounted.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
+    run_stage: RunStage,
+    stage: str,
+    mount_in_memory: Mount,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mounted = mount_in_memory("size=4k")
+    # As where others fill it in the meantime.
+    plenty = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
+    said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
+    assert f"the filesystem of {mounted} became full: free space there, or" in said
+    assert list(mounted.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "exit_code", "words"),
+    [
+        (errno.EDQUOT, "ResourceExhausted", 3, "the quota of {} is used up: raise it, or"),
+        (errno.ENOENT, "BadInput", 2, "a file of the test vanished from {} while it was used"),
+    ],
+)
+def test_a_quota_and_a_vanished_file_are_told_and_nothing_stays(
+    run_stage: RunStage,
+    stage: str,
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    number: int,
+    kind: str,
+    exit_code: int,
+    words: str,
+) -> None:
+    def refuse(*_args: Any, **_more: Any) -> Any:
+        raise OSError(number, os.strerror(number))
+
+    where, name = READS[stage]
+    monkeypatch.setattr(where, name, refuse)
+    if stage == "storage":
+        monkeypatch.setattr("pyscale_stages.storage.plan.read_sequentially", refuse)
+    said = failed(run_stage(stage, place), kind, exit_code)
+    assert words.format(place) in said
+    assert list(place.iterdir()) == []
+
+
+def test_on_a_filesystem_in_memory_nothing_is_called_cold(
+    run_stage: RunStage, stage: str, missing: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    if not IN_MEMORY.is_dir():
+        missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
+    result = run_stage(stage, IN_MEMORY)
+    assert result.error is None
+    assert result.versions["place_filesystem"] == "tmpfs"
+    states = {timing.cache for timing in result.timings} - {None, "warm"}
+    assert states == {"unsupported"}
+    direct = [timing for timing in result.timings if timing.test.endswith("_direct")]
+    assert all(timing.wall_s is None for timing in direct)
+    assert all("tmpfs keeps its files in memory" in timing.why_not for timing in direct)
+    assert bool(direct) == (stage == "storage")
+
+
+def test_nothing_outside_of_the_place_and_the_output_is_touched(
+    run_stage: RunStage, stage: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "lab" / "place"
+    (place / "mine").mkdir(parents=True)
+    for path in (place / "mine" / "movie.mrc", place.parent / "other.txt"):
+        path.write_text("precious")
+
+    def listing() -> list[tuple[str, int, int]]:
+        found = ((path, path.stat()) for path in place.parent.rglob("*") if path != place)
+        return sorted((str(path), now.st_mtime_ns, now.st_size) for path, now in found)
+
+    before = listing()
+    assert run_stage(stage, place).error is None
+    assert listing() == before
+    tables = {"storage": {"residency.parquet"}}.get(stage, set())
+    left = {path.name for path in (tmp_path / "output").iterdir()}
+    assert left == {"timings.parquet", "window.json"} | tables
+    assert {path.name for path in tmp_path.iterdir()} == {"lab", "output"}
+
+
+def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
+    run_stage: RunStage, stage: str, tmp_path: Path
+) -> None:
+    result = run_stage(stage, output=tmp_path / "deep" / "output")
+    assert result.error is None
+    assert result.versions["place_filesystem"]
+    left = {path.suffix for path in (tmp_path / "deep" / "output").iterdir()}
+    assert left == {".parquet", ".json"}
+
+
+def test_room_is_added_up_where_two_folders_share_a_filesystem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Usage:
+        free = 1_000
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage)
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.mkdir()
+    two.mkdir()
+    refuse_lack_of_space({one: 600}, "lower movies")
+    with pytest.raises(ResourceExhausted, match="or lower movies$"):
+        refuse_lack_of_space({one: 600, two: 600}, "lower movies")
+
+
+@pytest.mark.parametrize(
+    ("number", "kind", "words"),
+    [
+        (errno.ENOSPC, ResourceExhausted, "became full: free space there, or lower movies"),
+        (errno.EDQUOT, ResourceExhausted, "quota of .* is used up"),
+        (errno.EMFILE, ResourceExhausted, "so many files open at once: lower movies, or raise"),
+        (errno.EROFS, BadInput, "nothing may be written"),
+        (errno.ENOENT, BadInput, "vanished from"),
+        (errno.ESTALE, BadInput, "vanished from"),
+        (errno.EIO, StageError, "answered with an error"),
+    ],
+)
+def test_what_a_filesystem_answers_becomes_a_sentence(
+    place: Path, number: int, kind: type[StageError], words: str
+) -> None:
+    with pytest.raises(kind, match=words) as raised, in_words(place, "lower movies"):
+        raise OSError(number, os.strerror(number))
+    assert "\n" not in str(raised.value)
+
+
+def test_what_a_library_says_is_not_put_into_the_filesystems_mouth(place: Path) -> None:
+    with pytest.raises(OSError, match="libcudart"), in_words(place, "lower movies"):
+        raise OSError("libcudart.so: cannot open shared object file")

@@ -1,0 +1,189 @@
+"""The scratch folder is gone however the task ends: real processes are told to, once and twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.errors import BadInput
+from pyscale_stages.kernels.particles import OnDisk
+from pyscale_stages.machine.scratch import scratch_folder
+
+RunStage = Callable[..., TaskResult]
+TWICE = """
+import pathlib, shutil, sys
+from pyscale_stages.machine import scratch
+
+def say(what):
+    print(what, flush=True)
+    sys.stdin.readline()
+
+remove = shutil.rmtree
+def slowly(folder, **more):
+    say("removing")
+    remove(folder, **more)
+
+shutil.rmtree = slowly
+with scratch.scratch_folder(pathlib.Path(sys.argv[1]), "storage", print) as folder:
+    (folder / "stack").mkdir()
+    (folder / "stack" / "file").touch()
+    say("working")
+print("done", flush=True)
+"""
+STAGE = """
+import sys, time
+from pyscale_stages.commandline import main
+from pyscale_stages.storage import plan
+
+def wait(*_given):
+    print("reading", flush=True)
+    sys.stdin.readline()
+
+plan.read_sequentially = wait
+place, output, params = sys.argv[1:]
+given = ["--input", place, "--output", output, "--params", params]
+sys.exit(main(["storage", "run", *given], time.monotonic()))
+"""
+SMALL: dict[str, int] = {"particles": 4, "particle_side_px": 16, "particle_files": 2, "movies": 1}
+SMALL |= {"movie_frames": 1, "movie_side_px": 64, "small_files": 2, "fio": False}
+
+
+@contextmanager
+def program(place: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that works in a scratch folder until it reads a line, and tells how far it is."""
+    with subprocess.Popen(
+        [sys.executable, "-c", TWICE, str(place)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        hear(process, "working")
+        assert [path.name for path in place.rglob("file")] == ["file"]
+        yield process
+
+
+def hear(process: subprocess.Popen[str], what: str) -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == what
+
+
+def go_on(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(
+    place: Path, first: signal.Signals, second: signal.Signals
+) -> None:
+    with program(place) as process:
+        process.send_signal(first)
+        hear(process, "removing")
+        process.send_signal(second)
+        go_on(process)
+        # Python ends itself by the signal after Ctrl-C, as a shell expects.
+        assert process.wait(60) in {128 + first, -first}
+    assert list(place.iterdir()) == []
+
+
+def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place: Path) -> None:
+    with program(place) as process:
+        go_on(process)
+        hear(process, "removing")
+        process.send_signal(signal.SIGINT)
+        go_on(process)
+        assert process.wait(60) == -signal.SIGINT
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
+    assert list(place.iterdir()) == []
+
+
+def test_a_stage_that_is_politely_killed_leaves_nothing(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "params.json").write_text(json.dumps(SMALL))
+    command = [sys.executable, "-c", STAGE, str(place), str(tmp_path / "out")]
+    with subprocess.Popen(
+        [*command, str(tmp_path / "params.json")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        hear(process, "reading")
+        assert list(place.rglob("*.mrc"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_the_middle_of_a_test_leaves_nothing(
+    run_stage: RunStage, place: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals
+) -> None:
+    seen: list[str] = []
+
+    def ended(*_args: object) -> None:
+        seen.extend(path.name for path in place.rglob("*"))
+        signal.raise_signal(end)
+
+    monkeypatch.setattr(OnDisk, "batch", ended)
+    with pytest.raises(KeyboardInterrupt if end == signal.SIGINT else SystemExit):
+        run_stage("kernels", place)
+    assert "particles.raw" in seen
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [ValueError, KeyboardInterrupt, SystemExit])
+def test_the_folder_is_removed_whatever_is_raised(place: Path, ending: type[BaseException]) -> None:
+    with pytest.raises(ending), scratch_folder(place, "storage", print) as folder:
+        assert folder.parent == place
+        (folder / "half").write_bytes(b"half")
+        raise ending
+    assert list(place.iterdir()) == []
+
+
+def test_earlier_answers_to_signals_come_back(place: Path) -> None:
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    with scratch_folder(place, "storage", print):
+        assert signal.getsignal(signal.SIGTERM) is not before[1]
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+def test_a_signal_that_is_not_to_be_heard_stays_unheard(place: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with scratch_folder(place, "storage", print):
+            signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_what_cannot_be_removed_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.rmtree", lambda *_args, **_more: None)
+    said: list[str] = []
+    with scratch_folder(place, "storage", said.append) as folder:
+        pass
+    assert said == [f"{folder} could not be removed: remove it by hand"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_a_place_that_takes_no_folder_is_refused() -> None:
+    with (
+        pytest.raises(BadInput, match="nothing may be written into /proc"),
+        scratch_folder(Path("/proc"), "storage", print),
+    ):
+        pytest.fail("it began")
