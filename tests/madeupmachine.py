@@ -4,7 +4,8 @@
 of the places. By default two nodes did it; with `pipeline` one stage that reads a movie was
 measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
 
-- storage on each node: cold, warm and direct reads with 6 repeats, `parallel_read_cold` by 1, 2
+- six blocks, so that each test was timed by six processes, one after the other
+- storage on each node: cold, warm and direct reads, `parallel_read_cold` by 1, 2
   and 4 readers, writing with its steps, metadata; `particle_random_read_direct` cannot run,
   because the filesystem refuses; of `movie_read_eer_cold` nothing proves that it was cold; node3
   (with `nodes=3`) reads at half the rate of the others
@@ -12,7 +13,7 @@ measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
   `tiff_jpeg2000` the library is missing
 - kernels on each node: the processor, and two GPUs of one name where `gpus` is true; first calls
   apart, steps, a transfer that a processor does not make, one result that is wrong (`fsc_tight` on
-  GPU 1), and `matrix_product` with 3 repeats only
+  GPU 1), and `matrix_product` in 3 blocks only
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -88,19 +90,17 @@ NO_TRANSFER = (
 
 
 def made_up(
-    nodes: int = 2, *, gpus: bool = True, pipeline: bool = False, repeats: int = 6
+    nodes: int = 2, *, gpus: bool = True, pipeline: bool = False, blocks: int = 6
 ) -> Results:
-    """Analyse a run of the suite on so many nodes; see the text on top.
-
-    `repeats` are those of storage and decompress; kernels have one more, the first calls.
-    """
+    """Analyse a run of the suite on so many nodes; see the text on top."""
     run = _builder.RunBuilder()
     names = [f"node{number + 1}" for number in range(nodes)]
     entries = ("storage", "decompress", "kernels_cpu", *(("kernels_cuda",) if gpus else ()))
-    for entry in entries:
+    for block, entry in product(range(1, blocks + 1), entries):
         run.trial(
             entry,
             [{"import": 0.5, "read": 3.0, "compute": 9.0}] * nodes,
+            block=block,
             nodes=names,
             hardware=(HARDWARE,),
             device="cuda" if entry == "kernels_cuda" else "cpu",
@@ -120,7 +120,7 @@ def made_up(
     return replace(
         results,
         machine=machine_findings(
-            timings_of(nodes, gpus=gpus, repeats=repeats),
+            timings_of(nodes, gpus=gpus, blocks=blocks),
             tasks,
             run.spans,
             {
@@ -132,17 +132,17 @@ def made_up(
     )
 
 
-def timings_of(nodes: int = 2, *, gpus: bool = True, repeats: int = 6) -> pl.DataFrame:
+def timings_of(nodes: int = 2, *, gpus: bool = True, blocks: int = 6) -> pl.DataFrame:
     """Give the table of timings of such a run."""
     rows = [
         row
-        for number in range(nodes)
+        for number, block in product(range(nodes), range(blocks))
         for row in (
-            *_storage(number, nodes, repeats),
-            *_decompress(number, nodes, repeats),
-            *_kernels(number, nodes, repeats + 1, "kernels_cpu", (None,)),
+            *_storage(number, nodes, block),
+            *_decompress(number, nodes, block),
+            *_kernels(number, nodes, block, "kernels_cpu", (None,)),
             *(
-                _kernels(*(number, nodes, repeats + 1, "kernels_cuda"), (f"{GPU} #0", f"{GPU} #1"))
+                _kernels(*(number, nodes, block, "kernels_cuda"), (f"{GPU} #0", f"{GPU} #1"))
                 if gpus
                 else ()
             ),
@@ -151,19 +151,20 @@ def timings_of(nodes: int = 2, *, gpus: bool = True, repeats: int = 6) -> pl.Dat
     return pl.DataFrame(rows, schema=timing_schema())
 
 
-def _base(number: int, nodes: int, kind: str, entry: str) -> Row:
+def _base(number: int, nodes: int, block: int, kind: str, entry: str) -> Row:
     return {
-        "trial": f"{entry}-n{nodes}-b1",
+        "trial": f"{entry}-n{nodes}-b{block + 1}",
         "stage": entry,
         "kind": kind,
         "suite": "system",
         "workers": nodes,
-        "block": 1,
+        "block": block + 1,
         "task": f"w{number}",
         "node": f"node{number + 1}",
         "hardware": HARDWARE,
         "device": None,
         "step": None,
+        "repeat": 0,
         "at_once": 1,
         "why_not": "",
         "details": "{}",
@@ -174,94 +175,85 @@ def _noise(*seed: int | str) -> np.random.Generator:
     return np.random.default_rng([sum(map(ord, str(part))) for part in seed])
 
 
-def _storage(number: int, nodes: int, repeats: int) -> Iterator[Row]:
-    base = _base(number, nodes, "storage", "storage")
+def _storage(number: int, nodes: int, block: int) -> Iterator[Row]:
+    base = _base(number, nodes, block, "storage", "storage")
     slower = 2.0 if number == 2 else 1.0
-    for repeat in range(repeats):
-        for test, (readers, rate, amount, cache) in STORAGE.items():
-            for at_once in readers if isinstance(readers, tuple) else (readers,):
-                noise = _noise(test, at_once, repeat, number).lognormal(0, 0.02)
-                wall_s = amount / MB / rate / 1.6 ** np.log2(at_once) * slower * noise
-                details = {"block_bytes": 1048576.0}
-                if "random" in test:
-                    details |= {
-                        "reads_per_s": 1000 / wall_s,
-                        "latency_p50_s": 0.0004 * noise,
-                        "latency_p95_s": 0.0021 * noise,
-                        "latency_p99_s": 0.009 * noise,
-                    }
-                yield base | {
-                    "test": test,
-                    "repeat": repeat,
-                    "at_once": at_once,
-                    "wall_s": wall_s,
-                    "amount": amount,
-                    "unit": "B",
-                    "bottleneck": "memory" if test.endswith("warm") else "storage",
-                    "cache": cache,
-                    "details": json.dumps(details),
+    for test, (readers, rate, amount, cache) in STORAGE.items():
+        for at_once in readers if isinstance(readers, tuple) else (readers,):
+            noise = _noise(test, at_once, block, number).lognormal(0, 0.02)
+            wall_s = amount / MB / rate / 1.6 ** np.log2(at_once) * slower * noise
+            details = {"block_bytes": 1048576.0}
+            if "random" in test:
+                details |= {
+                    "reads_per_s": 1000 / wall_s,
+                    "latency_p50_s": 0.0004 * noise,
+                    "latency_p95_s": 0.0021 * noise,
+                    "latency_p99_s": 0.009 * noise,
                 }
-        yield base | {
-            "test": "particle_random_read_direct",
-            "repeat": repeat,
-            "wall_s": None,
-            "bottleneck": "storage",
-            "why_not": "the filesystem refuses O_DIRECT",
-        }
-        for step, wall_s in ((None, 0.8), ("write", 0.3), ("flush", 0.5)):
             yield base | {
-                "test": "particle_write",
-                "step": step,
-                "repeat": repeat,
-                "wall_s": wall_s * slower * (1 + repeat / 100),
-                "amount": 262 * MB,
+                "test": test,
+                "at_once": at_once,
+                "wall_s": wall_s,
+                "amount": amount,
                 "unit": "B",
-                "bottleneck": "memory" if step == "write" else "storage",
+                "bottleneck": "memory" if test.endswith("warm") else "storage",
+                "cache": cache,
+                "details": json.dumps(details),
             }
-        for operation, each_s in (("create", 0.0009), ("list", 1e-6)):
-            noise = _noise(operation, repeat, number).lognormal(0, 0.05)
-            yield base | {
-                "test": f"metadata_{operation}",
-                "repeat": repeat,
-                "wall_s": 1000 * each_s * noise,
-                "amount": 1000.0,
-                "unit": "file",
-                "bottleneck": "metadata",
-                "details": json.dumps({"files": 1000.0, "latency_p50_s": each_s * noise}),
-            }
+    yield base | {
+        "test": "particle_random_read_direct",
+        "wall_s": None,
+        "bottleneck": "storage",
+        "why_not": "the filesystem refuses O_DIRECT",
+    }
+    for step, wall_s in ((None, 0.8), ("write", 0.3), ("flush", 0.5)):
+        yield base | {
+            "test": "particle_write",
+            "step": step,
+            "wall_s": wall_s * slower * (1 + block / 100),
+            "amount": 262 * MB,
+            "unit": "B",
+            "bottleneck": "memory" if step == "write" else "storage",
+        }
+    for operation, each_s in (("create", 0.0009), ("list", 1e-6)):
+        noise = _noise(operation, block, number).lognormal(0, 0.05)
+        yield base | {
+            "test": f"metadata_{operation}",
+            "wall_s": 1000 * each_s * noise,
+            "amount": 1000.0,
+            "unit": "file",
+            "bottleneck": "metadata",
+            "details": json.dumps({"files": 1000.0, "latency_p50_s": each_s * noise}),
+        }
 
 
-def _decompress(number: int, nodes: int, repeats: int) -> Iterator[Row]:
-    base = _base(number, nodes, "decompress", "decompress")
-    for repeat in range(repeats):
-        for codec, rate in CODECS.items():
+def _decompress(number: int, nodes: int, block: int) -> Iterator[Row]:
+    base = _base(number, nodes, block, "decompress", "decompress")
+    for codec, rate in CODECS.items():
+        yield base | {
+            "test": codec,
+            "step": "read",
+            "wall_s": 0.03 * (1 + block / 100),
+            "amount": 16 * MB,
+            "unit": "B",
+            "bottleneck": "storage",
+            "cache": "verified-cold",
+        }
+        for at_once in (1, 2):
+            noise = _noise(codec, at_once, block, number).lognormal(0, 0.01)
             yield base | {
                 "test": codec,
-                "step": "read",
-                "repeat": repeat,
-                "wall_s": 0.03 * (1 + repeat / 100),
-                "amount": 16 * MB,
+                "step": "decode",
+                "at_once": at_once,
+                "wall_s": 32 / rate / (1.9 if at_once == 2 else 1) * noise,
+                "amount": 32 * MB,
                 "unit": "B",
-                "bottleneck": "storage",
-                "cache": "verified-cold",
+                "bottleneck": "memory" if codec == "mrc" else "cpu",
+                "details": json.dumps({"frames": 16.0, "busy_threads": float(at_once)}),
             }
-            for at_once in (1, 2):
-                noise = _noise(codec, at_once, repeat, number).lognormal(0, 0.01)
-                yield base | {
-                    "test": codec,
-                    "step": "decode",
-                    "repeat": repeat,
-                    "at_once": at_once,
-                    "wall_s": 32 / rate / (1.9 if at_once == 2 else 1) * noise,
-                    "amount": 32 * MB,
-                    "unit": "B",
-                    "bottleneck": "memory" if codec == "mrc" else "cpu",
-                    "details": json.dumps({"frames": 16.0, "busy_threads": float(at_once)}),
-                }
     yield base | {
         "test": "tiff_jpeg2000",
         "step": "decode",
-        "repeat": 0,
         "wall_s": None,
         "bottleneck": "cpu",
         "why_not": "imagecodecs is not installed here",
@@ -269,10 +261,10 @@ def _decompress(number: int, nodes: int, repeats: int) -> Iterator[Row]:
 
 
 def _kernels(
-    number: int, nodes: int, repeats: int, entry: str, devices: tuple[str | None, ...]
+    number: int, nodes: int, block: int, entry: str, devices: tuple[str | None, ...]
 ) -> Iterator[Row]:
     for index, device in enumerate(devices):
-        base = _base(number, nodes, "kernels", entry) | {"device": device}
+        base = _base(number, nodes, block, "kernels", entry) | {"device": device}
         faster = 1.0 if device is None else 25.0
         for test, (on_cpu_s, amount, unit, bottleneck, steps) in KERNELS.items():
             own = base | {
@@ -280,14 +272,16 @@ def _kernels(
                 "at_once": 2 if "multi" in test else 1,
                 "bottleneck": ON_CPU[bottleneck] if device is None else bottleneck,
             }
+            if test == "matrix_product" and block >= 3:
+                continue
             if device is None and bottleneck == "pcie":
-                yield own | {"repeat": 0, "wall_s": None, "why_not": NO_TRANSFER}
+                yield own | {"wall_s": None, "why_not": NO_TRANSFER}
                 continue
             own |= {"amount": amount, "unit": unit}
             wrong = test == "fsc_tight" and index == 1
-            for repeat in range(min(repeats, 4) if test == "matrix_product" else repeats):
-                noise = _noise(test, repeat, number, index).lognormal(0, 0.01)
+            for repeat in range(2):
                 first = repeat == 0
+                noise = _noise(test, 0 if first else block + 1, number, index).lognormal(0, 0.01)
                 wall_s = on_cpu_s / faster * noise + (0.3 if first else 0.0)
                 told = {"first_call": float(first)} | ({} if device else {"threads": 4.0})
                 judged = {"checksum": 12.5, "error": 0.02 if wrong else 1e-6, "tolerance": 1e-3}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.machine.comparison import compared_tests, timed_repeats
+from pyscale.analysis.machine.comparison import compared_tests
+from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.betweenruns import MeasuredRun
@@ -44,4 +45,4 @@ def tests_compared(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame | None:
 
 def _side(run: MeasuredRun, node: str | None) -> MachineSide:
     own = run.timings.filter(run.timings["node"].eq_missing(node))
-    return MachineSide(machine_tests(own), size_ids_of(run.run.plan), timed_repeats(own))
+    return MachineSide(machine_tests(own), size_ids_of(run.run.plan), trial_medians(own))

@@ -13,6 +13,9 @@ from rich.table import Table
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
 from pyscale.cost import StageCost, costs, prices_of, total
+from pyscale.doctor.place import place
+from pyscale.doctor.preflight import refuse
+from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.executors.submission import Submission, script, submissions
 from pyscale.plan import Plan
@@ -56,9 +59,18 @@ class Script:
 
 
 def show(plan: Plan) -> None:
-    """Print the trials in their order and, for a cluster, what is submitted and its cost."""
+    """Print the trials in their order and, for a cluster, what is submitted and its cost.
+
+    Raises
+    ------
+    UserError
+        If the folder whose storage is to be measured, on this machine, cannot be.
+    ResourceExhausted
+        If its disk has no room for the tests.
+    """
     answer(_trials(plan))
     if plan.site is None:
+        _tell_of_place(plan)
         return
     found = scripts(plan, plan.site)
     for number, one in enumerate(found, start=1):
@@ -85,6 +97,14 @@ def show(plan: Plan) -> None:
     )
 
 
+def _tell_of_place(plan: Plan) -> None:
+    """Say what is written into the folder whose storage is measured, or refuse that folder."""
+    found = list(place(Subject.of_plan(plan)))
+    refuse(found)
+    for finding in found:
+        talk(finding.sentence)
+
+
 def scripts(plan: Plan, site: Site) -> list[Script]:
     """Every distinct script of a plan, in the order of its first submission."""
     # As the run's own folder will name it, which is not there yet.
@@ -108,15 +128,16 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
 
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
+    reads_movie = plan.movie is not None
     table = Table(
         title=f"{plan.suite.name} {plan.on_what}",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        caption=str(sweep) if sweep.is_weak else None,
+        # One worker alone measures the machine like any other.
+        caption=str(sweep) if sweep.is_weak and (reads_movie or max(sweep.workers) > 1) else None,
     )
-    reads_movie = plan.movie is not None
     columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * reads_movie
     columns += ["input", "device"]
     in_images = any(trial.image for trial in plan.trials)

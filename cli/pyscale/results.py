@@ -26,8 +26,9 @@ from pyscale.origin import commands, facts, node_names, nodes
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching, matching_grids
+from pyscale.references.matchingtests import matching_tests
 from pyscale.references.model import Loaded
-from pyscale.references.workid import work_id_of
+from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.settings import load_settings
@@ -84,8 +85,13 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
         machine_entries=machine_entries,
     )
-    validation = validation_of(run, trials, context.work_id, references)
-    return replace(results, validation=validation)
+    tests = results.machine.tests if results.machine else None
+    return replace(
+        results,
+        test_references=[] if tests is None else matching_tests(references, tests),
+        test_sizes=size_ids_of(run.plan),
+        validation=validation_of(run, trials, context.work_id, references),
+    )
 
 
 def threads_of_entries(plan: Plan) -> dict[str, int]:

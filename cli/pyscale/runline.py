@@ -42,10 +42,14 @@ def repeat_line(plan: Plan) -> str:
 
     What a stage that is measured alone reads comes from one trial of each stage before it.
     """
-    trials = Counter(trial.entry for trial in plan.scaling_trials)
+    scaling = plan.scaling_trials or plan.trials
+    trials = Counter(trial.entry for trial in scaling)
     measured = [entry for entry, count in trials.items() if count > 1] or [*trials]
-    only = [] if {*measured} == {*_own(plan).stages} else measured
-    counts = sorted({trial.workers for trial in plan.scaling_trials})
+    # What measures the machine beside a movie is left out only where some of it is named.
+    once, beside = plan.suite.measured_once, plan.machine_entries & plan.suite.measured_once
+    named = [*dict.fromkeys([*measured, *(sorted(beside) if beside != once else [])])]
+    only = [] if {*named} == {*_own(plan).stages} else named
+    counts = sorted({trial.workers for trial in scaling})
     line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
     machine = ["--with-system"] if plan.settings.get("with_system") and plan.movie else []
     # The folder of the runs may be another where this is repeated.

@@ -134,7 +134,8 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
         talk(sentence)
     talk(f"report: {run.report}")
     if not outcome.incomplete:
-        if not about_workers(results).configurations.is_empty():
+        # Nobody who asks whether results are right wants workers of so small a movie.
+        if results.validation is None and not about_workers(results).configurations.is_empty():
             talk(f"what to request: pyscale advise {plan.run_id}")
         is_wrong = results.validation is not None and results.validation.verdict != "right"
         return EXIT_INVALID if is_wrong or (strict and doubted) else 0

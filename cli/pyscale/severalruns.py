@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale.betweenruns import MeasuredRun, between
-from pyscale.references.workid import size_ids_of
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
@@ -107,7 +106,6 @@ def _machines(
         if results.machine is not None
         for source in sources_of_run(
             results,
-            size_ids_of(run.run.plan),
             place=place,
             timings=run.timings,
             about=_about(run),

@@ -157,7 +157,7 @@ def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
         _talk(f"error: {result.error.message}")
         return result.error.exit_code
     if options.result is None:
-        _answer(result.model_dump_json(indent=2, exclude={"spec", "stamp"}))
+        _answer(result.model_dump_json(indent=2, exclude={"spec", "stamp", "timings"}))
     return 0
 
 

@@ -312,6 +312,10 @@ def _no_surroundings(_params: StageParams) -> Surroundings:
     return Surroundings()
 
 
+def _no_room(_params: StageParams) -> int:
+    return 0
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage: its name, what it takes and leaves, and its verbs.
@@ -340,6 +344,8 @@ class Stage:
     """Name of the image for given parameters; None is the stage's own name."""
     surroundings: Callable[[Any], Surroundings] = _no_surroundings
     """What the stage takes from the machine beside its inputs, with given parameters."""
+    room_bytes: Callable[[Any], int] = _no_room
+    """Most that a task writes into the folder that it measures, with given parameters."""
 
     @property
     def is_of_machine(self) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
@@ -22,6 +24,7 @@ from browser.reports import (
 from madeupgrid import made_up
 from madeupmachine import made_up as made_up_machine
 from pretendedrun import make_run
+from pyscale.references.model import Reference, ReferredTests
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
 
@@ -108,8 +111,22 @@ def grid(folder: Path) -> Report:
 
 @pytest.fixture(scope="package")
 def machine(folder: Path) -> Report:
-    """One node with two GPUs, and a stage beside that reads a movie at N = 1 and 2."""
-    return written(folder / "machine", made_up_machine(1, pipeline=True))
+    """One node with two GPUs, a stage beside that reads a movie at N = 1 and 2, and a reference."""
+    own = made_up_machine(1, pipeline=True)
+    assert own.machine is not None
+    reference = Reference(
+        name="elsewhere",
+        title="A machine elsewhere",
+        source="Made up",
+        figures="wall times",
+        hardware={"processor": "another"},
+        caveats=("None of it was measured.",),
+        sweep="test",
+        stages={},
+    )
+    slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
+    beside = ReferredTests(reference, slower)
+    return written(folder / "machine", replace(own, test_references=[beside]))
 
 
 @pytest.fixture(scope="package")

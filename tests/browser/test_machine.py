@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from browser.chromium import Visit
 from browser.drawn import marks, place
@@ -138,3 +139,19 @@ def test_charts_are_described_for_those_who_do_not_see_them(machines: Report, vi
 
 def test_the_page_is_small(report: Report) -> None:
     assert report.page.stat().st_size < MOST_BYTES
+
+
+def test_tests_stand_beside_what_others_measured(machine: Report, visit: Visit) -> None:
+    page = visit(machine.page)
+    table = page.locator("#machines table.side-by-side")
+    expect(table).to_contain_text("A machine elsewhere")
+    with page.expect_download() as waiting:
+        page.locator("#machines button[data-viewer=csv]").click()
+    rows = list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+    times = {
+        row["side"]: float(row["wall_s"])
+        for row in rows
+        if (row["test"], row["device"], row["step"]) == ("matrix_product", "processor", "")
+    }
+    assert times["B"] == pytest.approx(2 * times["A"])
+    expect(page.locator("#references")).to_contain_text("None of it was measured.")

@@ -38,13 +38,15 @@ WRITTEN = {
 """How some columns must be written, wherever they stand."""
 
 READ = """
-() => [...document.querySelectorAll("data[data-table]:not([data-table=viewer])")].map(found => ({
+() => [...document.querySelectorAll(
+  "data[data-table]:not([data-table=viewer]):not([data-table=machines])"
+)].map(found => ({
   table: found.dataset.table, key: found.dataset.key, column: found.dataset.column,
   value: found.getAttribute("value"), text: found.textContent,
 }))
 """
 LOOSE = r"""
-() => [...document.querySelectorAll("main section:not(#viewer) td")].filter(cell => {
+() => [...document.querySelectorAll("main section:not(#viewer):not(#machines) td")].filter(cell => {
   const copy = cell.cloneNode(true);
   copy.querySelectorAll("data").forEach(found => found.remove());
   return /^[\s\d.,\[\]()+-]*\d[\s\d.,\[\]()+-]*$/.test(copy.textContent);

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.dryrun import show
+from pyscale.errors import UserError
 from pyscale.origin import commands
 from pyscale.plan import Plan
 from pyscale.planning import make_plan
@@ -88,6 +89,29 @@ def test_the_dry_run_names_the_folder_and_no_frames(
     assert "frames" not in out
 
 
+def test_the_dry_run_says_how_much_is_written_there(
+    system: PlanMaker, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    show(system(path=tmp_path))
+    assert "GB of the tests" in capsys.readouterr().err
+
+
+def test_the_dry_run_refuses_a_folder_that_cannot_be_measured(
+    system: PlanMaker, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match="absent, which is to be measured, does not exist"):
+        show(system(path=tmp_path / "absent"))
+
+
+def test_the_dry_run_speaks_of_workers_at_once_where_there_are_several(
+    system: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(system(workers=(1, 3)))
+    assert "all at once" in capsys.readouterr().out
+    show(system(workers=(1,)))
+    assert "all at once" not in capsys.readouterr().out
+
+
 def test_a_run_of_it_has_no_input_and_tells_its_folder(system: PlanMaker, tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "runs", system(path=tmp_path))
     manifest = build_manifest(run)
@@ -150,3 +174,19 @@ def test_the_line_that_repeats_a_run_with_the_machine_beside_it_says_so(beside: 
     assert line.endswith(" --with-system")
     assert "--only" not in line
     assert "--workers 2,4" in line
+
+
+@pytest.mark.parametrize(
+    ("only", "named"),
+    [
+        (("storage",), ["--only storage", "--workers 1"]),
+        (("contact", "storage"), ["--only contact", "--only storage", "--workers 2,4"]),
+        (("contact",), ["--only contact", "--workers 2,4"]),
+    ],
+)
+def test_the_line_names_what_was_chosen_of_the_machine(
+    beside: PlanMaker, only: tuple[str, ...], named: list[str]
+) -> None:
+    line = repeat_line(beside(only=only))
+    assert all(f" {words} " in line for words in named)
+    assert line.count("--only") == len(only)

@@ -25,7 +25,7 @@ RunMaker = Callable[..., RunFolder]
 
 @pytest.fixture
 def measured(tmp_path: Path) -> RunMaker:
-    """Pretend that a run read storage cold six times, and could not read it past the cache."""
+    """Pretend that six processes read storage cold, and could not read it past the cache."""
 
     def measured(slower: float = 1.0, repeats: int = 6) -> RunFolder:
         suite = load_suite("system")
@@ -34,35 +34,35 @@ def measured(tmp_path: Path) -> RunMaker:
             suite.model_copy(update={"stages": stages}),
             None,
             run_id=new_run_id(),
-            settings=settings_for("system", {"runs_folder": tmp_path / "runs"}).model_dump(
-                mode="json"
-            ),
+            settings=settings_for(
+                "system", {"runs_folder": tmp_path / "runs", "repeats": repeats}
+            ).model_dump(mode="json"),
             workers=(1,),
         )
         run = RunFolder.create(tmp_path / "runs", plan)
         execute(run, MockExecutor(), lambda _event: None)
-        (trial,) = plan.trials
-        file = run.task(trial, "w0") / "result.json"
-        told = {
-            "timings": [
-                *(_read(repeat, slower).model_dump(mode="json") for repeat in range(repeats)),
-                Timing(
-                    test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
-                ).model_dump(mode="json"),
-            ],
-            "versions": {"place_filesystem": "ext4"},
-        }
-        file.write_text(json.dumps(json.loads(file.read_text()) | told))
+        refused = Timing(
+            test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
+        )
+        for number, trial in enumerate(plan.trials):
+            file = run.task(trial, "w0") / "result.json"
+            told = {
+                "timings": [
+                    one.model_dump(mode="json") for one in (_read(number, slower), refused)
+                ],
+                "versions": {"place_filesystem": "ext4"},
+            }
+            file.write_text(json.dumps(json.loads(file.read_text()) | told))
         return run
 
     return measured
 
 
-def _read(repeat: int, slower: float) -> Timing:
+def _read(number: int, slower: float) -> Timing:
     return Timing(
         test="particle_random_read_cold",
-        repeat=repeat,
-        wall_s=slower * (1 + repeat / 100),
+        repeat=0,
+        wall_s=slower * (1 + number / 100),
         amount=1e6,
         unit="B",
         bottleneck="storage",
@@ -102,7 +102,7 @@ def test_the_comparison_as_json(measured: RunMaker, said: Callable[..., Answer])
     assert found["configurations"] == []
 
 
-def test_few_repeats_decide_nothing(measured: RunMaker, said: Callable[..., Answer]) -> None:
+def test_few_trials_decide_nothing(measured: RunMaker, said: Callable[..., Answer]) -> None:
     answer = said("compare", measured(), measured(2.0, repeats=3))
     assert answer.code == 0
     assert "not enough data" in answer.text
@@ -122,7 +122,7 @@ def test_they_stand_side_by_side(
     assert "measured folder: filesystem" in (out / "comparison.html").read_text()
 
 
-def test_a_reference_has_every_repeat_and_none_of_what_cannot_run(measured: RunMaker) -> None:
+def test_a_reference_has_every_process_and_none_of_what_cannot_run(measured: RunMaker) -> None:
     made = reference_from(measured(), "ours")
     assert made.table["wall_s"].to_list() == pytest.approx([1, 1.01, 1.02, 1.03, 1.04, 1.05])
     assert made.reference.stages == {"storage": "storage"}

@@ -21,6 +21,7 @@ from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.taskfiles import read_cache, read_task
+from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskSpec
 
 
@@ -165,6 +166,24 @@ def test_inputs_are_evicted_and_proved_cold_before_each_trial(run: RunFolder) ->
         assert cache.asked == "cold"
         assert cache.state in {"verified-cold", "unsupported"}
         assert [eviction.path.name for eviction in cache.evictions]
+
+
+def test_what_measures_the_machine_has_its_folder_left_as_it_is(
+    make_of: Callable[..., Plan], tmp_path: Path
+) -> None:
+    files_of_others = tmp_path / "place" / "theirs"
+    files_of_others.parent.mkdir()
+    files_of_others.touch()
+    brief = load_suite("system_brief")
+    only_storage = {"storage": brief.stages["storage"].model_copy(update={"threads": 1})}
+    suite = brief.model_copy(update={"stages": only_storage})
+    plan = make_of(suite, dataset=None, cache="cold", path=files_of_others.parent)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    carry_out(run, MockExecutor())
+    for trial in plan.trials:
+        cache = read_cache(run.trial(trial))
+        assert cache is not None
+        assert (cache.asked, cache.evictions) == ("asis", ())
 
 
 def test_a_failed_trial_is_tried_again_as_a_whole(run: RunFolder) -> None:

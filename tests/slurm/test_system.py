@@ -46,7 +46,8 @@ def start(runs: ClusterRuns, place: Path, *flags: str) -> subprocess.Popen[str]:
     """Start a run of the storage of a place on every node."""
     return runs.command(
         *("run", "system", "--only", "storage", "--path", place, "--executor", "slurm"),
-        *("--site", runs.site(), "--cpus-per-worker", "1", "--every-node", *flags),
+        *("--site", runs.site(), "--cpus-per-worker", "1", "--every-node"),
+        *("--repeats", "1", *flags),
     )
 
 

@@ -7,12 +7,12 @@ from shutil import disk_usage
 
 from pyscale.doctor.disks import FULL_DISK, nearest, refusal
 from pyscale.doctor.findings import Finding, ok, problem
-from pyscale.doctor.subject import Entry, Subject
+from pyscale.doctor.subject import Subject
+from pyscale_stages.machine.place import with_spare
 from pyscale_stages.measure.mounts import filesystem_of
 
 CHECK = "disk.place"
 OTHERWISE = "give another folder by --path"
-_FLOAT_BYTES = 4
 
 
 def place(subject: Subject) -> Iterator[Finding]:
@@ -51,30 +51,7 @@ def place(subject: Subject) -> Iterator[Finding]:
 
 
 def written_bytes(subject: Subject) -> int:
-    """Most that lies in the folder at once: what all workers of one entry write."""
+    """Room that is wanted in the folder: what all workers of one entry write at once."""
     # Beside a movie one worker measures the machine.
     workers = 1 if subject.reads_movie else subject.workers
-    of_machine = (entry for entry in subject.entries if entry.definition.is_of_machine)
-    return workers * max(map(_written_by, of_machine), default=0)
-
-
-def _written_by(entry: Entry) -> int:
-    """Most that one worker of an entry writes into the place, as its parameters say."""
-    # Other suites have no use for what these import.
-    from pyscale_stages.decompress.codecs import CODECS
-    from pyscale_stages.decompress.params import DecompressParams
-    from pyscale_stages.kernels.params import KernelParams
-    from pyscale_stages.storage.movies import most_bytes
-    from pyscale_stages.storage.params import StorageParams
-
-    params = entry.definition.params.model_validate(entry.params)
-    if isinstance(params, StorageParams):
-        small_bytes = params.small_files * params.small_file_bytes
-        return params.stack_bytes + most_bytes(params) + small_bytes
-    if isinstance(params, DecompressParams):
-        return sum(
-            params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in params.codecs
-        )
-    if isinstance(params, KernelParams):
-        return params.particles * params.particle_px**2 * _FLOAT_BYTES
-    return 0
+    return workers * with_spare(max((entry.room_bytes for entry in subject.entries), default=0))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -74,12 +74,25 @@ def before_run(plan: Plan, *, resumed: bool = False) -> None:
         If the disk is full.
     """
     findings = preflight(plan, resumed=resumed)
+    refuse(findings)
+    for finding in findings:
+        talk(f"warning: {finding.sentence}: {finding.remedy}")
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise the first problem.
+
+    Raises
+    ------
+    UserError
+        If a part is missing.
+    ResourceExhausted
+        If the disk is full.
+    """
     for finding in findings:
         if finding.status == "problem":
             sentence = f"{finding.sentence}: {finding.remedy}"
             raise ResourceExhausted(sentence) if finding.check == FULL_DISK else UserError(sentence)
-    for finding in findings:
-        talk(f"warning: {finding.sentence}: {finding.remedy}")
 
 
 def preflight(plan: Plan, *, resumed: bool = False) -> list[Finding]:

@@ -38,6 +38,12 @@ class Entry(Record):
         """The stage that runs."""
         return load_stage(self.stage)
 
+    @property
+    def room_bytes(self) -> int:
+        """Most that one worker of it writes into the folder that it measures."""
+        stage = self.definition
+        return stage.room_bytes(stage.params.model_validate(self.params))
+
 
 class Subject(Record):
     """What a suite with its settings asks of a machine; travels to other nodes as JSON."""

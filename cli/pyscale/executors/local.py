@@ -231,7 +231,8 @@ def _end_trees(pids: Sequence[int]) -> int:
 
     The given ones are stopped first: a launcher that saw its task die would record a failure, and
     to be ended by us is none. The others are asked to end before they are killed: a task that
-    measures storage removes its test files then.
+    measures storage removes its test files then. What mounts an image for one is not asked: the
+    task's own program lies in it.
     """
     roots = [process for pid in pids if (process := _process(pid)) is not None]
     for root in roots:
@@ -241,7 +242,7 @@ def _end_trees(pids: Sequence[int]) -> int:
     for root in roots:
         with suppress(psutil.NoSuchProcess):
             family += [child for child in root.children(recursive=True) if child not in family]
-    tasks = family[len(roots) :]
+    tasks = [process for process in family[len(roots) :] if not _mounts_image(process)]
     for process in tasks:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
@@ -251,6 +252,13 @@ def _end_trees(pids: Sequence[int]) -> int:
             process.kill()
     wait_until_ended(family)
     return len(family)
+
+
+def _mounts_image(process: psutil.Process) -> bool:
+    try:
+        return process.name() in CONTAINER_HELPERS
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _process(pid: int) -> psutil.Process | None:

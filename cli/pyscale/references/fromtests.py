@@ -1,4 +1,4 @@
-"""What a run of tests of a machine gives a reference: every repeat, and how it was taken."""
+"""What a run of tests of a machine gives a reference: every process, and how it was timed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
     """Make a reference of a run that measured nothing but the machine.
 
     First calls, tests that a machine cannot run and tests whose result was wrong are left out;
-    the repeats of all nodes and blocks are numbered as those of one machine.
+    the trials of all nodes are numbered as those of one machine.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
         title=f"{name} ({' and '.join(manifest['hardware'])})",
         source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
         measured=day_of(plan),
-        figures="wall times of the repeats of tests of the machine itself, and of the steps inside "
-        "them, without first calls",
+        figures="wall times of tests of the machine itself, and of the steps inside them: of each "
+        "process the median over its repeats, without first calls",
         hardware=hardware_of(run, manifest, tables.tasks) | _storage(tables),
         caveats=tuple(_caveats(found, table)),
         sweep=TESTS,
@@ -75,16 +75,17 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
 
 
 def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """Timed repeats, one row each, without those of tests that computed something else."""
+    """What each process timed, without tests that computed something else."""
     import polars as pl
 
-    from pyscale.analysis.machine.comparison import timed_repeats
+    from pyscale.analysis.machine.processes import process_medians
 
     test = ["stage", "workers", "node", "device", "test", "at_once"]
     wrong = found.filter(pl.col("flags").list.contains(WRONG)).select(test)
     together = found.select(*test, "processes").unique()
     return (
-        timed_repeats(timings)
+        process_medians(timings)
+        .drop_nulls("wall_s")
         .join(wrong.unique(), on=test, how="anti", nulls_equal=True, maintain_order="left")
         .join(together, on=test, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(
@@ -123,12 +124,12 @@ def _caveats(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
     """Say how it was measured, and every doubt about it."""
     from pyscale.analysis.machine.flags import SENTENCES
 
-    repeats = table.group_by("stage", "workers", "device", "test", "timing", "at_once").len()
-    counts = repeats["len"].unique().sort().to_list()
+    one = ("stage", "workers", "worker", "device", "test", "timing", "at_once")
+    counts = table.group_by(one).len()["len"].unique().sort().to_list()
     each = " to ".join(str(counts[place]) for place in sorted({0, len(counts) - 1}))
     yield (
-        f"Each test was timed {each} times; repeats are those of single processes, so that what "
-        "differs from one process to the next is hardly in their spread."
+        f"Each test was timed in {each} trial{'s' if counts[-1] > 1 else ''}, by processes of "
+        "their own, within the minutes of one run: another day is not in their spread."
     )
     absent = sorted(set(found.filter("whole", found["why_not"] != "")["test"]))
     if absent:

@@ -1,4 +1,4 @@
-"""The table of a reference whose sweep is `test`: one row for each repeat of a test or a step."""
+"""The table of a reference whose sweep is `test`: what each process timed of a test or a step."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
         `test` and `wall_s` (s); and, where they are known, `timing` (a step inside the test;
         empty is the whole of it), `stage`, `device` (a GPU by its name; empty is the processor),
         `workers` (processes on a node, each by itself, at the same time), `worker` (which of
-        them), `at_once` (readers or threads), `repeat`, `amount`, `unit`, `bottleneck` and
-        `cache`. Others are kept as they are.
+        them), `at_once` (readers or threads), `repeat` (which trial: rows of the same one are no
+        independent measurements), `amount`, `unit`, `bottleneck` and `cache`. Others are kept as
+        they are.
     path : Path
         Named in messages.
 
@@ -80,7 +81,7 @@ def as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
     kinds = reference.stages
     found = table.with_columns(standard).with_columns(
         pl.col("worker").cast(pl.String).alias("task"),
-        pl.lit(reference.name).alias("trial"),
+        pl.col("repeat").cast(pl.String).alias("trial"),
         pl.lit(reference.name).alias("suite"),
         pl.lit("{}").alias("details"),
         pl.lit("").alias("why_not"),

@@ -121,7 +121,7 @@ def _tests(tests: pl.DataFrame) -> Table:
 
     from pyscale.report.wording import number, with_interval
 
-    table = _table("test", "step", "N", "at once", "device", "time (s)", "rate a second", "repeats")
+    table = _table("test", "step", "N", "at once", "device", "time (s)", "rate a second", "trials")
     for row in tests.to_dicts():
         rate = ABSENT if row["rate"] is None else f"{row['rate']:.4g} {row['unit']}"
         cells = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.machine.sidebyside import OF_RATES, WHY_NOT
+from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
 from pyscale.report.comparison import STYLES, ratio3
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
 from pyscale.report.viewer.machines import group_of, name_of
@@ -27,14 +27,13 @@ MOST_NAMED = 6
 RATES = "rates"
 _TEST_REASONS = REASONS | {
     "few-trials": (
-        f"Fewer than {repeats_needed()} repeats were timed in one of the two, too few for an "
-        "interval and for a verdict."
+        f"Fewer than {repeats_needed()} trials timed it in one of the two, too few for an "
+        "interval and for a verdict: repeats inside one process are no trials of their own."
     ),
     "many-configurations": (
-        "So many tests are compared at once that with this number of repeats no difference, "
-        "however large, could be told from chance: time more repeats or compare fewer tests."
+        "So many tests are compared at once that with this number of trials no difference, "
+        "however large, could be told from chance: time more trials or compare fewer tests."
     ),
-    "unsettled": REASONS["unsettled"].replace("more trials", "more repeats"),
 }
 
 
@@ -84,14 +83,15 @@ def method(table: pl.DataFrame) -> str | None:
     families = ["kind", "entry", "processes", "device"]
     counts = tested.group_by(families, maintain_order=True).len()["len"]
     return (
-        "worse, better: one-sided Mann-Whitney tests of all timed repeats, adjusted by Holm's "
-        "method over the tests of one kind and device that have enough of them "
-        f"({listing(counts)}), and a 95 % bootstrap interval of the ratio that leaves 1 out; where "
-        "nothing has changed, any `worse` at all among those of one kind and device is seen in at "
-        f"most {100 * FALSE_ALARMS:.0f} % of comparisons. same: the interval "
-        f"lies within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. Repeats of one process are no runs "
-        "of their own: where a side is one process, all this holds of what the machine did in "
-        "those minutes, and other work on it, or another hour, can make a test `worse`."
+        "worse, better: one-sided Mann-Whitney tests of what the trials found, each the median "
+        "over the repeats of a process of its own, adjusted by Holm's method over the tests of one "
+        f"kind and device that have enough of them ({listing(counts)}), and a 95 % bootstrap "
+        "interval of the ratio that leaves 1 out; where nothing has changed, any `worse` at all "
+        f"among those of one kind and device is seen in at most {100 * FALSE_ALARMS:.0f} % of "
+        "comparisons. same: the interval "
+        f"lies within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. The trials of a run are those of "
+        "its own minutes: a machine that has other work all through one of the two runs is slower "
+        "there, and is told to be."
     )
 
 
@@ -145,7 +145,7 @@ def _verdicts(rows: Sequence[Row]) -> Table:
 
 
 def _time(row: Row, side: str) -> str:
-    """Time with its number of repeats; rates where these are compared."""
+    """Time with its number of trials; rates where these are compared."""
     if row[f"{side}_repeats"] is None:
         return ABSENT
     if row["basis"] == "rate" and row[f"{side}_rate"] is not None:

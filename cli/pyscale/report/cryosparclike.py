@@ -13,7 +13,7 @@ for which of its own:
 - `gpu`: tests have the names of the guide. Each holds its `overall` time, which the guide shows
   no example of, and the seconds of its steps by their names here.
 
-A number is the median of repeats, without first calls. What was not measured, cannot run, or had a
+A number is the median over trials, without first calls. What was not measured, cannot run, or had a
 wrong result is absent. The software is pyscale: these are no times of CryoSPARC.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.requests import Request
-from pyscale.references.model import Reference, Referred
+from pyscale.references.model import Reference, Referred, ReferredTests
 from pyscale.report.context import ReportContext
 from pyscale.validation.findings import ValidationFindings
 
@@ -60,6 +61,11 @@ class Results:
         Entries of the suite that measure the machine and read no movie: they are in the tables of
         trials and configurations, but N workers share no work there, so that nothing is said of
         how they scale.
+    test_references : list of ReferredTests
+        What others measured of the same tests of a machine.
+    test_sizes : mapping of str to str
+        By entry that measures the machine: fingerprint of how large what it works on is, by which
+        equal work is told (see `pyscale.references.workid.size_ids_of`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     """
@@ -79,4 +85,6 @@ class Results:
     grid_references: list[tuple[Reference, GridFindings]] = field(default_factory=list)
     machine: MachineFindings | None = None
     machine_entries: frozenset[str] = frozenset()
+    test_references: list[ReferredTests] = field(default_factory=list)
+    test_sizes: Mapping[str, str] = field(default_factory=dict)
     validation: ValidationFindings | None = None

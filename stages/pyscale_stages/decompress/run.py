@@ -44,7 +44,7 @@ def run(task: Task) -> None:
     present = _present(results, params)
     need_memory(max((_memory_bytes(params, name) for name in present), default=0))
     place = place_of(task)
-    refuse_lack_of_space({place: _disk_bytes(params, present)}, LOWER)
+    refuse_lack_of_space({place: room_bytes(params)}, LOWER)
     with in_words(place, LOWER), scratch_folder(place, task.stage.name, task.warn) as folder:
         movies = _written(task, params, present, folder)
         _time_all(results, params, movies)
@@ -60,9 +60,11 @@ def _present(results: Results, params: DecompressParams) -> list[CodecName]:
     return [name for name, reason in reasons.items() if not reason]
 
 
-def _disk_bytes(params: DecompressParams, names: list[CodecName]) -> int:
-    """Most that the files of all codecs need."""
-    return sum(params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in names)
+def room_bytes(params: DecompressParams) -> int:
+    """Most that the files of all codecs need, also of those that this installation lacks."""
+    return sum(
+        params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in {*params.codecs}
+    )
 
 
 def _memory_bytes(params: DecompressParams, name: CodecName) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.decompress.agreement import check
 from pyscale_stages.decompress.params import DecompressParams
-from pyscale_stages.decompress.run import run
+from pyscale_stages.decompress.run import room_bytes, run
 from pyscale_stages.machine.joining import merge
 from pyscale_stages.machine.timingtable import TIMINGS
 
@@ -32,4 +32,5 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
+    room_bytes=room_bytes,
 )

@@ -65,7 +65,7 @@ COMBINATIONS = (
     Combination("memory", "multi", "linear20", "max", "C1"),
     Combination("memory", "multi", "linear20", "marg", "C1"),
 )
-"""The ancestor's tests A to N."""
+"""Tests A to N of CryoSPARC's benchmark."""
 
 
 def _two_maps(_params: KernelParams) -> float:

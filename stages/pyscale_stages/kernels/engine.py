@@ -40,7 +40,7 @@ ERROR_TOLERANCE = 0.1
 
 @dataclass(frozen=True)
 class Combination:
-    """One of the ancestor's combinations, as its name spells them."""
+    """One of the combinations of CryoSPARC's benchmark, as its name spells them."""
 
     place: Literal["disk", "memory"]
     threads: Literal["single", "multi"]
@@ -191,10 +191,11 @@ def judged(
     order: npt.NDArray[np.int64],
     truth: npt.NDArray[np.complex64],
 ) -> Judgement:
-    """Poses must be those of the simulation, and the reconstruction that of its object."""
+    """Poses must explain the images, and the reconstruction must be that of the object."""
     import numpy as np
 
-    right = np.mean((result.pose == made.pose[order]) & (result.shift == made.shift[order]))
+    found = zip(order, result.pose, result.shift, strict=True)
+    right = np.mean([made.explains(*particle) for particle in found])
     real, imag, weight = (
         part.cpu().numpy() for part in (result.built.real, result.built.imag, result.built.weight)
     )

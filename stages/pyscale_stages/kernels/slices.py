@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
 
 Kernel = Literal["linear10", "linear20"]
-"""The ancestor's names: trilinear and tricubic."""
+"""The names in CryoSPARC's benchmark of trilinear and tricubic."""
 REACH: dict[Kernel, int] = {"linear10": 1, "linear20": 2}
 """Neighbours on either side of a coefficient, along each axis."""
 PADDING = 2

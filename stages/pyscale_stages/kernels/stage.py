@@ -33,4 +33,5 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",
+    room_bytes=lambda params: params.particles_bytes,
 )

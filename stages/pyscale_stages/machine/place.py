@@ -35,7 +35,7 @@ def place_of(task: Task) -> Path:
     return place
 
 
-def ready(folder: Path, what: str) -> Path:
+def ready(folder: Path, what: str, give: str = _GIVE) -> Path:
     """Make sure that something can be written into a folder.
 
     Raises
@@ -45,10 +45,15 @@ def ready(folder: Path, what: str) -> Path:
     """
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
-        raise BadInput(f"{what} {folder} is no folder that exists: {_GIVE}")
+        raise BadInput(f"{what} {folder} is no folder that exists: {give}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise BadInput(f"nothing may be written into {what} {folder}: {_GIVE}")
+        raise BadInput(f"nothing may be written into {what} {folder}: {give}")
     return folder
+
+
+def with_spare(n_bytes: int) -> int:
+    """Room that test files of so many bytes want, in bytes."""
+    return int(n_bytes * (1 + SPARE_SHARE))
 
 
 def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
@@ -72,7 +77,7 @@ def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
     for folder in needed:
         by_device.setdefault(folder.stat().st_dev, []).append(folder)
     for folders in by_device.values():
-        wanted = int(sum(needed[folder] for folder in folders) * (1 + SPARE_SHARE))
+        wanted = with_spare(sum(needed[folder] for folder in folders))
         free = shutil.disk_usage(folders[0]).free
         if wanted > free:
             raise ResourceExhausted(

@@ -102,7 +102,8 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
             command, cwd=stack.folder, capture_output=True, text=True, check=False
         )
         if done.returncode:
-            return f"fio failed: {_last_line(done.stderr or done.stdout)}"
+            said = _last_line(done.stderr or done.stdout).rstrip(".")
+            return f"fio failed ({said}): it may need a larger stack"
         return read_of(done.stdout, block_bytes)
 
     timed_read(book, case, stack, read)

@@ -18,7 +18,7 @@ from pyscale_stages.storage.params import MovieFormat, StorageParams
 from pyscale_stages.storage.reading import Reader
 
 CAMERA_OF: dict[MovieFormat, str] = {"tiff": "k3", "mrc": "k2", "eer": "falcon4"}
-"""The camera whose movies come in a format, as in the ancestor."""
+"""The camera whose movies come in a format, as in CryoSPARC's benchmark."""
 SUFFIX_OF: dict[MovieFormat, str] = {"tiff": ".tif", "mrc": ".mrc", "eer": ".eer"}
 LAPTOP_FRAMES, LAPTOP_SIDE_PX = 8, 2048
 MRC_PIXEL_BYTES = 2

@@ -15,11 +15,11 @@ Positive = Annotated[int, Field(ge=1)]
 
 PRESETS: dict[str, tuple[int, int, int]] = {
     "laptop": (1_000, 256, 10),
-    "ancestor": (50_000, 256, 500),
+    "published": (50_000, 256, 500),
 }
 """Particles, side in pixels and number of files.
 
-`ancestor` is the stack of CryoSPARC's file system benchmark (its guide, "Performance
+`published` is the stack of CryoSPARC's file system benchmark (its guide, "Performance
 Benchmarking"): 13 GB. Both have 100 particles in a file.
 """
 LOWER = "lower particles, particle_files, movies or small_files"
@@ -31,11 +31,11 @@ PIXEL_BYTES = 4
 class StorageParams(StageParams):
     """What is written and read, and how often."""
 
-    stack: Literal["laptop", "ancestor"] = Field(
+    stack: Literal["laptop", "published"] = Field(
         "laptop",
         description=(
             "Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files "
-            "(0.26 GB), 'ancestor' 50000 in 500 files (13 GB)"
+            "(0.26 GB), 'published' 50000 in 500 files (13 GB)"
         ),
     )
     particles: int | None = Field(None, ge=1, description="Particles; None is the preset's number")
@@ -56,10 +56,10 @@ class StorageParams(StageParams):
         ("tiff", "mrc", "eer"), description="Formats of the movies"
     )
     movies: int = Field(3, ge=1, description="Movies of each format")
-    movie_set: Literal["laptop", "ancestor"] = Field(
+    movie_set: Literal["laptop", "published"] = Field(
         "laptop",
         description=(
-            "Size of the movies: 'laptop' is 8 frames of 2048 px, 'ancestor' the true sizes of "
+            "Size of the movies: 'laptop' is 8 frames of 2048 px, 'published' the true sizes of "
             "the K3 (TIFF), K2 (MRC) and Falcon 4 (EER), about 1 GB each"
         ),
     )
@@ -116,7 +116,7 @@ class StorageParams(StageParams):
         return self.shape[0] * self.particle_bytes
 
     @property
-    def scale_to_ancestor(self) -> float:
-        """Bytes of the stack divided by those of the ancestor's."""
-        particles, side_px, _ = PRESETS["ancestor"]
+    def scale_to_published(self) -> float:
+        """Bytes of the stack divided by those of CryoSPARC's benchmark."""
+        particles, side_px, _ = PRESETS["published"]
         return self.stack_bytes / (particles * side_px**2 * PIXEL_BYTES)

@@ -18,7 +18,7 @@ from pyscale_stages.storage.params import LOWER, Mode, MovieFormat
 from pyscale_stages.storage.reads import read_at_random, read_sequentially
 from pyscale_stages.storage.stack import Stack, write_stack
 
-NO_CACHE = "no cache_folder was given"
+NO_CACHE = "no cache_folder was given under stages.storage"
 Once = Callable[[int], None]
 """Does one repeat of a test; it is told which."""
 

@@ -62,6 +62,12 @@ def run(task: Task) -> None:
     write_results(task, timings_table(task.timings), {RESIDENCY: residency_table(book.proofs)})
 
 
+def room_bytes(params: StorageParams) -> int:
+    """Most that lies in the place at once."""
+    small_bytes = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
+    return params.stack_bytes + most_bytes(params) + small_bytes
+
+
 def _measure(bench: Bench) -> None:
     params = bench.book.params
     tests = [(test, repeat) for repeat in range(params.repeats) for test in tests_of(bench, repeat)]
@@ -72,19 +78,20 @@ def _measure(bench: Bench) -> None:
 def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
     """The place and the cache folder, with room for what will be written."""
     place = place_of(task)
-    small = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
-    needed = {place: params.stack_bytes + most_bytes(params) + small}
+    needed = {place: room_bytes(params)}
     if params.cache_folder is None:
         refuse_lack_of_space(needed, LOWER)
         return place, None
-    cache = ready(params.cache_folder, "the cache_folder")
+    cache = ready(
+        params.cache_folder, "the cache_folder", "give another as cache_folder of stages.storage"
+    )
     needed[cache] = needed.get(cache, 0) + params.stack_bytes
     refuse_lack_of_space(needed, LOWER)
     return place, cache
 
 
 def _describe(book: Book, place: Path, cache: Path | None) -> None:
-    """Say what is measured, and how large it is against the ancestor's."""
+    """Say what is measured, and how large it is against CryoSPARC's benchmark."""
     task, params = book.task, book.params
     if cache is not None:
         task.versions |= filesystem_versions(cache, "cache")
@@ -92,9 +99,9 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
             task.warn("cache_folder lies on the filesystem of the place: no other one is measured")
     if params.fio:
         task.versions["fio"] = fio_version() or "not installed"
-    if params.scale_to_ancestor != 1:
+    if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
-            f"{params.scale_to_ancestor:.3g} times the 13.1 GB of the ancestor's: compare rates "
-            "with it, and no times"
+            f"{params.scale_to_published:.3g} times the 13.1 GB of CryoSPARC's benchmark: compare "
+            "rates with it, and no times"
         )

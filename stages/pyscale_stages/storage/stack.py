@@ -53,7 +53,7 @@ def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArra
     Returns
     -------
     ndarray of float32, shape (count, side_px, side_px)
-        Normally distributed, mean 0 and standard deviation 1, as in the ancestor.
+        Normally distributed, mean 0 and standard deviation 1, as in CryoSPARC's benchmark.
     """
     rng = np.random.default_rng([seed, number])
     return rng.standard_normal((count, side_px, side_px), dtype=np.float32)
@@ -111,7 +111,7 @@ def _note(book: Book, stack: Stack, repeat: int, write_s: float, flush_s: float)
         "files": float(len(stack.files)),
         "particles": float(len(stack.pieces)),
         "particle_side_px": float(book.params.shape[1]),
-        "scale_to_ancestor": book.params.scale_to_ancestor,
+        "scale_to_published": book.params.scale_to_published,
         "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     for step, wall_s in ((None, write_s + flush_s), ("write", write_s), ("flush", flush_s)):

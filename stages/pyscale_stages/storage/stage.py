@@ -10,7 +10,7 @@ from pyscale_stages.machine.timingtable import TIMINGS
 from pyscale_stages.storage.agreement import check
 from pyscale_stages.storage.params import StorageParams
 from pyscale_stages.storage.residency import RESIDENCY
-from pyscale_stages.storage.run import run
+from pyscale_stages.storage.run import room_bytes, run
 
 
 def surroundings(params: StorageParams) -> Surroundings:
@@ -42,5 +42,6 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,
+    room_bytes=room_bytes,
     extra="storage",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,8 @@ from pyscale.doctor.disks import FULL_DISK
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.place import place, written_bytes
 from pyscale.doctor.subject import Subject
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.machine.place import refuse_lack_of_space
 
 Subjects = Callable[..., Subject]
 
@@ -59,6 +62,22 @@ def test_all_workers_write_at_once(subject: Subjects) -> None:
     one, three = (written_bytes(subject("system", workers=(n,))) for n in (1, 3))
     assert one > 0
     assert three == 3 * one
+
+
+def test_as_much_room_is_wanted_as_the_stages_refuse_to_begin_without(
+    subject: Subjects, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A file of one byte takes a block.
+    tiny = {"storage": {"small_files": 10**9, "small_file_bytes": 1}}
+    examined = subject("system", workers=(1,), stages=tiny)
+    wanted_bytes = written_bytes(examined)
+    assert wanted_bytes > 4096 * 10**9
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes - 1))
+    most = max(entry.room_bytes for entry in examined.entries)
+    with pytest.raises(ResourceExhausted):
+        refuse_lack_of_space({tmp_path: most}, "lower small_files")
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes))
+    refuse_lack_of_space({tmp_path: most}, "lower small_files")
 
 
 def test_a_suite_on_a_movie_measures_no_folder(subject: Subjects) -> None:

@@ -319,6 +319,40 @@ def test_what_pyscale_ends_is_no_failure(executor: LocalExecutor, tmp_path: Path
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
 
 
+HEARS = """
+import pathlib, signal, subprocess, sys
+
+def end(*_):
+    pathlib.Path(sys.argv[1]).touch()
+    sys.exit(1)
+
+signal.signal(signal.SIGTERM, end)
+if helper := sys.argv[2:]:
+    subprocess.Popen(helper, stdout=subprocess.PIPE).stdout.readline()
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
+    executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
+) -> None:
+    folder, mounting = tmp_path / "task", tmp_path / "squashfuse"
+    mounting.symlink_to(Path(sys.executable).resolve())
+    heard = {name: str(tmp_path / name) for name in ("by_task", "by_mount")}
+    helper = (str(mounting), "-c", HEARS, heard["by_mount"])
+    argv = (sys.executable, "-c", HEARS, heard["by_task"], *helper)
+    running = start(batch_of({folder: TaskOrder(argv=argv)}))
+    task = psutil.Process(wait_until_ready(folder).pid)
+    family = [task, *task.children(recursive=True)]
+    assert mounting.name in {process.name() for process in family}
+    executor.end_all()
+    running.result()
+    assert (tmp_path / "by_task").exists()
+    assert not (tmp_path / "by_mount").exists()
+    assert not any(lives(process.pid) for process in family)
+
+
 def test_nothing_of_a_dead_pyscale_is_taken_up(executor: LocalExecutor, tmp_path: Path) -> None:
     batch = batch_of({tmp_path / "task": python(WAITS_FOREVER)})
     start_and_kill_pyscale(executor, batch)

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up
-from pyscale.analysis.machine.sidebyside import MachineSide, machine_speedups, machines_side_by_side
+from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.speedups import machine_speedups
 from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.matchingtests import matching_tests

@@ -56,6 +56,16 @@ def test_a_task_writes_into_the_folders_that_it_measures(folders: dict[str, Path
     assert mounts(measuring, folders["task"]) == dict.fromkeys(folders.values(), True)
 
 
+def test_links_of_others_in_a_measured_folder_lead_an_image_nowhere(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.touch()
+    (folders["place"] / "link").symlink_to(theirs)
+    measuring = spec(folders, inputs=(("place", folders["place"]),))
+    assert theirs not in mounts(measuring, folders["task"])
+
+
 def test_what_joins_its_windows_can_write_nowhere_else(folders: dict[str, Path]) -> None:
     window = folders["place"]
     joining = spec(folders, verb="merge", inputs=(("w0", window),))

@@ -104,6 +104,11 @@ def test_the_filesystem_of_the_input_stands_with_the_task(run: RunFolder) -> Non
     tasks = build_tables(run).tasks.filter(trial=TRIAL)
     assert tasks.filter(task="w1")["input_storage"].item() == "nfs4 on remote"
     assert tasks.filter(task="w0")["input_storage"].item() is None
+    # A folder whose files lie on two filesystems has no one storage.
+    parts = [{**disks[0], "path": f"{movie}/{kind}", "fs_type": kind} for kind in ("nfs4", "ext4")]
+    record(run, stamp={"filesystems": parts})
+    tasks = build_tables(run).tasks.filter(trial=TRIAL, task="w1")
+    assert tasks["input_storage"].item() is None
 
 
 def test_the_table_of_timings_is_written_while_there_are_any(run: RunFolder) -> None:

@@ -90,6 +90,22 @@ def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock: S
     assert not work.judge(result).right
 
 
+def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(
+    make_bench, clock: StepClock
+) -> None:
+    """In so small a box seven-fold views that differ by a turn about the axis look alike."""
+    how = engine.Combination("memory", "single", "linear10", "max", "D7")
+    bench = make_bench(particle_px=16, particles=8, poses=64)
+    work = engine.prepare(bench, how=how)
+    result = work.once(clock)
+    made = particles.simulate(bench.params, bench.rng("particles_D7"), "D7")
+    order = bench.rng("order").permutation(bench.params.particles)
+    assert (result.pose != made.pose[order]).any()
+    assert work.judge(result).more["right_poses"] == 1
+    other_shift = engine.Outcome(result.pose, (result.shift + 1) % 5, result.built, result.volume)
+    assert work.judge(other_shift).more["right_poses"] == 0
+
+
 def test_reading_ahead_gives_every_batch_once_and_in_order() -> None:
     with engine.ThreadPoolExecutor(max_workers=1) as reader:
         batches = engine.read_ahead(

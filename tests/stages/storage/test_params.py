@@ -19,14 +19,14 @@ def test_the_default_fits_a_laptop() -> None:
 
 
 def test_the_ancestor_is_the_published_stack() -> None:
-    params = StorageParams(stack="ancestor")
+    params = StorageParams(stack="published")
     assert params.shape == (50_000, 256, 500)
     assert params.stack_bytes == 13_107_200_000
-    assert params.scale_to_ancestor == 1
+    assert params.scale_to_published == 1
 
 
 def test_a_number_that_is_given_takes_the_place_of_the_preset() -> None:
-    params = StorageParams(stack="ancestor", particles=1_001, particle_side_px=64)
+    params = StorageParams(stack="published", particles=1_001, particle_side_px=64)
     assert params.shape == (1_001, 64, 500)
     counts = particles_by_file(params)
     assert sum(counts) == 1_001
@@ -44,7 +44,7 @@ def test_blocks_that_no_disk_could_read_directly_are_refused() -> None:
 
 
 def test_the_ancestors_movies_have_their_true_sizes() -> None:
-    params = StorageParams(movie_set="ancestor")
+    params = StorageParams(movie_set="published")
     sizes = {kind: camera_of(params, kind) for kind in params.movie_formats}
     assert (sizes["tiff"].frames, sizes["tiff"].width_px) == (70, 11520)
     assert (sizes["mrc"].frames, sizes["mrc"].height_px) == (44, 3838)

@@ -177,7 +177,7 @@ def test_without_a_cache_folder_the_copy_says_why_there_is_none(
         by_predicate=pl.col("test") == "particle_cache_copy", named=True
     )
     assert row["wall_s"] is None
-    assert row["why_not"] == "no cache_folder was given"
+    assert row["why_not"] == "no cache_folder was given under stages.storage"
 
 
 def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
@@ -258,7 +258,7 @@ def test_the_scale_against_the_ancestor_is_told(run_storage: RunStorage, place: 
     result = run_storage("run", place, modes=["warm"])
     (write,) = [t for t in result.timings if t.test == "particle_write" and t.step is None]
     scale = 23 * 18**2 / (50_000 * 256**2)
-    assert write.details["scale_to_ancestor"] == pytest.approx(scale)
+    assert write.details["scale_to_published"] == pytest.approx(scale)
     assert any("times the 13.1 GB of the ancestor's" in warning for warning in result.warnings)
 
 

@@ -26,31 +26,35 @@ def test_schema() -> dict[str, Any]:
         Processes of one trial that timed it on that node: with more than one, the machine gave so
         many times the rate, if all were at it together.
     repeats : int
-        That were timed, in all processes, without first calls.
+        Trials that timed it, each in a process of its own, or in several at once: what is taken
+        for independent.
+    calls : int
+        Repeats inside all of these processes, without first calls.
     first_s : float
         The first call of a process, which also pays for what is done once, in seconds: the median
-        over processes; null where calls are not told apart.
+        over trials; null where calls are not told apart.
     wall_s, wall_s_low, wall_s_high : float
-        Median over the repeats in seconds, and its 95 % interval (see
-        `pyscale.analysis.intervals`); null where too few were timed, and where it cannot run. The
-        interval is of these processes: it says nothing of those of another day.
+        Of each process the median over its calls, in seconds, and of those of a trial; over trials
+        the median, and its 95 % interval (see `pyscale.analysis.intervals`). Null where too few
+        trials timed it, and where it cannot run. The interval is of the minutes of one run: it
+        says nothing of another day.
     amount, unit : float, str
-        How much was done in each repeat; null where it is not told, or not always the same.
+        How much was done in each call; null where it is not told, or not always the same.
     rate, rate_low, rate_high : float
         `amount` over time, in `unit` a second.
     percent : float
         Share, from 0 to 1, of what stands for itself: of the sum of `wall_s` over all of the same
         kind, workers, node and device. A test that was done with 1, 2 and 4 readers was done three
-        times, and is three parts of that sum. Of another step: the sum of its repeats over that of
+        times, and is three parts of that sum. Of another step: the sum of its calls over that of
         its test's, so that the steps of a test add up to 1, but for what no step holds.
     bottleneck : str
-        What its speed depends on most.
+        What its speed depends on most; of a test with timed steps what its longest step does.
     cache : str
-        Page cache of what was read: of all repeats the state of which least was proved.
+        Page cache of what was read: of all calls the state of which least was proved.
     latency_p50_s, latency_p95_s, latency_p99_s : float
-        Of single reads or operations in seconds: medians over repeats.
+        Of single reads or operations in seconds: of each process, then the median over trials.
     iops : float
-        Reads in a second: the median over repeats.
+        Reads in a second: the median over trials.
     error, tolerance : float
         Of the result, by the test's own measure: the largest of any call, and what is allowed.
     why_not : str
@@ -74,6 +78,7 @@ def test_schema() -> dict[str, Any]:
         "whole": pl.Boolean(),
         "processes": pl.Int64(),
         "repeats": pl.Int64(),
+        "calls": pl.Int64(),
         "first_s": number,
         "wall_s": number,
         "wall_s_low": number,

@@ -7,20 +7,14 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.comparison import Judgement, judge
-from pyscale.analysis.machine.sidebyside import (
-    CELL,
-    WHY_NOT,
-    MachineSide,
-    cell_of,
-    speedup_basis,
-    wholes_of,
-)
+from pyscale.analysis.machine.sidebyside import CELL, MachineSide, cell_of
+from pyscale.analysis.machine.speedups import WHY_NOT, speedup_basis, wholes_of
 
 if TYPE_CHECKING:
     import polars as pl
 
 ARM = ("stage", "workers", "device", "test", "at_once", "step")
-"""What names the repeats of one test within a side."""
+"""What names the trials of one test within a side."""
 
 
 def compared_tests(
@@ -28,16 +22,17 @@ def compared_tests(
 ) -> pl.DataFrame:
     """Judge every test that two sides did, by the statistics of `pyscale.analysis.comparison`.
 
+    What is compared are the medians of trials, each a process of its own: repeats inside one are
+    not independent, and as samples they would call a machine slower that was only disturbed.
     Tests are judged, and of one whose steps alone were timed each step; other steps are not. What
     is judged together, so that any wrong verdict is rare, are the tests of one kind on one device:
-    with six repeats of each side, no difference could be told from chance among all that a suite
-    measures.
+    six trials of each side can tell a difference among at most 46 tests, and a suite has more.
     Where times cannot be compared and rates can, seconds of each unit are.
 
     Parameters
     ----------
     sides : sequence of MachineSide
-        Those whose `repeats` are not known are not judged.
+        Those whose `trials` are not known are not judged.
     table : polars.DataFrame
         What `machines_side_by_side` made of them.
     base, new : int
@@ -49,7 +44,7 @@ def compared_tests(
         One row per test of either side, in the order of `table`: the columns of `CELL`, and
 
         base_repeats, new_repeats : int
-            Timed repeats; null where that side did not do the test.
+            Trials that timed it; null where that side did not do the test.
         base_wall_s, new_wall_s : float
             Median times.
         base_rate, new_rate : float
@@ -114,30 +109,15 @@ def compared_tests(
 def all_compared(
     sides: Sequence[MachineSide], table: pl.DataFrame
 ) -> dict[tuple[int, int], pl.DataFrame]:
-    """Compare all sides whose single repeats are known in pairs, the earlier one as the base."""
-    known = [place for place, side in enumerate(sides) if side.repeats is not None]
+    """Compare all sides whose single trials are known in pairs, the earlier one as the base."""
+    known = [place for place, side in enumerate(sides) if side.trials is not None]
     return {
         (base, new): compared_tests(sides, table, base, new) for base, new in combinations(known, 2)
     }
 
 
-def timed_repeats(timings: pl.DataFrame) -> pl.DataFrame:
-    """Take the repeats that a median is of: those with a time, without first calls.
-
-    Parameters
-    ----------
-    timings : polars.DataFrame
-        As `pyscale.store.columns.timing_schema` describes it.
-    """
-    import polars as pl
-
-    told = pl.col("details").str.json_decode(pl.Struct({"first_call": pl.Float64}))
-    first = told.struct.field("first_call").fill_null(0) == 1
-    return timings.filter(pl.col("wall_s").is_not_null() & ~first)
-
-
 Arm = list[tuple[float, float | None]]
-"""Seconds and amount of each repeat."""
+"""Seconds and amount of each trial."""
 
 
 def _family(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -146,10 +126,11 @@ def _family(key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _arms(side: MachineSide) -> dict[tuple[Any, ...], Arm]:
-    if side.repeats is None:
+    if side.trials is None:
         return {}
     found: dict[tuple[Any, ...], Arm] = {}
-    for row in side.repeats.select(*ARM, "wall_s", "amount").iter_rows():
+    timed = side.trials.drop_nulls("wall_s")
+    for row in timed.select(*ARM, "wall_s", "amount").iter_rows():
         found.setdefault(row[: len(ARM)], []).append(row[len(ARM) :])
     return found
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 SENTENCES = {
-    "few-repeats": f"Fewer than {repeats_needed()} repeats were timed, too few for a 95 % "
-    "interval.",
+    "few-repeats": f"Fewer than {repeats_needed()} trials timed it, too few for a 95 % interval: "
+    "repeats inside one process are no trials of their own.",
     "first-call-only": (
         "Only the first call was timed, which also pays for what is done once, so that no time is "
         "given: raise repeats."

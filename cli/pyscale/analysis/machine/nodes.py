@@ -75,15 +75,15 @@ def node_schema() -> dict[str, Any]:
     unit : str
         Of `rate`, a second; null where no amount is told and `rate` is 1 / time.
     rate : float
-        What this node reached: the median of its repeats.
+        What this node reached: the median over its trials.
     median_rate : float
         Median of `rate` over the nodes.
     ratio, ratio_low, ratio_high : float
         `rate` over `median_rate`; the ends are those of the node's own interval, with the median
-        taken as known, null where too few repeats were timed.
+        taken as known, null where too few trials timed it.
     outlier : bool
         Whether the node is below 0.8 or above 1.25 of the median, and its interval excludes 1.
-        Null where that cannot be said: fewer than 3 nodes, or too few repeats for an interval.
+        Null where that cannot be said: fewer than 3 nodes, or too few trials for an interval.
     """
     import polars as pl
 

@@ -8,29 +8,17 @@ from typing import TYPE_CHECKING
 from pyscale.analysis.intervals import median_interval
 from pyscale.analysis.machine.columns import test_schema
 from pyscale.analysis.machine.flags import flags_of
+from pyscale.analysis.machine.processes import KEYS, LATENCIES, ON, trial_medians, with_details
 
 if TYPE_CHECKING:
     import polars as pl
 
-ON = ("kind", "stage", "workers", "node", "hardware", "device")
-"""Whose tests these are."""
-KEYS = (*ON, "test", "step", "at_once")
-LEAST_PROVED_FIRST = ("unsupported", "evicted-unverified", "warm", "verified-cold", "direct")
 DRAWN = ("storage", "decompress")
 """Stages that draw the order of their tests: theirs are told by name."""
-DETAILS = (
-    "first_call",
-    "latency_p50_s",
-    "latency_p95_s",
-    "latency_p99_s",
-    "reads_per_s",
-    "error",
-    "tolerance",
-)
 
 
 def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the repeats of each test.
+    """Sum up each test: over the repeats of a process, then over processes.
 
     Parameters
     ----------
@@ -46,10 +34,15 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     found = (
-        _with_details(timings)
+        with_details(timings)
         .group_by(KEYS, maintain_order=True)
         .agg(*_sums())
-        .with_columns(whole=pl.col("step").is_null() | ~_has_whole())
+        .join(_over_trials(timings), on=KEYS, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(
+            pl.col("repeats", "calls").fill_null(0),
+            whole=pl.col("step").is_null() | ~_has_whole(),
+        )
+        .with_columns(bottleneck=_bottleneck())
     )
     return (
         _sorted(_with_intervals(found))
@@ -59,55 +52,48 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _with_details(timings: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
-    told = pl.Struct(dict.fromkeys(DETAILS, pl.Float64))
-    return (
-        timings.with_row_index("order")
-        .with_columns(pl.col("details").str.json_decode(told).alias("told"))
-        .unnest("told")
-        .with_columns(
-            first=pl.col("first_call").fill_null(0) == 1,
-            proved=pl.col("cache").replace_strict(
-                {state: place for place, state in enumerate(LEAST_PROVED_FIRST)},
-                return_dtype=pl.Int64,
-            ),
-            # An error that is no number is left out of the record; what is allowed is not.
-            wrong=pl.col("tolerance").is_not_null()
-            & (pl.col("error").is_null() | (pl.col("error") > pl.col("tolerance"))),
-        )
-    )
-
-
 def _sums() -> list[pl.Expr]:
-    """What the repeats of one row are together."""
+    """What all repeats of one row are together."""
     import polars as pl
 
     timed = pl.col("wall_s").is_not_null()
     trials = pl.col("trial").n_unique().cast(pl.Int64)
     tasks = pl.struct("trial", "task").n_unique().cast(pl.Int64)
-    amount = pl.col("amount").filter(timed)
-    latencies = ("latency_p50_s", "latency_p95_s", "latency_p99_s")
+    # An error that is no number is left out of the record; what is allowed is not.
+    is_wrong = pl.col("error").is_null() | (pl.col("error") > pl.col("tolerance"))
     return [
         pl.col("order").first(),
         (-(-tasks // trials)).alias("processes"),
-        pl.col("wall_s").filter(timed & pl.col("first")).median().alias("first_s"),
-        pl.col("wall_s").filter(timed & ~pl.col("first")).sort().alias("walls"),
-        # Repeats that did not do the same have no common rate.
-        pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+        pl.col("wall_s").filter(timed & ~pl.col("first")).sum().alias("total_s"),
         pl.col("unit", "bottleneck").drop_nulls().first(),
         pl.col("cache").sort_by("proved").drop_nulls().first(),
-        pl.col(latencies).filter(timed & ~pl.col("first")).median(),
-        pl.col("reads_per_s").filter(timed & ~pl.col("first")).median().alias("iops"),
         pl.col("error").max(),
         pl.col("tolerance").min(),
-        pl.col("wrong").any(),
+        (pl.col("tolerance").is_not_null() & is_wrong).any().alias("wrong"),
         pl.when(~timed.any())
         .then(pl.col("why_not").filter(pl.col("why_not") != "").first())
         .fill_null("")
         .alias("why_not"),
     ]
+
+
+def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
+    """What the trials of each row found."""
+    import polars as pl
+
+    wall_s, amount = pl.col("wall_s"), pl.col("amount")
+    return (
+        trial_medians(timings)
+        .group_by(KEYS, maintain_order=True)
+        .agg(
+            wall_s.drop_nulls().sort().alias("walls"),
+            wall_s.count().cast(pl.Int64).alias("repeats"),
+            pl.col("calls").sum(),
+            pl.col("first_s", *LATENCIES).median(),
+            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+        )
+        .rename({"reads_per_s": "iops"})
+    )
 
 
 def _has_whole() -> pl.Expr:
@@ -116,14 +102,24 @@ def _has_whole() -> pl.Expr:
     return pl.col("step").is_null().any().over(*ON, "test")
 
 
+def _bottleneck() -> pl.Expr:
+    """What a test depends on most: what its longest step does, where its steps were timed."""
+    import polars as pl
+
+    steps = pl.col("step").is_not_null() & (pl.col("total_s") > 0)
+    of_longest = pl.col("bottleneck").filter(steps).sort_by(pl.col("total_s").filter(steps)).last()
+    is_whole = pl.col("step").is_null()
+    known = pl.coalesce(of_longest.over(*ON, "test", "at_once"), "bottleneck")
+    return pl.when(is_whole).then(known).otherwise("bottleneck")
+
+
 def _with_intervals(found: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
-    repeats = pl.col("walls").list.len().cast(pl.Int64)
-    ranks = {count: _ranks(count) for count in found["walls"].list.len().unique()}
+    ranks = {count: _ranks(count) for count in found["repeats"].unique()}
     ends = [
         pl.col("walls").list.get(
-            repeats.replace_strict(
+            pl.col("repeats").replace_strict(
                 {count: ends[side] for count, ends in ranks.items() if ends},
                 default=None,
                 return_dtype=pl.Int64,
@@ -132,7 +128,6 @@ def _with_intervals(found: pl.DataFrame) -> pl.DataFrame:
         for side in (0, 1)
     ]
     return found.with_columns(
-        repeats=repeats,
         wall_s=pl.col("walls").list.median(),
         wall_s_low=ends[0],
         wall_s_high=ends[1],
@@ -170,7 +165,7 @@ def _percent() -> pl.Expr:
     wall_s = pl.col("wall_s")
     all_of_kind = wall_s.filter("whole").sum().over("kind", "workers", "node", "device")
     # Sums over repeats, as parts of a sum add up to it, and medians of parts to no median.
-    total_s = pl.col("walls").list.sum()
+    total_s = pl.col("total_s")
     own_test = total_s.filter(pl.col("step").is_null()).first().over(*ON, "test", "at_once")
     timed = pl.when(wall_s.is_not_null())
     return timed.then(pl.when("whole").then(wall_s / all_of_kind).otherwise(total_s / own_test))

@@ -23,7 +23,7 @@ STORAGE, READERS, CODEC_RATES, KERNELS, NODES = (
     "machine_nodes",
 )
 """Names of the datasets."""
-BARS = f"Bars: 95 % intervals; none where a test was repeated fewer than {repeats_needed()} times."
+BARS = f"Bars: 95 % intervals; none where fewer than {repeats_needed()} trials timed a test."
 LINE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
 MODE_NAMES = (*MODES.values(), "written")
@@ -37,7 +37,7 @@ def storage(rows: Sequence[Row]) -> Chart | None:
         "rated": "Bandwidth",
         "sure": "95 % interval",
         "random": "Reads",
-        "timed": "Repeats",
+        "timed": "Trials",
         "doubts": "Doubts",
     }
     return _dots(
@@ -50,7 +50,7 @@ def storage(rows: Sequence[Row]) -> Chart | None:
         line=("mode", MODE_NAMES),
         seen=seen,
         panels=_panels(rows, "curve"),
-        note=f"Medians over repeats. {BARS} Warm reads come from this node's memory.",
+        note=f"Medians over trials. {BARS} Warm reads come from this node's memory.",
         told=lambda row: f"{row['what']}, {row['mode']}: {row['rated']}",
     )
 
@@ -76,7 +76,7 @@ def kernels(rows: Sequence[Row]) -> Chart | None:
         line=("device", list(dict.fromkeys(row["device"] for row in rows))),
         seen=seen,
         panels=[],
-        note=f"Medians over repeats after the first call. {BARS}",
+        note=f"Medians over trials, without first calls. {BARS}",
         told=lambda row: f"{row['test']} on {row['device']}: {row['took']}",
     )
 
@@ -271,7 +271,7 @@ def _over(
         "at_once": "At once",
         "rated": "Together",
         "sure": "95 % interval",
-        "timed": "Repeats",
+        "timed": "Trials",
         "doubts": "Doubts",
     }
     layers = [
@@ -287,7 +287,7 @@ def _over(
             tooltip=tooltips(seen),
         ),
     ]
-    note = f"Medians over repeats, of all together. {BARS}"
+    note = f"Medians over trials, of all together. {BARS}"
     by_line: dict[str, list[str]] = {line: [] for line in lines}
     for row in rows:
         by_line[row["line"]].append(f"{row['rated']} by {row['at_once']}")

@@ -27,10 +27,10 @@ from pyscale.report.results import Results
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-MEDIANS = "Marks: medians over the repeats of one process."
+MEDIANS = "Marks: medians over trials, each a process of its own."
 BARS = (
-    "Bars: 95 % intervals of the median by order statistics; none where a test was repeated fewer "
-    f"than {repeats_needed()} times."
+    "Bars: 95 % intervals of the median by order statistics; none where fewer than "
+    f"{repeats_needed()} trials timed a test."
 )
 
 

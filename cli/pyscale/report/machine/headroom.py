@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NEAR, FAR = 0.8, 0.5
 """Shares of what the storage gave above which it may limit reading, and below which it does not."""
+HARDLY = 0.01
+"""Share of the wall time below which nobody would notice faster reading."""
 COLUMNS = (
     Column(name="N", means="Workers on all nodes together"),
     Column(name="Node", is_text=True),
@@ -63,6 +65,13 @@ def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]
     }
     for row in machine.headroom.iter_rows(named=True):
         whole_s = wall_s.get((row["stage"], row["workers"]))
+        if whole_s and row["read_s"] / whole_s < HARDLY:
+            yield (
+                f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
+                f"{number(row['read_s'])} s, less than {percent(HARDLY)} of the wall time, and "
+                "faster storage could save no more of it."
+            )
+            continue
         of_whole = "" if not whole_s else f", {percent(row['read_s'] / whole_s)} of the wall time,"
         readers = row["test_readers"]
         yield (

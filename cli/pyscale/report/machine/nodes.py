@@ -86,7 +86,7 @@ def sentences(machine: MachineFindings) -> Iterator[str]:
         why = (
             f"it takes {LEAST_NODES} nodes to say which of them is the ordinary one"
             if few
-            else "no test was repeated often enough for an interval"
+            else "no test was timed in enough trials for an interval"
         )
         yield f"Whether a node stands apart cannot be said: {why}."
         return

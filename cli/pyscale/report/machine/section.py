@@ -18,8 +18,8 @@ OF_TRIALS = (
     *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
     *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
 )
-"""Flags of trials that matter to tests of the machine: these repeat inside one trial, and bring
-the page cache into the state that they want themselves."""
+"""Flags of trials that matter to tests of the machine: these have intervals and flags of their own,
+and bring the page cache into the state that they want themselves."""
 
 
 def section(results: Results) -> dict[str, Any] | None:

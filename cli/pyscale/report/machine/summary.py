@@ -10,6 +10,7 @@ from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.machine import headroom, nodes, tables, told
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches
+from pyscale.report.machine.section import doubts
 from pyscale.report.page.table import Table
 from pyscale.report.results import Results
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 LEFT_OUT = {
-    *("Doubts", "Repeats", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
+    *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
     *("Nodes", "Stand apart"),
 }
 """Columns that only the report has room for."""
+ON_SCREEN = ("Filesystem", "Device", "Mounted with")
+"""What is told of the folder that was measured."""
 NARROW = "Numbers of this machine need a wider terminal; the report has them."
 
 
@@ -38,6 +41,8 @@ def machine_summary(results: Results) -> list[RenderableType]:
     for bench in [] if several else found[:MOST_BENCHES]:
         if bench.name:
             shown.append(Text(f"\n{bench.name}", "bold"))
+        if place := _place(bench):
+            shown.append(Text(f"\n{place}"))
         shown += _laid_out(_tables(bench))
     if (beside := nodes.table(machine)) is not None:
         shown += _laid_out([beside])
@@ -48,9 +53,14 @@ def machine_summary(results: Results) -> list[RenderableType]:
         *nodes.sentences(machine),
         *headroom.sentences(machine, about_n),
         *told.of_all(found, told.cannot_run),
-        *(sentence.replace("`", "") for sentence in told.of_all(found, told.doubts)),
+        *(sentence.replace("`", "") for sentence in doubts(results, found)),
     )
     return [*shown, *map(Text, said)]
+
+
+def _place(bench: Bench) -> str:
+    known = told.place(bench)
+    return "; ".join(f"{name}: {known[name]}" for name in ON_SCREEN if name in known)
 
 
 def _laid_out(shown: Iterable[Table]) -> Iterator[RenderableType]:

@@ -24,7 +24,7 @@ from pyscale.report.wording import ABSENT, number, percent, phase
 Writer = Callable[[Row], Cell]
 MILLI = 1e-3
 DOUBTS = Column(name="Doubts", means="Flags, explained below; or why it cannot run", is_text=True)
-REPEATS = Column(name="Repeats", means="Timed ones, in one process")
+REPEATS = Column(name="Trials", means="That timed it, each by a process of its own")
 BOTTLENECK = Column(
     name="Likely bottleneck",
     means="The part of the machine that its speed depends on most, explained below",
@@ -146,7 +146,7 @@ def kernels(bench: Bench, device: str) -> Table | None:
     """Time, rate and judgement of every test on one device."""
     columns: list[tuple[Column, Writer]] = [
         (
-            Column(name="Time (s)", means="Median over repeats after the first; 95 % interval"),
+            Column(name="Time (s)", means="Median over trials, without first calls; 95 % interval"),
             lambda row: interval_cell(row, "wall_s", 1.0),
         ),
         (Column(name="Rate", means="What is done in this time"), _rate_with_unit),

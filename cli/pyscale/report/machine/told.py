@@ -20,7 +20,7 @@ from pyscale.report.machine.words import (
     rate,
     what_was_read,
 )
-from pyscale.report.wording import listing, number, percent
+from pyscale.report.wording import listing, number
 
 ANCESTOR_GB = 13.1
 """Size of the particle stack of the benchmark that this one follows."""
@@ -31,19 +31,20 @@ PLACE = {
     "filesystem": "Filesystem",
     "device": "Device",
     "options": "Mounted with",
-    "rotational": "Rotating disk",
+    # Of a disk that is none, as in a virtual machine, drivers often say that it rotates.
+    "rotational": "Rotating disk, as its driver says",
     "scheduler": "I/O scheduler",
     "read_ahead_bytes": "Read ahead (bytes)",
     "unknown_because": "Why more is not known",
 }
 """What a record says of the filesystem of a folder."""
-FOLDERS = {"place": "", "cache": "cache folder: "}
+FOLDERS = {"place": "", "cache": "Cache folder: "}
 
 
 def place(bench: Bench) -> dict[str, str]:
     """What is known of the folders that were measured, by name."""
     found = {
-        f"{folder}{name}" if not folder else f"{folder}{name[0].lower()}{name[1:]}": _yes(text)
+        f"{folder}{name}": _yes(text)
         for prefix, folder in FOLDERS.items()
         for key, name in PLACE.items()
         if (text := bench.place.get(f"{prefix}_{key}"))
@@ -92,7 +93,9 @@ def at_once(bench: Bench) -> Iterator[str]:
         )
         if len(rows) < 2:
             continue
-        told = listing(f"{megabytes(row['rate'])} by {_readers(row)}" for row in rows)
+        told = listing(
+            f"{megabytes(row['rate'])} by {_readers(row)}{_interval(row)}" for row in rows
+        )
         yield f"{_mode(rows[0]).capitalize()}: {told}."
 
 
@@ -107,13 +110,13 @@ def small_files(bench: Bench) -> Iterator[str]:
 
 
 def scale(bench: Bench) -> Iterator[str]:
-    """State how large the particle stack is beside the ancestor's."""
+    """State how large the particle stack is beside that of CryoSPARC's benchmark."""
     row = next((row for row in bench.writes if row["amount"] is not None), None)
     if row is not None:
         yield (
-            f"The particle stack holds {number(row['amount'] / GIGA)} GB; that of the benchmark "
-            f"that these tests follow holds {ANCESTOR_GB} GB. Where the sizes differ, compare "
-            "rates with it, and no times."
+            f"The particle stack holds {_size(row['amount'])}; that of the benchmark that these "
+            f"tests follow holds {ANCESTOR_GB} GB. Where the sizes differ, compare rates with it, "
+            "and no times."
         )
 
 
@@ -126,6 +129,7 @@ def decoding(bench: Bench) -> Iterator[str]:
         ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
         told = listing(
             f"{megabytes(row['rate'])} on {row['at_once']} thread{'s' * (row['at_once'] > 1)}"
+            f"{_interval(row)}"
             for row in ends
         )
         read = next(iter(timed(bench.codec(name, "read"))), None)
@@ -150,10 +154,6 @@ def abilities(bench: Bench) -> Iterator[str]:
         ]
         if told:
             yield f"{device}: {listing(told)}."
-        largest = sorted(found.values(), key=lambda row: -(row["percent"] or 0.0))[:3]
-        if largest and largest[0]["percent"] is not None:
-            shares = listing(f"{row['test']} {percent(row['percent'])}" for row in largest)
-            yield f"{device}: most of the time went to {shares}."
 
 
 def cannot_run(bench: Bench) -> Iterator[str]:
@@ -173,7 +173,7 @@ def doubts(bench: Bench) -> Iterator[str]:
         raised = [row for row in bench.rows if code in (row["flags"] or [])]
         if raised:
             told = named(map(name_of, _wholes(raised)))
-            where = "everywhere" if len(raised) == len(bench.rows) else told
+            where = "everywhere" if len(raised) == len(timed(bench.rows)) else told
             yield f"`{code}` ({where}): {sentence}"
 
 
@@ -182,7 +182,7 @@ def not_measured(found: list[Bench]) -> Iterator[str]:
     states = {row["cache"] for bench in found for row in bench.rows}
     few = any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows)
     if few:
-        yield f"95 % intervals of tests that were repeated fewer than {repeats_needed()} times."
+        yield f"95 % intervals of tests that fewer than {repeats_needed()} trials timed."
     if "verified-cold" in states or "direct" in states:
         yield (
             "Caches outside the node: cold speaks of the node's own page cache; those of storage "
@@ -190,8 +190,8 @@ def not_measured(found: list[Bench]) -> Iterator[str]:
             "them by."
         )
     yield (
-        "Other days and other nodes: repeats follow each other within minutes, so that intervals "
-        "hold no change of load on storage that others use too."
+        "Other days and other nodes: the trials of a run follow each other within minutes, so that "
+        "intervals hold no slower change of the load on storage that others use too."
     )
 
 
@@ -246,13 +246,20 @@ def named(names: Iterable[str]) -> str:
 
 
 def _bandwidth(row: Row) -> str:
-    interval = (
-        ""
-        if row["rate_low"] is None
-        else f" (95 % interval {number(row['rate_low'] / MEGA)} to "
-        f"{number(row['rate_high'] / MEGA)})"
-    )
-    return f"{megabytes(row['rate'])} {_mode(row)}{interval}"
+    return f"{megabytes(row['rate'])} {_mode(row)}{_interval(row)}"
+
+
+def _interval(row: Row) -> str:
+    if row["rate_low"] is None:
+        return ""
+    low, high = (number(row[f"rate_{end}"] / MEGA) for end in ("low", "high"))
+    return f" (95 % interval {low} to {high})"
+
+
+def _size(amount_bytes: float) -> str:
+    if amount_bytes < GIGA / 10:
+        return f"{number(amount_bytes / MEGA)} MB"
+    return f"{number(amount_bytes / GIGA)} GB"
 
 
 def _mode(row: Row) -> str:

@@ -49,8 +49,9 @@ def ran(found: Sequence[Bench]) -> str:
     many = "" if counts == [1] else f", N = {listing(counts)} processes at once"
     repeats = [row["repeats"] for bench in found for row in bench.rows if row["repeats"]]
     ends = sorted({min(repeats), max(repeats)}) if repeats else []
-    each = f", each test {' to '.join(map(str, ends))} times" if ends else ""
-    return f"Tests of the machine{over} ({listing(kinds)}{many}){each}"
+    trials = "trial" if ends == [1] else "trials"
+    each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
+    return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
 
 
 def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, tuple[str, ...]]:
@@ -66,7 +67,7 @@ def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, 
         for code, said in (
             ("not-cold", "files lay in memory that were to be read cold"),
             ("evicted-unverified", "nothing proves that the page cache was cold"),
-            ("few-repeats", "too few repeats for intervals"),
+            ("few-repeats", "too few trials for intervals"),
             ("first-call-only", "only a first call"),
         )
         if (raised := _raised(bench, code))

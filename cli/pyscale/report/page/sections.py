@@ -55,7 +55,7 @@ def sections(results: Results) -> dict[str, Any]:
     context = results.context
     return told_of_all | {
         "context": context,
-        "ran": "; ".join(
+        "ran": _sentence(
             [
                 *([gridverdicts.ran(over_sizes)] if over_sizes else []),
                 *([ran(found)] if found or not (over_sizes or machine) else []),
@@ -87,12 +87,19 @@ def sections(results: Results) -> dict[str, Any]:
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for reference, _ in results.grid_references),
+            *(referred.reference for referred in results.test_references),
         ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}
             for node in context.nodes
         ],
     }
+
+
+def _sentence(told: Sequence[str]) -> str:
+    """Join what was told, and begin it as a sentence."""
+    joined = "; ".join(told)
+    return joined[:1].upper() + joined[1:]
 
 
 def _grid(

@@ -12,6 +12,9 @@ from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import rendered
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import viewer
+from pyscale.report.viewer.machines import machine_viewer
+from pyscale.report.viewer.machinetable import machine_table
+from pyscale.report.viewer.ofmachines import machines_beside_references
 from pyscale.report.viewer.ofresults import beside_references
 from pyscale_stages.atomic import write_atomically
 
@@ -34,15 +37,19 @@ def write_page(folder: Path, results: Results) -> Path:
     """
     drawn = charts(results)
     compared = viewer(beside_references(about_workers(results)))
-    data = {
-        **page_data(drawn, datasets(results), compared),
-        "tables": csv_texts(results),
-    }
+    beside = machines_beside_references(results)
+    machines = machine_viewer(beside) if beside else None
+    tables = csv_texts(results)
+    data = {**page_data(drawn, datasets(results), compared), "tables": tables}
+    if beside and machines:
+        data["machines"] = machines.model_dump(mode="json", exclude_none=True)
+        tables["machines"] = machine_table(beside).write_csv()
     text = rendered(
         "page/report.html.j2",
         data,
         charts={chart.id: chart for chart in drawn},
         viewer=compared,
+        machines=machines,
         **sections(results),
     )
     write_atomically(folder / NAME, text)

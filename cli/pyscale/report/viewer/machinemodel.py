@@ -19,8 +19,8 @@ class MachineCell(Record):
     percent: float | None = Field(
         None, description="Of all tests of its kind and device there; of a step, of its test"
     )
-    repeats: int | None = Field(None, description="Timed repeats")
-    amount: float | None = Field(None, description="How much each repeat did, in `unit`")
+    repeats: int | None = Field(None, description="Trials that timed it")
+    amount: float | None = Field(None, description="How much each call did, in `unit`")
     unit: str | None = None
     rate: float | None = Field(None, description="Amount over time, in `unit` a second")
     device: str | None = Field(None, description="Name of the GPU; None is the processor")
@@ -66,7 +66,7 @@ class MachineCell(Record):
     @property
     def cannot(self) -> str:
         """Why there is no time, as it stands in the table."""
-        why = self.why_not or "no repeat has a time"
+        why = self.why_not or "no call has a time"
         return why if why.startswith(NOT_APPLICABLE) else f"{NOT_APPLICABLE}: {why}"
 
 

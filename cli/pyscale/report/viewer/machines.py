@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.machine.comparison import all_compared
 from pyscale.analysis.machine.flags import SENTENCES
-from pyscale.analysis.machine.sidebyside import (
-    CELL,
-    OF_RATES,
-    PROCESSOR,
-    WHY_NOT,
-    MachineSide,
-    machine_speedups,
-    machines_side_by_side,
-)
+from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR, MachineSide, machines_side_by_side
+from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT, machine_speedups
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
 from pyscale.report.viewer.build import properties
 from pyscale.report.viewer.machinemodel import MachineCell, MachineRow, MachineViewer
@@ -28,7 +21,7 @@ if TYPE_CHECKING:
 AT_ONCE = {"storage": "reader", "decompress": "thread"}
 """What `at_once` counts, where it is no thread of a kernel."""
 TOLD_OTHERWISE = {"few-repeats", "steps-overlap"}
-"""Doubts that repeats and rows show by themselves."""
+"""Doubts that numbers of trials and rows show by themselves."""
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.machine.comparison import timed_repeats
+from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.references.model import NOT_TOLD, ReferredTests
 from pyscale.report.results import Results
@@ -20,31 +20,20 @@ NOT_OF_THE_FOLDER = ("device_",)
 """How the name of what was said of a GPU begins, which the hardware tells."""
 
 
-def machines_beside_references(
-    results: Results, references: Sequence[ReferredTests], sizes: Mapping[str, str]
-) -> MachinesBeside | None:
-    """Line up the tests of a run with the references that match them; None where none does.
-
-    Parameters
-    ----------
-    results : Results
-    references : sequence of ReferredTests
-        See `pyscale.references.matchingtests`.
-    sizes : mapping of str to str
-        See `pyscale.references.workid.size_ids_of`.
-    """
-    if results.machine is None or not references:
+def machines_beside_references(results: Results) -> MachinesBeside | None:
+    """Line up the tests of a run with the references that match them; None where none does."""
+    if results.machine is None or not results.test_references:
         return None
-    own = list(sources_of_run(results, sizes, place=0))
+    own = list(sources_of_run(results, place=0))
     elsewhere = (
-        source_of_reference(referred, place) for place, referred in enumerate(references, start=1)
+        source_of_reference(referred, place)
+        for place, referred in enumerate(results.test_references, start=1)
     )
     return MachinesBeside.of([*own, *elsewhere])
 
 
 def sources_of_run(
     results: Results,
-    sizes: Mapping[str, str],
     *,
     place: int,
     timings: pl.DataFrame | None = None,
@@ -56,7 +45,6 @@ def sources_of_run(
     Parameters
     ----------
     results : Results
-    sizes : mapping of str to str
     place : int
         Of the run among those that are compared.
     timings : polars.DataFrame, optional
@@ -72,15 +60,15 @@ def sources_of_run(
     for number, node in enumerate(nodes, start=1):
         own = tests["node"].eq_missing(node)
         is_only = len(nodes) == 1
-        repeats = None
+        trials = None
         if timings is not None:
-            repeats = timed_repeats(timings.filter(timings["node"].eq_missing(node)))
+            trials = trial_medians(timings.filter(timings["node"].eq_missing(node)))
         told = results.machine.places.get(node, {})
         yield MachineSource(
             id=letter(place) if is_only else f"{letter(place)}{number}",
             name=context.run_id or context.title,
             kind="run",
-            side=MachineSide(tests.filter(own), sizes, repeats),
+            side=MachineSide(tests.filter(own), results.test_sizes, trials),
             hardware=hardware([stamps[node]] if node in stamps else []) | _folder(told),
             about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
             href=href,

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 import pytest
 
+from pyscale.analysis.machine.processes import trial_medians
+from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.store.columns import timing_schema
 
+SAME_SIZE = {"storage": "the same size"}
+
 
 class MachineBuilder:
-    """Builds `timings` in the order in which `test` is called."""
+    """Builds `timings` in the order in which `test` is called.
+
+    Each wall time is that of a process of its own, unless `inside` says that one process repeated
+    them.
+    """
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
@@ -24,26 +32,28 @@ class MachineBuilder:
         test: str,
         *walls_s: float | None,
         details: Mapping[str, float] | Sequence[Mapping[str, float]] = (),
+        inside: int | None = None,
         **columns: Any,
     ) -> MachineBuilder:
-        """Add a repeat for each wall time; `details` of all of them, or of each."""
+        """Add a wall time each; `details` of all of them, or of each; `inside` one block."""
         each = [details] * len(walls_s) if isinstance(details, Mapping) else details
         for repeat, wall_s in enumerate(walls_s):
             own = each[repeat] if each else {}
+            block = repeat + 1 if inside is None else inside
             base = {
-                "trial": "storage-n1-b1",
+                "trial": f"storage-n1-b{block}",
                 "stage": "storage",
                 "kind": "storage",
                 "suite": "system",
                 "workers": 1,
-                "block": 1,
+                "block": block,
                 "task": "w0",
                 "node": "node1",
                 "hardware": "xeon",
                 "device": None,
                 "test": test,
                 "step": None,
-                "repeat": repeat,
+                "repeat": 0 if inside is None else repeat,
                 "at_once": 1,
                 "wall_s": wall_s,
                 "amount": None,
@@ -64,6 +74,10 @@ class MachineBuilder:
     def tests(self) -> pl.DataFrame:
         return machine_tests(self.timings)
 
+    def side(self, sizes: Mapping[str, str] = SAME_SIZE) -> MachineSide:
+        """What is compared of it."""
+        return MachineSide(self.tests, sizes, trial_medians(self.timings))
+
     def only(self) -> dict[str, Any]:
         """The one row that there is."""
         (row,) = self.tests.to_dicts()
@@ -74,3 +88,9 @@ class MachineBuilder:
 def machine() -> MachineBuilder:
     """A machine that was not measured yet."""
     return MachineBuilder()
+
+
+@pytest.fixture
+def new() -> Callable[[], MachineBuilder]:
+    """Make one machine after the other."""
+    return MachineBuilder

@@ -26,14 +26,31 @@ def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine: A
     assert row["flags"] == []
 
 
-def test_the_interval_narrows_with_more_repeats(machine: Any) -> None:
+def test_repeats_inside_one_process_are_one_measurement(machine: Any) -> None:
+    machine.test("particle_write", *SIX, inside=1, amount=90.0, unit="B")
+    row = machine.only()
+    assert (row["wall_s"], row["rate"]) == (4.5, 20)
+    assert (row["repeats"], row["calls"]) == (1, 6)
+    assert (row["wall_s_low"], row["wall_s_high"]) == (None, None)
+    assert row["flags"] == ["few-repeats"]
+
+
+def test_a_process_that_repeated_more_often_counts_no_more(machine: Any) -> None:
+    machine.test("particle_write", *[9.0] * 7, inside=1)
+    for block in (2, 3):
+        machine.test("particle_write", 1.0, inside=block)
+    row = machine.only()
+    assert (row["wall_s"], row["repeats"], row["calls"]) == (1, 3, 9)
+
+
+def test_the_interval_narrows_with_more_trials(machine: Any) -> None:
     """Of nine the second from either end still covers 96.1 %."""
     machine.test("particle_write", *map(float, range(1, 10)))
     row = machine.only()
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, 2, 8)
 
 
-def test_five_repeats_have_a_median_and_no_interval(machine: Any) -> None:
+def test_five_trials_have_a_median_and_no_interval(machine: Any) -> None:
     machine.test("particle_write", *SIX[:5], amount=10.0, unit="B")
     row = machine.only()
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, None, None)
@@ -61,9 +78,9 @@ def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine: Any) -> N
 
 def test_first_calls_are_told_apart(machine: Any) -> None:
     first = [{"first_call": 1.0}] + [{"first_call": 0.0}] * 6
-    machine.test("fft_3d", 99.0, *SIX, details=first)
+    machine.test("fft_3d", 99.0, *SIX, details=first, inside=1)
     row = machine.only()
-    assert (row["first_s"], row["wall_s"], row["repeats"]) == (99, 4.5, 6)
+    assert (row["first_s"], row["wall_s"], row["calls"]) == (99, 4.5, 6)
 
 
 def test_a_first_call_alone_is_no_time(machine: Any) -> None:
@@ -74,18 +91,20 @@ def test_a_first_call_alone_is_no_time(machine: Any) -> None:
 
 
 def test_each_process_has_a_first_call(machine: Any) -> None:
-    for task, first_s in (("w0", 10.0), ("w1", 14.0)):
-        details = [{"first_call": 1.0}, {"first_call": 0.0}]
-        machine.test("fft_3d", first_s, 2.0, details=details, task=task, workers=2)
+    details = [{"first_call": 1.0}, {"first_call": 0.0}]
+    for block, first_s in enumerate((10.0, 14.0), start=1):
+        machine.test("fft_3d", first_s, 2.0, details=details, inside=block)
     row = machine.only()
-    assert (row["first_s"], row["processes"], row["repeats"]) == (12, 2, 2)
+    assert (row["first_s"], row["wall_s"], row["repeats"]) == (12, 2, 2)
 
 
-def test_processes_are_those_of_one_trial(machine: Any) -> None:
+def test_processes_that_measured_at_once_are_one_trial(machine: Any) -> None:
     for block in (1, 2, 3):
-        machine.test("particle_write", 1.0, 2.0, trial=f"storage-n1-b{block}", block=block)
+        for task, wall_s in (("w0", 1.0), ("w1", 3.0)):
+            machine.test("particle_write", wall_s, inside=block, task=task, workers=2)
     row = machine.only()
-    assert (row["processes"], row["repeats"]) == (1, 6)
+    assert (row["processes"], row["repeats"], row["calls"]) == (2, 3, 6)
+    assert row["wall_s"] == 2
 
 
 def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine: Any) -> None:
@@ -124,9 +143,9 @@ def test_a_step_is_a_share_of_its_test_and_follows_it(machine: Any) -> None:
 
 
 def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine: Any) -> None:
-    machine.test("particle_write", 5.0, 5.0, 8.0)
-    machine.test("particle_write", 1.0, 4.0, 4.0, step="write")
-    machine.test("particle_write", 4.0, 1.0, 4.0, step="flush")
+    machine.test("particle_write", 5.0, 5.0, 8.0, inside=1)
+    machine.test("particle_write", 1.0, 4.0, 4.0, step="write", inside=1)
+    machine.test("particle_write", 4.0, 1.0, 4.0, step="flush", inside=1)
     whole, *steps = machine.tests.to_dicts()
     # The medians alone would be 4 / 5 each.
     assert [step["percent"] for step in steps] == [0.5, 0.5]
@@ -163,8 +182,8 @@ def test_steps_of_several_threads_may_overlap_and_say_so(machine: Any) -> None:
 
 
 def test_the_state_of_which_least_is_proved_is_that_of_all(machine: Any) -> None:
-    for cache in ("verified-cold", "evicted-unverified", "verified-cold"):
-        machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache)
+    for block, cache in enumerate(("verified-cold", "evicted-unverified") * 3):
+        machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache, inside=block)
     row = machine.only()
     assert row["cache"] == "evicted-unverified"
     assert row["flags"] == ["evicted-unverified"]
@@ -207,7 +226,7 @@ def test_a_first_call_is_judged_too(machine: Any) -> None:
     assert "wrong-result" in machine.only()["flags"]
 
 
-def test_latencies_and_reads_a_second_are_medians_of_the_repeats(machine: Any) -> None:
+def test_latencies_and_reads_a_second_are_medians_over_trials(machine: Any) -> None:
     details = [
         {"latency_p50_s": part, "latency_p95_s": 2 * part, "reads_per_s": 1 / part}
         for part in (0.5, 0.25, 0.125)
@@ -218,9 +237,9 @@ def test_latencies_and_reads_a_second_are_medians_of_the_repeats(machine: Any) -
     assert row["iops"] == 4
 
 
-def test_repeats_that_did_not_do_the_same_have_no_common_rate(machine: Any) -> None:
-    machine.test("particle_write", 1.0, amount=10.0, unit="B")
-    machine.test("particle_write", 2.0, amount=20.0, unit="B")
+def test_trials_that_did_not_do_the_same_have_no_common_rate(machine: Any) -> None:
+    machine.test("particle_write", 1.0, amount=10.0, unit="B", inside=1)
+    machine.test("particle_write", 2.0, amount=20.0, unit="B", inside=2)
     row = machine.only()
     assert (row["wall_s"], row["amount"], row["rate"]) == (1.5, None, None)
 
@@ -246,3 +265,21 @@ def test_no_timings_are_no_rows() -> None:
     found = machine_tests(pl.DataFrame(schema=timing_schema()))
     assert found.is_empty()
     assert dict(found.schema) == columns()
+
+
+def test_a_test_depends_on_what_its_longest_step_does(machine: Any) -> None:
+    """Whatever was expected: one that reads little and computes long is not the storage's."""
+    tests = (
+        machine.test("disk", 3.0, bottleneck="storage")
+        .test("disk", 0.5, step="load", bottleneck="storage")
+        .test("disk", 2.5, step="project", bottleneck="memory")
+        .test("plain", 1.0, bottleneck="storage")
+        .tests
+    )
+    found = {(row["test"], row["step"]): row["bottleneck"] for row in tests.to_dicts()}
+    assert found == {
+        ("disk", None): "memory",
+        ("disk", "load"): "storage",
+        ("disk", "project"): "memory",
+        ("plain", None): "storage",
+    }

@@ -29,4 +29,4 @@ def beside() -> Results:
 @pytest.fixture(scope="session")
 def many() -> Results:
     """More nodes than are drawn each by itself."""
-    return made_up(6, gpus=False, repeats=2)
+    return made_up(6, gpus=False, blocks=2)

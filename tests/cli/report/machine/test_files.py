@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -56,6 +57,15 @@ def test_a_machine_has_tables_more_and_a_later_report_without_one_none(three, fu
 
 def test_one_node_alone_has_neither_a_comparison_nor_headroom(one):
     assert set(csv_texts(one)) & set(MACHINE_FILES) == {"tests"}
+
+
+def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
+    said = shown(one)
+    assert "Filesystem: nfs4" in said
+    flags = [["disturbed"]] * one.configurations.height
+    beside_others = one.configurations.with_columns(flags=pl.Series(flags))
+    assert "disturbed" not in said
+    assert "disturbed (everywhere): Other work" in shown(replace(one, configurations=beside_others))
 
 
 def test_columns_that_name_a_row_name_one(three, beside):

@@ -55,6 +55,16 @@ def test_the_size_stands_beside_the_ancestors(bench):
     assert "13.1 GB" in under(bench, "The size of it")
 
 
+def test_a_stack_of_few_megabytes_is_told_in_them(bench):
+    rows = [row | {"amount": 6.56e6} for row in bench.rows]
+    assert "6.56 MB" in " ".join(told.scale(replace(bench, rows=rows)))
+
+
+def test_numbers_of_readers_and_threads_are_told_with_their_intervals(bench):
+    for heading in ("Several readers", "Decoding"):
+        assert "(95 % interval " in under(bench, heading)
+
+
 def test_what_cannot_run_says_why(bench):
     said = under(bench, "What cannot run here")
     assert "particle_random_read_direct: the filesystem refuses" in said
@@ -67,6 +77,13 @@ def test_an_eviction_that_nothing_proves_is_a_doubt(bench):
     trust, reasons = trust_in_bench(bench)
     assert trust == "with care"
     assert any("nothing proves that the page cache was cold" in reason for reason in reasons)
+
+
+def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
+    rows = [row | {"flags": [] if row["why_not"] else ["few-repeats"]} for row in bench.rows]
+    assert any(row["why_not"] for row in rows)
+    (said,) = told.doubts(replace(bench, rows=rows))
+    assert said.startswith("`few-repeats` (everywhere): ")
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
@@ -89,6 +106,8 @@ def test_other_work_on_the_machine_is_a_doubt(bench):
 def test_the_place_has_names(bench):
     found = told.place(bench)
     assert found["Filesystem"] == "nfs4"
+    cached = told.place(replace(bench, place={"cache_scheduler": "none"}))
+    assert cached == {"Cache folder: I/O scheduler": "none"}
     assert found["fio"] == "fio-3.33"
 
 
@@ -133,6 +152,14 @@ def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
     assert ("not proved" in said) is not proved
 
 
+def test_reading_that_takes_hardly_any_time_is_nothing_to_speed_up(beside):
+    table = beside.machine.headroom.head(1).with_columns(read_s=pl.lit(1e-6))
+    found = curves(about_workers(beside).configurations)
+    (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
+    assert "less than 1 % of the wall time, and faster storage could save no more" in said
+    assert "MB/s" not in said
+
+
 def test_the_same_doubt_of_all_nodes_is_told_once(three):
     said = section(three)["doubts"]
     assert sum("evicted-unverified" in sentence for sentence in said) == 1
@@ -141,5 +168,5 @@ def test_the_same_doubt_of_all_nodes_is_told_once(three):
 
 def test_flags_of_trials_that_repeats_answer_are_left_out(one):
     said = " ".join(section(one)["doubts"])
-    assert "Fewer than 6 trials" not in said
+    assert "Fewer than 6 trials were timed" not in said
     assert "`cache-uncontrolled`" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +34,11 @@ def measured(name: str, factor: float = 1.0, **how: Any) -> tuple[Results, pl.Da
     return replace(results, context=context, machine=machine), timings
 
 
+def sized(results: Results, sizes: Mapping[str, str]) -> Results:
+    """The same results, of work of these sizes."""
+    return replace(results, test_sizes=sizes)
+
+
 @pytest.fixture(scope="module")
 def beside() -> MachinesBeside:
     """One node with GPUs, beside two slower nodes without, whose kernels were of other sizes."""
@@ -41,8 +47,8 @@ def beside() -> MachinesBeside:
     other = SIZES | {"kernels_cpu": "z"}
     return MachinesBeside.of(
         [
-            *sources_of_run(fast, SIZES, place=0, timings=of_fast, about="system"),
-            *sources_of_run(slow, other, place=1, timings=of_slow, about="system"),
+            *sources_of_run(sized(fast, SIZES), place=0, timings=of_fast, about="system"),
+            *sources_of_run(sized(slow, other), place=1, timings=of_slow, about="system"),
         ]
     )
 
@@ -178,4 +184,4 @@ def test_verdicts_are_counted_in_sentences(beside: MachinesBeside) -> None:
     assert any(sentence.startswith("Timed in the base alone: ") for sentence in told)
     method = comparisontests.method(table)
     assert method is not None
-    assert "Repeats of one process are no runs of their own" in method
+    assert "the median over the repeats of a process of its own" in method

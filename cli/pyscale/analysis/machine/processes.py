@@ -1,0 +1,116 @@
+"""What each process found: the unit of repetition, as repeats inside one are not independent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ON = ("kind", "stage", "workers", "node", "hardware", "device")
+"""Whose tests these are."""
+KEYS = (*ON, "test", "step", "at_once")
+LATENCIES = ("latency_p50_s", "latency_p95_s", "latency_p99_s", "reads_per_s")
+LEAST_PROVED_FIRST = ("unsupported", "evicted-unverified", "warm", "verified-cold", "direct")
+
+
+def with_details(timings: pl.DataFrame) -> pl.DataFrame:
+    """Add numbers that details tell, whether a row is a `first` call, and a rank for `cache`.
+
+    Parameters
+    ----------
+    timings : polars.DataFrame
+        One row a repeat, as `pyscale.store.columns.timing_schema` describes it.
+    """
+    import polars as pl
+
+    told = pl.Struct(dict.fromkeys(("first_call", *LATENCIES, "error", "tolerance"), pl.Float64))
+    return (
+        timings.with_row_index("order")
+        .with_columns(pl.col("details").str.json_decode(told).alias("told"))
+        .unnest("told")
+        .with_columns(
+            first=pl.col("first_call").fill_null(0) == 1,
+            proved=pl.col("cache").replace_strict(
+                {state: place for place, state in enumerate(LEAST_PROVED_FIRST)},
+                return_dtype=pl.Int64,
+            ),
+        )
+    )
+
+
+def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the repeats of each process.
+
+    What a process keeps, and the minutes in which it ran, are in all of its repeats, so that these
+    tell nothing of how much another process would differ.
+
+    Parameters
+    ----------
+    timings : polars.DataFrame
+        One row a repeat, as `pyscale.store.columns.timing_schema` describes it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each process and test that it timed: `KEYS`, `trial`, `task`, and
+
+        first_s, wall_s : float
+            Its first call, null where calls are not told apart, and the median of its others, in
+            seconds; null where it timed no other.
+        calls : int
+            That this median is of.
+        amount : float
+            Of each repeat; null where it is not told, or not always the same.
+        unit, bottleneck : str
+        cache : str
+            Of its repeats the state of which least was proved.
+        latency_p50_s, latency_p95_s, latency_p99_s, reads_per_s : float
+            Medians of what details tell.
+    """
+    import polars as pl
+
+    amount = pl.col("amount")
+    later = ~pl.col("first")
+    return (
+        with_details(timings.filter(pl.col("wall_s").is_not_null()))
+        .group_by(*KEYS, "trial", "task", maintain_order=True)
+        .agg(
+            pl.col("wall_s").filter("first").median().alias("first_s"),
+            pl.col("wall_s").filter(later).median(),
+            later.sum().cast(pl.Int64).alias("calls"),
+            # Repeats that did not do the same have no common rate.
+            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+            pl.col("unit", "bottleneck").drop_nulls().first(),
+            pl.col("cache").sort_by("proved").drop_nulls().first(),
+            pl.col(LATENCIES).filter(later).median(),
+        )
+    )
+
+
+def trial_medians(timings: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the processes of each trial: those that measured a node at once shared its moments.
+
+    Parameters
+    ----------
+    timings : polars.DataFrame
+        As `process_medians` takes it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row for each trial and test: `KEYS`, `trial`, and `first_s`, `wall_s`, `amount` and
+        latencies as `process_medians` has them, as medians over its processes; `calls` of all.
+    """
+    import polars as pl
+
+    amount = pl.col("amount")
+    return (
+        process_medians(timings)
+        .group_by(*KEYS, "trial", maintain_order=True)
+        .agg(
+            pl.col("first_s", "wall_s", *LATENCIES).median(),
+            pl.col("calls").sum(),
+            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+        )
+    )
