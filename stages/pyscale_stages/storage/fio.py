@@ -15,6 +15,8 @@ from pyscale_stages.storage.reads import Read, random_order, timed_read
 from pyscale_stages.storage.stack import FILE_NAME, Stack
 
 ABSENT = "fio is not installed here: apt-get install fio"
+TOO_LITTLE = "larger than data set range"
+"""What fio says of files that are smaller than one read."""
 PERCENTILES = {
     "latency_p50_s": "50.000000",
     "latency_p95_s": "95.000000",
@@ -103,7 +105,8 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
         )
         if done.returncode:
             said = _last_line(done.stderr or done.stdout).rstrip(".")
-            return f"fio failed ({said}): it may need a larger stack"
+            remedy = ": take a larger stack" if TOO_LITTLE in said else ""
+            return f"fio failed: {said}{remedy}"
         return read_of(done.stdout, block_bytes)
 
     timed_read(book, case, stack, read)

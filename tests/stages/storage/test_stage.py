@@ -259,7 +259,9 @@ def test_the_scale_against_the_ancestor_is_told(run_storage: RunStorage, place: 
     (write,) = [t for t in result.timings if t.test == "particle_write" and t.step is None]
     scale = 23 * 18**2 / (50_000 * 256**2)
     assert write.details["scale_to_published"] == pytest.approx(scale)
-    assert any("times the 13.1 GB of the ancestor's" in warning for warning in result.warnings)
+    assert any(
+        "times the 13.1 GB of CryoSPARC's benchmark" in warning for warning in result.warnings
+    )
 
 
 def test_steps_of_writing_add_up(run_storage: RunStorage, place: Path) -> None:

@@ -51,7 +51,7 @@ def ran(found: Sequence[Bench]) -> str:
     ends = sorted({min(repeats), max(repeats)}) if repeats else []
     trials = "trial" if ends == [1] else "trials"
     each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
-    return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
+    return f"what the machine can do{over} ({listing(kinds)}{many}){each}"
 
 
 def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, tuple[str, ...]]:

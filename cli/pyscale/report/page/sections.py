@@ -55,7 +55,7 @@ def sections(results: Results) -> dict[str, Any]:
     context = results.context
     return told_of_all | {
         "context": context,
-        "ran": _sentence(
+        "ran": "; ".join(
             [
                 *([gridverdicts.ran(over_sizes)] if over_sizes else []),
                 *([ran(found)] if found or not (over_sizes or machine) else []),
@@ -94,12 +94,6 @@ def sections(results: Results) -> dict[str, Any]:
             for node in context.nodes
         ],
     }
-
-
-def _sentence(told: Sequence[str]) -> str:
-    """Join what was told, and begin it as a sentence."""
-    joined = "; ".join(told)
-    return joined[:1].upper() + joined[1:]
 
 
 def _grid(
