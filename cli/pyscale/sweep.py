@@ -47,8 +47,8 @@ class Sweep:
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
         workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
-        if plan.movie is None:
-            return cls.of_the_machine(workers)
+        if plan.movie is None or not workers:
+            return cls.of_the_machine(workers or (1,))
         return cls(
             plan.settings.get("scaling", "strong"),
             workers,

@@ -162,6 +162,10 @@ def test_what_was_measured_beside_changes_nothing_else(
     assert Sweep.of(beside()) == Sweep.of(alone)
 
 
+def test_where_the_machine_alone_is_left_of_a_suite_no_movie_is_shared(beside: PlanMaker) -> None:
+    assert "by itself" in str(Sweep.of(beside(only=("storage",))))
+
+
 def test_some_stages_of_the_movie_are_measured_with_the_machine(beside: PlanMaker) -> None:
     entries = {trial.entry for trial in beside(only=("contact",)).trials}
     assert entries == {"storage", "decompress", "kernels_cpu", "contact"}

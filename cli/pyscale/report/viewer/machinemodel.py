@@ -5,21 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
-from pyscale.report.viewer.model import Column, Property, Speedup, Tag
-from pyscale.report.wording import coarse, number
+from pyscale.report.viewer.model import Column, Property, Timed
+from pyscale.report.wording import number
 from pyscale_stages.contract import Record
 
 
-class MachineCell(Record):
-    """One test of one column."""
+class MachineCell(Timed):
+    """One test of one column; of the percentages those of one kind and device sum up."""
 
-    wall_s: float | None = Field(description="None where it cannot run there")
-    wall_s_low: float | None = Field(None, description="Lower end of its 95 % interval")
-    wall_s_high: float | None = Field(None, description="Upper end of its 95 % interval")
-    percent: float | None = Field(
-        None, description="Of all tests of its kind and device there; of a step, of its test"
-    )
-    repeats: int | None = Field(None, description="Trials that timed it")
     amount: float | None = Field(None, description="How much each call did, in `unit`")
     unit: str | None = None
     rate: float | None = Field(None, description="Amount over time, in `unit` a second")
@@ -27,30 +20,6 @@ class MachineCell(Record):
     cache: str | None = Field(None, description="Page cache of what was read")
     why_not: str | None = Field(None, description="Why there is no time, in words")
     wrong: bool = Field(False, description="Whether its result is wrong")
-    tag: Tag | None = None
-    speedups: tuple[Speedup | None, ...] = Field(
-        description="Against each column; None against itself"
-    )
-
-    @property
-    def time(self) -> str:
-        """The time as people read it."""
-        return number(self.wall_s)
-
-    @property
-    def low(self) -> str:
-        """Lower end of its interval as people read it."""
-        return number(self.wall_s_low)
-
-    @property
-    def high(self) -> str:
-        """Upper end of its interval as people read it."""
-        return number(self.wall_s_high)
-
-    @property
-    def share(self) -> str:
-        """The percentage as people read it."""
-        return coarse(self.percent)
 
     @property
     def rate_text(self) -> str:

@@ -51,15 +51,14 @@ class Tag(Record):
     why: str = Field(description="What says so, in sentences")
 
 
-class Cell(Record):
-    """One time of one column."""
+class Timed(Record):
+    """One time of one column, and how people read it."""
 
-    wall_s: float | None = Field(description="None where no trial was timed")
+    wall_s: float | None = Field(description="None where nothing was timed")
     wall_s_low: float | None = Field(None, description="Lower end of its 95 % interval")
     wall_s_high: float | None = Field(None, description="Upper end of its 95 % interval")
-    percent: float | None = Field(None, description="Of the column's sum over stages at this N")
+    percent: float | None = Field(None, description="Of the column's sum that it is a part of")
     repeats: int | None = Field(None, description="Timed trials")
-    invalid: bool = Field(False, description="Whether the output is not that of its baseline")
     tag: Tag | None = None
     speedups: tuple[Speedup | None, ...] = Field(
         description="Against each column; None against itself"
@@ -84,6 +83,12 @@ class Cell(Record):
     def share(self) -> str:
         """The percentage as people read it."""
         return coarse(self.percent)
+
+
+class Cell(Timed):
+    """One time of a stage at one N."""
+
+    invalid: bool = Field(False, description="Whether the output is not that of its baseline")
 
 
 class Row(Record):
