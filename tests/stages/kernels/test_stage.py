@@ -96,7 +96,8 @@ def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels: RunKernels
 
 
 def test_what_a_gpu_has_no_kernel_for_is_not_applicable() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     missing = NotImplementedError("The operator 'aten::polar' is not implemented. Set this.")
     said = running._why_it_cannot_run(missing, torch.device("mps"))
     assert said.startswith(NOT_APPLICABLE)

@@ -101,7 +101,7 @@ def run_stage(tmp_path: Path) -> RunStage:
 
 
 @pytest.fixture
-def mount_in_memory(tmp_path: Path) -> Iterator[Mount]:
+def mount_in_memory(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[Mount]:
     """Mount a small filesystem of its own, which only root may."""
     mounted: list[Path] = []
 
@@ -113,7 +113,7 @@ def mount_in_memory(tmp_path: Path) -> Iterator[Mount]:
             sys.platform != "linux"
             or subprocess.run(command, check=False, capture_output=True).returncode
         ):
-            pytest.skip("no filesystem may be mounted here, which takes root's rights")
+            missing("the right to mount a filesystem", "run as root on Linux")
         mounted.append(folder)
         return folder
 
