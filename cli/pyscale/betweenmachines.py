@@ -33,10 +33,9 @@ def tests_compared(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame | None:
         return None
     nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]
     alone = all(len(own) == 1 for own in nodes)
-    pairs = [(None, (nodes[0][0], nodes[1][0]))] if alone else []
-    pairs += [] if alone else [(node, (node, node)) for node in nodes[0] if node in nodes[1]]
+    common = [(node, node, node) for node in nodes[0] if node in nodes[1]]
     found = []
-    for name, (before, after) in pairs:
+    for name, before, after in [(None, nodes[0][0], nodes[1][0])] if alone else common:
         sides = [_side(base, before), _side(new, after)]
         table = compared_tests(sides, machines_side_by_side(sides), 0, 1)
         found.append(table.select(pl.lit(name, pl.String).alias("node"), *table.columns))

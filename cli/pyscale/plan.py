@@ -77,11 +77,6 @@ class Trial(Record):
         return self.id == self.reference_trial
 
     @property
-    def spread(self) -> bool:
-        """Whether each of its workers has another node."""
-        return bool(self.nodes)
-
-    @property
     def reads_movie(self) -> bool:
         """Whether its input is the dataset itself and not another stage's output."""
         return any(item.path is not None and not item.is_place for item in self.inputs)
