@@ -86,6 +86,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
     parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
+    parser.add_argument(
+        "--rank", type=int, default=0, metavar="R", help="which of --ranks this process is, from 0"
+    )
+    parser.add_argument(
+        "--ranks", type=int, default=1, metavar="N", help="processes that meet (default: 1)"
+    )
+    parser.add_argument(
+        "--meeting", type=Path, metavar="FILE", help="where ranks meet: a path that all of them see"
+    )
     return parser
 
 
@@ -182,6 +191,9 @@ def _spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
             seed=options.seed,
             threads=options.threads,
             device=options.device,
+            rank=options.rank,
+            ranks=options.ranks,
+            meeting=options.meeting,
         )
     except ValidationError as error:
         raise BadInput(f"the command line is wrong: {first_problem(error, TaskSpec)}") from error

@@ -101,6 +101,7 @@ def run_task(
         stamp=stamp.collect([path for path in (*inputs, *stage.places(spec), spec.output) if path]),
         calls=tuple(task.calls) if task else (),
         timings=tuple(task.timings) if task else (),
+        loading=task.loading if task else None,
         warnings=(*(task.warnings if task else ()), *usage.warnings),
         error=error,
     )

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Timing, Window
+from pyscale_stages.contract import (
+    Call,
+    Loading,
+    Phase,
+    Stage,
+    StageParams,
+    TaskSpec,
+    Timing,
+    Window,
+)
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
@@ -51,6 +60,7 @@ class Task:
         self.objects = 0
         self.calls: list[Call] = []
         self.timings: list[Timing] = []
+        self.loading: Loading | None = None
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -178,6 +188,10 @@ class Task:
     def add_timing(self, timing: Timing) -> None:
         """Record one repeat of a test of the machine."""
         self.timings.append(timing)
+
+    def set_loading(self, loading: Loading) -> None:
+        """Record what loading patches gave this rank."""
+        self.loading = loading
 
     def set_quality(self, **measures: float) -> None:
         """Record how right the output is, where the truth is known.

@@ -1,0 +1,1 @@
+"""What loading patches told: rates, diversity, and which settings to take."""

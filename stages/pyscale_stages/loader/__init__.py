@@ -1,0 +1,1 @@
+"""Stage: how many patches storage and loader processes give to training."""

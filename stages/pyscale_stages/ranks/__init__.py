@@ -1,0 +1,1 @@
+"""Processes of one trial that meet: who they are, and how they wait for each other."""

@@ -1,0 +1,1 @@
+"""Slides and stacks that patches are read from, and made-up ones."""
