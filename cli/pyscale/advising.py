@@ -105,7 +105,7 @@ def _advice(
     site: Site,
 ) -> Advice:
     is_run = measured.plan is not None
-    trials = _without_lone_points(_without_machine(measured))
+    trials = _without_lone_points(_of_processing(measured))
     table = configurations(trials, interleaved=is_run, drifts=drifts(trials))
     chosen = choices(
         table,
@@ -132,8 +132,8 @@ def _advice(
     )
 
 
-def _without_machine(measured: Measured) -> Measured:
-    """What was measured, but for the machine itself: of that there is no N to request.
+def _of_processing(measured: Measured) -> Measured:
+    """What was measured, but for the machine and loading patches: their times give no N to request.
 
     Raises
     ------
@@ -144,8 +144,13 @@ def _without_machine(measured: Measured) -> Measured:
 
     if measured.plan is None:
         return measured
-    others = ~pl.col("stage").is_in(sorted(measured.plan.machine_entries))
+    others = ~pl.col("stage").is_in(sorted(measured.plan.entries_apart))
     trials = measured.trials.filter(others)
+    if trials.is_empty() and measured.plan.loader_entries:
+        raise UserError(
+            f"{measured.title}: it measured how patches are loaded, and its report says which "
+            "configuration to train with: see `pyscale report`"
+        )
     if trials.is_empty():
         raise UserError(
             f"{measured.title}: it measured the machine itself, for which there is no N to "

@@ -67,9 +67,12 @@ class MeasuredRun:
 
     @property
     def compared_trials(self) -> pl.DataFrame:
-        """Trials whose wall times are compared: a test of the machine is compared by its own."""
-        of_machine = self.trials["stage"].is_in(list(self.run.plan.machine_entries))
-        return self.trials.filter(~of_machine)
+        """Trials whose wall times are compared.
+
+        A test of the machine is compared by its own, and ranks load for as long as they are told.
+        """
+        apart = self.trials["stage"].is_in(list(self.run.plan.entries_apart))
+        return self.trials.filter(~apart)
 
     @property
     def missing(self) -> str | None:
@@ -104,8 +107,8 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         outputs=tuple(
             _outputs(entry, base, new, shared)
             for entry in base.entries
-            # The output of a test of the machine is its times.
-            if entry in shared and entry not in base.run.plan.machine_entries
+            # The output of a test of the machine, or of loading patches, is its times.
+            if entry in shared and entry not in base.run.plan.entries_apart
         ),
     )
 

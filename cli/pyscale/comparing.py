@@ -97,13 +97,26 @@ def _loaded(
     _refuse_one(folders[0].path, folders[1].path)
     before, after = map(MeasuredRun.of, folders)
     _refuse_other_input(before, after)
-    trials = (before.compared_trials, after.compared_trials)
-    return between(before, after), *trials, tests_compared(before, after)
+    trials, tests = (before.compared_trials, after.compared_trials), tests_compared(before, after)
+    if tests is None:
+        _refuse_loading_alone(before, after)
+    return between(before, after), *trials, tests
 
 
 def _refuse_one(base: Path, new: Path) -> None:
     if base.resolve() == new.resolve():
         raise UserError(f"{base} was given twice: name the two that are to be compared")
+
+
+def _refuse_loading_alone(base: MeasuredRun, new: MeasuredRun) -> None:
+    """Refuse runs that did nothing but load patches: for how long is what they were told."""
+    sides = (base, new)
+    if any(side.run.plan.loader_entries and side.compared_trials.is_empty() for side in sides):
+        raise UserError(
+            f"{' and '.join(side.run.plan.run_id for side in sides)} measured how patches are "
+            "loaded, and wall times are what is compared: lay the benchmark_loader.csv of their "
+            "reports side by side"
+        )
 
 
 def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:

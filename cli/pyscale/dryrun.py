@@ -128,7 +128,8 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
 
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
-    reads_movie = plan.movie is not None
+    # Ranks load patches for as long as they are told, and measuring the machine takes no data.
+    shares_frames = plan.movie is not None and plan.suite.data != "slides"
     table = Table(
         title=f"{plan.suite.name} {plan.on_what}",
         box=box.SIMPLE_HEAD,
@@ -136,9 +137,9 @@ def _trials(plan: Plan) -> Table:
         pad_edge=False,
         show_edge=False,
         # One worker alone measures the machine like any other.
-        caption=str(sweep) if sweep.is_weak and (reads_movie or max(sweep.workers) > 1) else None,
+        caption=str(sweep) if sweep.is_weak and (shares_frames or max(sweep.workers) > 1) else None,
     )
-    columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * reads_movie
+    columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * shares_frames
     columns += ["input", "device"]
     in_images = any(trial.image for trial in plan.trials)
     has_threads = any(trial.threads for trial in plan.trials)
@@ -153,7 +154,7 @@ def _trials(plan: Plan) -> Table:
             str(position),
             trial.id,
             str(trial.workers),
-            *(["", ""] if trial.is_of_machine else windows)[: 2 * reads_movie],
+            *(["", ""] if trial.is_of_machine else windows)[: 2 * shares_frames],
             ", ".join(str(item.path) if item.is_place else item.source for item in trial.inputs),
             trial.device,
             *([str(plan.threads_of(trial))] if has_threads else []),

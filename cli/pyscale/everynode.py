@@ -42,8 +42,8 @@ def nodes_for(
     Raises
     ------
     UserError
-        If it is no run on a cluster, or one that does not measure the nodes themselves, if its
-        entries go to several partitions, or if no node takes jobs.
+        If it is no run on a cluster, or one that measures neither the nodes themselves nor ranks
+        on them, if its entries go to several partitions, or if no node takes jobs.
     """
     if not settings.every_node:
         return ()
@@ -80,13 +80,18 @@ def nodes_for(
 
 
 def on_every_node(plan: Plan, nodes: tuple[str, ...]) -> Plan:
-    """The plan with the workers of each trial on nodes, one each, started at once."""
+    """The plan with the workers of each trial on nodes, one each, started at once.
+
+    What one worker measures beside the suite goes to whichever node the cluster gives it.
+    """
     if not nodes:
         return plan
     spread = {"layout": "gang", "nodes": nodes}
-    return plan.model_copy(
-        update={"trials": tuple(trial.model_copy(update=spread) for trial in plan.trials)}
+    once = plan.suite.measured_once
+    trials = (
+        trial if trial.entry in once else trial.model_copy(update=spread) for trial in plan.trials
     )
+    return plan.model_copy(update={"trials": tuple(trials)})
 
 
 def _refuse_other_choice_of_nodes(site: Site) -> None:
@@ -99,12 +104,14 @@ def _refuse_other_choice_of_nodes(site: Site) -> None:
 
 
 def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
-    others = [entry for entry in entries if entry not in suite.machine_entries]
+    others = [
+        entry for entry in entries if entry not in suite.machine_entries | suite.loader_entries
+    ]
     if others:
         raise UserError(
-            f"--every-node measures the nodes themselves, and {listing(others)} of the suite "
-            f"{suite.name} {'does' if len(others) == 1 else 'do'} not: run the suite system, or "
-            "leave --every-node out"
+            f"--every-node measures the nodes themselves, or what they load at the same time, and "
+            f"{listing(others)} of the suite {suite.name} {'does' if len(others) == 1 else 'do'} "
+            "not: run the suite system or loader, or leave --every-node out"
         )
 
 

@@ -128,7 +128,11 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
                 truth=step.truth,
             )
         else:
-            stages[family] = step.model_copy(update={"threads": None}) if entry in counted else step
+            stages[family] = (
+                step.model_copy(update={"threads": None, "shares_cores": False})
+                if entry in counted
+                else step
+            )
     return suite.model_copy(update={"stages": stages})
 
 

@@ -40,7 +40,7 @@ def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite
     UserError
         If an axis or a value cannot be, or nothing is left to measure.
     """
-    return unfolded(
+    found = unfolded(
         suite,
         settings.grid,
         device=settings.device,
@@ -51,6 +51,18 @@ def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite
             if step.grid
         },
     )
+    return found if site is not None else _sharing_cores(suite, found)
+
+
+def _sharing_cores(suite: Suite, found: Suite) -> Suite:
+    """Mark the entries whose ranks share all cores of this machine, as those of training do."""
+    stages = dict(found.stages)
+    for entry in found.loader_entries:
+        step = stages[entry]
+        asked = step.point.get(THREADS, suite.stages[step.family or entry].threads)
+        if asked == ALL_CORES:
+            stages[entry] = step.model_copy(update={"shares_cores": True})
+    return found.model_copy(update={"stages": stages})
 
 
 def _fitted(suite: Suite, entry: str, settings: Settings, site: Site | None) -> Grid:

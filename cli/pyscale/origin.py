@@ -64,7 +64,7 @@ def commands(plan: Plan) -> tuple[Command, ...]:
 def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     if plan.movie is None:
         return
-    yield "frames", str(plan.movie_frames)
+    yield "slides" if plan.suite.data == "slides" else "frames", str(plan.movie_frames)
     if len(files) > MOST_FILES:
         yield "files", f"{len(files)}; provenance_manifest.json names those left out here"
     for file in files[:MOST_FILES]:

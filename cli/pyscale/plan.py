@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue
 from pyscale.sites import Site
 from pyscale.suite import Layout, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.registry import load_stage
 
 
 class TrialInput(Record):
@@ -87,6 +88,11 @@ class Trial(Record):
         return bool(self.inputs) and all(item.is_place for item in self.inputs)
 
     @property
+    def is_of_ranks(self) -> bool:
+        """Whether its workers are ranks that load patches at the same time, and meet."""
+        return load_stage(self.stage).meets
+
+    @property
     def window_tasks(self) -> tuple[str, ...]:
         """Names of the tasks that process windows."""
         return tuple(f"w{window}" for window in range(len(self.windows)))
@@ -118,7 +124,7 @@ class Plan(Record):
     movie: Path | None = Field(
         None, description="What it measures on; None where it measures the machine alone"
     )
-    movie_frames: int = 0
+    movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
@@ -132,20 +138,37 @@ class Plan(Record):
 
     @property
     def on_what(self) -> str:
-        """The movie that it measures on, or else the folder that it measures."""
+        """The movie or slides that it measures on, or else the folder that it measures."""
         if self.movie is None:
             return f"of the folder {self.place}"
-        return f"on {self.movie.name} ({self.movie_frames} frames)"
+        return f"on {self.movie.name} ({self.how_much})"
+
+    @property
+    def how_much(self) -> str:
+        """Frames of the movie, or slides of the folder, in words."""
+        if self.suite.data != "slides":
+            return f"{self.movie_frames} frames"
+        return f"{self.movie_frames} slide{'s' * (self.movie_frames != 1)}"
 
     @property
     def measured_for(self) -> str:
-        """Name of the movie that its times are good for, or that it was the machine's."""
+        """Name of the data that its times are good for, or that it was the machine's."""
         return "the machine itself" if self.movie is None else self.movie.name
 
     @property
     def machine_entries(self) -> frozenset[str]:
         """Entries of the suite that measure the machine itself."""
         return frozenset(trial.entry for trial in self.trials if trial.is_of_machine)
+
+    @property
+    def loader_entries(self) -> frozenset[str]:
+        """Entries of the suite whose workers are ranks that load patches and meet."""
+        return frozenset(trial.entry for trial in self.trials if trial.is_of_ranks)
+
+    @property
+    def entries_apart(self) -> frozenset[str]:
+        """Entries whose wall times say nothing of N workers: their findings are of other kinds."""
+        return self.machine_entries | self.loader_entries
 
     @property
     def scaling_trials(self) -> tuple[Trial, ...]:

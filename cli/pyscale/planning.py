@@ -15,7 +15,7 @@ from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
-from pyscale.suite import MOVIE, Layout, Suite, load_suite, suite_names
+from pyscale.suite import MOVIE, SLIDES, Layout, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
@@ -27,14 +27,14 @@ CROP = "length_px"
 
 @dataclass(frozen=True)
 class Dataset:
-    """The movie that a run measures on.
+    """The movie, or the folder of slides, that a run measures on.
 
     Attributes
     ----------
     movie : Path
         Its file or folder.
     frames : int
-        Its length.
+        Its length; the number of slides.
     axes : str or None
         Axes to believe in place of the file's own.
     truth : Path or None
@@ -63,7 +63,8 @@ def make_plan(
     """Expand a suite into trials.
 
     They run in blocks of which each holds every configuration once (see `pyscale.blockorder`).
-    N workers that measure the machine do so each by itself; beside a movie it is one, once.
+    N workers that measure the machine do so each by itself; beside a movie it is one, once. N
+    workers that load patches are ranks that all run at the same time.
 
     Parameters
     ----------
@@ -88,7 +89,8 @@ def make_plan(
     Raises
     ------
     UserError
-        If a worker count exceeds the frames, a crop the frame, or a name or parameter is wrong.
+        If a worker count exceeds the frames or slides, a crop the frame, a name or parameter is
+        wrong, or ranks that meet are not to run at the same time.
     """
     settings = settings | {"device": _main_device(suite, settings["device"])}
     sweep = _sweep(suite, dataset, settings, tuple(workers))
@@ -101,6 +103,7 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
+    _refuse_ranks_apart(sorted(measured & suite.loader_entries), settings, site)
     place = _place(settings) if suite.machine_entries else None
     sources = _Sources(dataset, place)
     entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
@@ -129,9 +132,39 @@ def _sweep(
 ) -> Sweep:
     if dataset is None:
         return Sweep.of_the_machine(workers)
+    if suite.data == "slides":
+        _refuse_more_ranks_than_slides(dataset, max(workers))
+        return Sweep.of_ranks(workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
     sweep.refuse_too_short(dataset.movie.name)
     return sweep
+
+
+def _refuse_more_ranks_than_slides(dataset: Dataset, ranks: int) -> None:
+    if ranks > dataset.frames:
+        slides = f"{dataset.frames} slide{'s' * (dataset.frames != 1)}"
+        raise UserError(
+            f"each of {ranks} ranks loads patches of slides of its own, and {dataset.movie} has "
+            f"{slides}: ask for fewer --workers, or give more slides"
+        )
+
+
+def _refuse_ranks_apart(
+    entries: Sequence[str], settings: Mapping[str, Any], site: Site | None
+) -> None:
+    """Raise where ranks that wait for each other would not all run at the same time."""
+    if not entries:
+        return
+    if settings["chunks_per_worker"] > 1:
+        raise UserError(
+            f"ranks of {entries[0]} load patches, which have no windows, so --chunks-per-worker "
+            f"{settings['chunks_per_worker']} means nothing: leave it out, or set it to 1"
+        )
+    if settings["layout"] == "array" and site is not None:
+        raise UserError(
+            f"ranks of {entries[0]} wait for each other, so one job starts all of them, and "
+            "--layout array would start each by itself: leave it out, or set it to gang"
+        )
 
 
 def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
@@ -210,7 +243,7 @@ class _Sources:
     place: Path | None
 
     def input(self, slot: str, source: str) -> TrialInput:
-        if source == MOVIE:
+        if source in {MOVIE, SLIDES}:
             return TrialInput(slot=slot, path=self.dataset.movie if self.dataset else None)
         return TrialInput(slot=slot, path=self.place, is_place=True)
 
@@ -229,6 +262,7 @@ class _Entry:
     params: dict[str, JsonValue]
     device: Device
     threads: int | None
+    shares_cores: bool
     gpus: int | Literal["all"] | None
     gpu_sharing: GpuSharing
     beside: str | None
@@ -260,7 +294,8 @@ class _Entry:
         # The place in a grid stays, whatever the settings say of the stage.
         given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
         params = _validated(name, stage, given)
-        layout = settings["layout"] or step.layout
+        # Ranks wait for each other: those that were started one by one might wait for ever.
+        layout: Layout = "gang" if stage.meets else settings["layout"] or step.layout
         # A stage without a kernel for the device runs on the CPU, and its record says so.
         wanted: Device = step.device or settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
@@ -272,6 +307,7 @@ class _Entry:
             params=params.model_dump(mode="json"),
             device=device,
             threads=step.cores,
+            shares_cores=step.shares_cores,
             gpus=step.gpus if device == "cuda" else None,
             gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             beside=step.beside,
@@ -292,7 +328,7 @@ class _Entry:
             workers=workers,
             block=block,
             device=self.device,
-            threads=self.threads,
+            threads=self._threads_at(workers),
             gpus=self.gpus,
             gpu_sharing=self.gpu_sharing,
             image=self.image,
@@ -309,6 +345,12 @@ class _Entry:
             if self.beside is not None and self.beside in measured and block == 1
             else None,
         )
+
+    def _threads_at(self, workers: int) -> int | None:
+        """Cores and threads of each of N workers; None is the run's choice."""
+        if self.threads is None or not self.shares_cores:
+            return self.threads
+        return max(1, self.threads // workers)
 
 
 def _trial_id(entry: str, workers: int, block: int) -> str:

@@ -12,6 +12,7 @@ from pyscale.analysis.drift import drifts
 from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
+from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.requests import request_of
@@ -26,6 +27,7 @@ from pyscale.origin import commands, facts, node_names, nodes
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching, matching_grids
+from pyscale.references.matchingloading import matching_loading
 from pyscale.references.matchingtests import matching_tests
 from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of, work_id_of
@@ -58,18 +60,20 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     context = _context(run, write_manifest(run, tables.sources), tasks)
     suite = run.plan.suite
 
-    # A machine is measured on several devices too, but its tests are compared one by one.
-    machine_entries = run.plan.machine_entries
+    # A machine is measured on several devices too, but its tests are compared one by one; and the
+    # points of a grid of loading by how fast and how diverse they are.
+    apart = run.plan.entries_apart
 
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
-            *(tasks.filter(~tasks["stage"].is_in(machine_entries)), tables.calls, trials, table),
+            *(tasks.filter(~tasks["stage"].is_in(apart)), tables.calls, trials, table),
             versus=suite.versus,
             against=suite.against,
             entries=list(suite.stages),
         )
 
-    references = list(all_references(load_settings().references_folder, talk).values())
+    settings = load_settings()
+    references = list(all_references(settings.references_folder, talk).values())
     results = analysed(
         trials,
         context,
@@ -83,13 +87,19 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         stages=stages_of(run.plan),
         find_grids=find_grids,
         machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
-        machine_entries=machine_entries,
+        machine_entries=run.plan.machine_entries,
+        loader=loader_findings(
+            tables.loading, keep=settings.keep_diversity, count_retried=count_retried
+        ),
+        loader_entries=run.plan.loader_entries,
     )
     tests = results.machine.tests if results.machine else None
+    loader = results.loader
     return replace(
         results,
         test_references=[] if tests is None else matching_tests(references, tests),
         test_sizes=size_ids_of(run.plan),
+        loader_references=matching_loading(references, loader.points) if loader else [],
         validation=validation_of(run, trials, context.work_id, references),
     )
 
@@ -125,6 +135,8 @@ def analysed(
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
     machine: MachineFindings | None = None,
     machine_entries: frozenset[str] = frozenset(),
+    loader: LoaderFindings | None = None,
+    loader_entries: frozenset[str] = frozenset(),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
@@ -136,7 +148,8 @@ def analysed(
     what others measured, of which those are kept that match; `stages` the stage behind each name in
     `trials`, where the two may differ, and behind each family of points; `find_grids` finds what
     grids tell, from the table of configurations; `machine` is what tests of the machine told, and
-    `machine_entries` the stages that are such tests.
+    `machine_entries` the stages that are such tests; `loader` is what loading patches told, and
+    `loader_entries` the stages that did it.
     """
     known = [one for one in references if one.reference.concerns(context.work_id)]
     changes = drifts(trials)
@@ -162,6 +175,8 @@ def analysed(
         grid_references=matching_grids(known, grids, stages),
         machine=machine,
         machine_entries=machine_entries,
+        loader=loader,
+        loader_entries=loader_entries,
     )
 
 

@@ -12,7 +12,7 @@ from pyscale.analysis.experiments import Experiment
 from pyscale.grid import is_of
 from pyscale.gridaxes import DEVICE
 from pyscale.plan import Plan
-from pyscale.runsettings import ALSO_SETTINGS, OF_A_MOVIE
+from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.withsystem import without_system
@@ -104,7 +104,7 @@ def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
         value = settings.get(name, field.default)
         if name in said_by_axis or value == usual:
             continue
-        if suite.data == "place" and name in OF_A_MOVIE:
+        if name in WITHOUT_MEANING.get(suite.data, ()):
             continue
         if name == "site" and settings["executor"] == "local":
             continue

@@ -165,6 +165,11 @@ def _refuse_blind_gate(plan: Plan) -> None:
             "--strict fails where an output is not the baseline's, and times of the machine never "
             "are the same: leave it out"
         )
+    if plan.suite.data == "slides":
+        raise UserError(
+            "--strict fails where an output is not the baseline's, and rates of loading patches "
+            "never are the same: leave it out"
+        )
     if not any("check" in trial.tasks and not trial.is_reference for trial in plan.trials):
         raise UserError(
             "--strict fails where an output is not the baseline's, and this run compares none, "

@@ -16,8 +16,11 @@ SIZES = "length_px"
 ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
-OF_A_MOVIE = ("data", "axes", "scaling", "chunks_per_worker", "cache")
-"""Settings that say how a movie is read and shared."""
+WITHOUT_MEANING = {
+    "place": ("data", "axes", "scaling", "chunks_per_worker", "cache"),
+    "slides": ("axes", "scaling"),
+}
+"""Settings that say how a movie is read and shared, by the data of suites that read none."""
 
 
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
@@ -90,13 +93,17 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
 
 def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:
     """Raise where a flag tells of data that a suite does not read, or of a folder likewise."""
+    without_meaning = WITHOUT_MEANING.get(suite.data, ())
+    of_a_movie = [f"--{name.replace('_', '-')}" for name in without_meaning if name in given]
+    if of_a_movie:
+        instead = "measures the machine itself"
+        if suite.data == "slides":
+            instead = "loads patches of slides"
+        raise UserError(
+            f"{' and '.join(of_a_movie)}: the suite {suite.name} {instead} and reads no movie, so "
+            "leave that out"
+        )
     if suite.data == "place":
-        of_a_movie = [f"--{name.replace('_', '-')}" for name in OF_A_MOVIE if name in given]
-        if of_a_movie:
-            raise UserError(
-                f"{' and '.join(of_a_movie)}: the suite {suite.name} measures the machine itself "
-                "and reads no movie, so leave that out"
-            )
         if given.get("with_system"):
             raise UserError(
                 f"--with-system: the suite {suite.name} measures the machine already, so leave it "

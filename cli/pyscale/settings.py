@@ -115,6 +115,13 @@ class Settings(BaseSettings):
         Prices(),
         description="What an hour of a core or a GPU of this machine costs, and the currency",
     )
+    keep_diversity: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Share of the most diverse loading of patches that the advised one keeps; read "
+        "when a report is written",
+    )
     unlocked_images: bool = Field(
         False, description="Run images even where they differ from images.lock"
     )

@@ -120,5 +120,5 @@ def _about(run: MeasuredRun) -> str:
     plan = run.run.plan
     if plan.movie is None:
         return f"{plan.suite.name} of {plan.place}"
-    movie = f"{plan.movie.name}, {plan.movie_frames} frames"
+    movie = f"{plan.movie.name}, {plan.how_much}"
     return f"{plan.suite.name} on {movie}, page cache {plan.settings['cache']}"

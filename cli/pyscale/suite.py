@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from pyscale.errors import UserError
 from pyscale.tomlfile import file_of, read_toml, shipped_names
-from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
 from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
@@ -20,6 +20,8 @@ MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
 PLACE = "place"
 """The name by which a suite calls the folder whose storage is measured."""
+SLIDES = "slides"
+"""The name by which a suite calls the folder of slides that ranks load patches from."""
 ALL_CORES: Final = "all"
 """As many threads as a worker's node has cores."""
 GridValue = bool | int | float | str
@@ -31,7 +33,7 @@ class SuiteStage(Record):
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
-        description='Slot -> "movie", "place" or the name of an earlier entry'
+        description='Slot -> "movie", "place", "slides" or the name of an earlier entry'
     )
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
     layout: Layout = Field(
@@ -50,6 +52,11 @@ class SuiteStage(Record):
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
     gpu_sharing: GpuSharing = Field("own", description="How workers share the GPUs of a node")
+    shares_cores: bool = Field(
+        False,
+        description="Whether `threads` are those of the machine, which its ranks share evenly; "
+        "filled when all are counted",
+    )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         default_factory=dict,
         description="Values of stage parameters, or of device, threads and gpu_sharing, of which "
@@ -79,10 +86,10 @@ class Suite(Record):
 
     name: str
     summary: str = Field(description="What the suite measures, in a line")
-    data: Literal["movie", "labels", "place"] = Field(
+    data: Literal["movie", "labels", "slides", "place"] = Field(
         "movie",
-        description="What it measures on: frames of a movie, labels of one, or no data but a "
-        "folder whose storage it measures",
+        description="What it measures on: frames of a movie, labels of one, a folder of slides, "
+        "or no data but a folder whose storage it measures",
     )
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="Settings that suit it, where nobody gives others"
@@ -109,6 +116,11 @@ class Suite(Record):
         return frozenset(
             entry for entry in self.stages if load_stage(self.stage_name(entry)).is_of_machine
         )
+
+    @property
+    def loader_entries(self) -> frozenset[str]:
+        """Entries whose workers are ranks that load patches and meet."""
+        return frozenset(entry for entry in self.stages if load_stage(self.stage_name(entry)).meets)
 
     @property
     def measured_once(self) -> frozenset[str]:
@@ -139,13 +151,19 @@ def load_suite(name_or_path: str) -> Suite:
 
 
 def _check_inputs(suite: Suite, path: Path) -> None:
-    # A suite of the machine has no movie, and any other may measure a folder beside one.
-    earlier = [PLACE] if suite.data == "place" else [MOVIE, PLACE]
+    # A suite of the machine reads nothing, and any other may measure a folder beside what it reads.
+    earlier = {"place": [PLACE], "slides": [SLIDES, PLACE]}.get(suite.data, [MOVIE, PLACE])
     for entry, step in suite.stages.items():
         try:
-            slots = {slot.name: slot for slot in load_stage(suite.stage_name(entry)).inputs}
+            stage = load_stage(suite.stage_name(entry))
         except StageError as error:
             raise UserError(f"the suite {path} is wrong at stages.{entry}: {error}") from error
+        if stage.meets and suite.data != "slides":
+            raise UserError(
+                f"the suite {path} has stages.{entry}, which loads patches of slides: say data = "
+                '"slides" above its stages'
+            )
+        slots = {slot.name: slot for slot in stage.inputs}
         for fed, source in step.inputs.items():
             if fed not in slots:
                 raise UserError(
@@ -157,8 +175,8 @@ def _check_inputs(suite: Suite, path: Path) -> None:
                     f"the suite {path} feeds stages.{entry} from {source!r}, which is not an "
                     f"earlier entry; {did_you_mean(source, earlier)}"
                 )
-            if (source == PLACE) != slots[fed].is_place:
-                feeds = "its place alone" if slots[fed].is_place else "no place"
+            if _wrong_source(source, stage, slots[fed]):
+                feeds = _feeding(stage, slots[fed])
                 raise UserError(
                     f"the suite {path} feeds {fed!r} of stages.{entry} from {source!r}, and that "
                     f"input takes {feeds} ({slots[fed].help}): feed it otherwise"
@@ -169,3 +187,15 @@ def _check_inputs(suite: Suite, path: Path) -> None:
                     f"the suite {path} gives stages.{entry} no input {name!r} ({slot.help})"
                 )
         earlier.append(entry)
+
+
+def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:
+    reads_slides = stage.meets and not slot.is_place
+    return (source == PLACE) != slot.is_place or (source == SLIDES) != reads_slides
+
+
+def _feeding(stage: Stage, slot: Slot) -> str:
+    """What an input takes, in words."""
+    if slot.is_place:
+        return "its place alone"
+    return "slides alone" if stage.meets else "neither a place nor slides"

@@ -27,21 +27,26 @@ class Sweep:
         Length of the movie.
     frames_each : int or None
         Frames of each worker, where the suite says so.
-    of_machine : bool
-        Whether workers measure the machine, each by itself, and there are no frames: each counts
-        as having one.
+    given : {"frames", "machine", "ranks"}
+        What workers are given. Those that measure the machine do so each by itself, and ranks load
+        patches together: there are no frames then, and each counts as having one.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
     frames: int
     frames_each: int | None = None
-    of_machine: bool = False
+    given: Literal["frames", "machine", "ranks"] = "frames"
 
     @classmethod
     def of_the_machine(cls, workers: tuple[int, ...]) -> Sweep:
         """Sweep of workers of which each measures the machine by itself."""
-        return cls("weak", workers, max(workers), frames_each=1, of_machine=True)
+        return cls("weak", workers, max(workers), frames_each=1, given="machine")
+
+    @classmethod
+    def of_ranks(cls, workers: tuple[int, ...]) -> Sweep:
+        """Sweep of ranks that load patches at the same time, and meet."""
+        return cls("weak", workers, max(workers), frames_each=1, given="ranks")
 
     @classmethod
     def of(cls, plan: Plan) -> Sweep:
@@ -49,6 +54,8 @@ class Sweep:
         workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
         if plan.movie is None or not workers:
             return cls.of_the_machine(workers or (1,))
+        if plan.suite.data == "slides":
+            return cls.of_ranks(workers)
         return cls(
             plan.settings.get("scaling", "strong"),
             workers,
@@ -77,8 +84,10 @@ class Sweep:
 
     def __str__(self) -> str:
         """What N workers are given, in words."""
-        if self.of_machine:
+        if self.given == "machine":
             return "every worker measures the machine by itself, all at once"
+        if self.given == "ranks":
+            return "N ranks load patches at the same time, each of slides of its own"
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))

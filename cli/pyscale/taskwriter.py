@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pyscale.plan import Trial
 from pyscale.runtimes.protocol import Runtime
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import PARAMS_FILE, SPEC_FILE, NodeWork, TaskOrder
+from pyscale.store.records import (
+    MEETING_FILE,
+    MEETING_FOLDER,
+    PARAMS_FILE,
+    SPEC_FILE,
+    NodeWork,
+    TaskOrder,
+)
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
 
@@ -34,6 +42,8 @@ class TaskWriter:
         folder = self._run.task(trial, task)
         folder.mkdir(parents=True)
         spec = self._spec(trial, task)
+        if spec.meeting is not None:
+            spec.meeting.parent.mkdir(exist_ok=True)
         write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
         write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
 
@@ -86,12 +96,21 @@ class TaskWriter:
                 "device": trial.device,
                 "inputs": self.inputs(trial),
                 "output": folder / "out",
-                "frames": trial.windows[int(task.removeprefix("w"))],
-                "movie_frames": trial.movie_frames,
                 # What a stage wrote names its own axes.
                 "axes": self._run.plan.axes if trial.reads_movie else None,
+                **self._share(trial, int(task.removeprefix("w"))),
             }
         )
+
+    def _share(self, trial: Trial, worker: int) -> dict[str, Any]:
+        """What a worker has for itself: frames of the movie, or its rank among those it meets."""
+        if not trial.is_of_ranks:
+            return {"frames": trial.windows[worker], "movie_frames": trial.movie_frames}
+        if trial.workers == 1:
+            return {}
+        # A folder to itself, for an image is shown nothing else that its ranks may all write into.
+        meeting = self._run.trial(trial) / MEETING_FOLDER / MEETING_FILE
+        return {"rank": worker, "ranks": trial.workers, "meeting": meeting}
 
     def inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:
         """Slot and path of everything that a trial's windows read."""

@@ -30,6 +30,7 @@ from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.ranks.parting import LostRank
 
 COMPARING = frozenset(["check", "beside"])
 """Tasks that compare the output of a trial, and add nothing to it."""
@@ -134,14 +135,18 @@ class TrialRunner:
         return why_not is None
 
     def _failure(self, trial: Trial, tasks: Sequence[str]) -> _Failure | None:
-        """Return the failed task that says most: the first that no other try would mend."""
+        """Return the failed task that says most: the first that no other try would mend.
+
+        A rank that ended because another one had says least.
+        """
         failures = [
             _Failure(task, record.error)
             for task in tasks
             if (record := read_task(self._run.task(trial, task))).error
         ]
         final = [failure for failure in failures if why_not_again(failure.error)]
-        return next(iter([*final, *failures]), None)
+        own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
+        return next(iter([*final, *own, *failures]), None)
 
     def _take_up(self, trial: Trial) -> bool:
         """Wait for tasks that an earlier pyscale started and that still run."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 if TYPE_CHECKING:
     from pyscale_stages.task import Task
@@ -83,6 +83,20 @@ class TaskSpec(Record):
     meeting: Path | None = Field(
         None, description="File by which they find each other, on storage that all of them see"
     )
+
+    @model_validator(mode="after")
+    def _is_one_of_its_ranks(self) -> Self:
+        if self.rank >= self.ranks:
+            raise ValueError(
+                f"rank {self.rank} is none of {self.ranks} ranks, which are numbered from 0 to "
+                f"{self.ranks - 1}: give a lower --rank, or more --ranks"
+            )
+        if self.ranks > 1 and self.meeting is None:
+            raise ValueError(
+                f"{self.ranks} ranks need a meeting to find each other: give all of them the same "
+                "--meeting FILE, on storage that all of them see"
+            )
+        return self
 
     def command_line(self, params_file: Path, result_file: Path) -> list[str]:
         """Arguments after `python -m pyscale_stages` that repeat this task by hand."""

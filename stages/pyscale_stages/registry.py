@@ -17,6 +17,7 @@ STAGE_NAMES = (
     "storage",
     "decompress",
     "kernels",
+    "loader",
 )
 
 

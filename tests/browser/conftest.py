@@ -22,8 +22,13 @@ from browser.reports import (
     written,
 )
 from madeupgrid import made_up
+from madeuploader import ENTRIES
+from madeuploaderrun import consuming
+from madeuploaderrun import made_up as made_up_loading
 from madeupmachine import made_up as made_up_machine
 from pretendedrun import make_run
+from pyscale.references.files import all_references
+from pyscale.references.matchingloading import matching_loading
 from pyscale.references.model import Reference, ReferredTests
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
@@ -133,6 +138,25 @@ def machine(folder: Path) -> Report:
 def machines(folder: Path) -> Report:
     """Three nodes without a GPU, of which the third reads at half the rate."""
     return written(folder / "machines", made_up_machine(3, gpus=False))
+
+
+@pytest.fixture(scope="package")
+def loading(folder: Path) -> Report:
+    """Eight configurations of a loader on 1 and 2 ranks; the last one fails."""
+    *others, last = consuming(500.0)
+    failing = replace(last, error="a slide cannot be read: CMU-1.svs")
+    return written(folder / "loading", made_up_loading([*others, failing]))
+
+
+@pytest.fixture(scope="package")
+def loadings(folder: Path) -> Report:
+    """The same on four ranks with three trials each, beside what somebody published."""
+    like = replace(ENTRIES[2], num_workers=4, pool_size=8)
+    results = made_up_loading([*ENTRIES[:2], like], ranks=(4,), repeats=3)
+    assert results.loader is not None
+    known = all_references(folder / "none").values()
+    beside = matching_loading(known, results.loader.points)
+    return written(folder / "loadings", replace(results, loader_references=beside))
 
 
 @pytest.fixture(scope="package")

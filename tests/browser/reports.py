@@ -30,6 +30,8 @@ FILES = {
     "tests": "benchmark_tests.csv",
     "nodes": "benchmark_nodes.csv",
     "headroom": "benchmark_headroom.csv",
+    "loader": "benchmark_loader.csv",
+    "loader_ranks": "benchmark_loader_ranks.csv",
 }
 KEYS = {
     "configurations": ("suite", "stage", "device", "workers"),
@@ -45,6 +47,8 @@ KEYS = {
         *("kind", "stage", "workers", "device", "test", "step", "at_once", "node", "hardware"),
     ),
     "headroom": ("stage", "workers", "node"),
+    "loader": ("stage", "workers"),
+    "loader_ranks": ("stage", "workers", "rank", "node"),
 }
 """Columns that name a row of each table, as the page does."""
 MARKUP = "<script>alert(1)</script>"

@@ -10,7 +10,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
-from pyscale.planning import make_plan
+from pyscale.planning import Dataset, make_plan
 from pyscale.runsettings import settings_for
 from pyscale.settings import Settings
 from pyscale.sites import Site
@@ -86,6 +86,33 @@ def test_a_stage_that_reads_a_movie_is_refused() -> None:
     mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
     with pytest.raises(UserError, match="and segment of the suite machine does not: run the suite"):
         found(mixed)
+
+
+def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
+    sinfo: Path,
+) -> None:
+    ranks = Suite(
+        name="ranks",
+        summary="",
+        data="slides",
+        stages={
+            "loader": SuiteStage(inputs={"slides": "slides"}),
+            "storage": SuiteStage(inputs={"place": "place"}),
+        },
+    )
+    nodes = found(ranks)
+    assert nodes == ("n2", "n10")
+    plan = make_plan(
+        ranks,
+        Dataset(Path("slides"), frames=4),
+        run_id="one",
+        settings=Settings(every_node=True, repeats=1).model_dump(mode="json"),
+        workers=(2,),
+    )
+    spread = {
+        trial.entry: (trial.workers, trial.nodes) for trial in on_every_node(plan, nodes).trials
+    }
+    assert spread == {"loader": (2, nodes), "storage": (1, ())}
 
 
 def test_this_machine_has_no_partition() -> None:

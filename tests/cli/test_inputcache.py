@@ -83,3 +83,16 @@ def test_a_folder_that_cannot_be_listed_is_recorded(
     cache = bring_inputs_to("cold", [tmp_path])
     assert cache.state == "unsupported"
     assert [eviction.path for eviction in cache.evictions] == [tmp_path]
+
+
+def test_an_image_that_is_a_folder_is_evicted_with_all_its_chunks(tmp_path: Path) -> None:
+    chunks = tmp_path / "slides" / "a.zarr" / "0" / "c"
+    chunks.mkdir(parents=True)
+    (chunks / "0").write_bytes(os.urandom(5000))
+    (tmp_path / "slides" / "a.zarr" / "zarr.json").write_text("{}")
+    pagecache.warm(chunks / "0")
+    cache = bring_inputs_to("cold", [tmp_path / "slides"])
+    assert cache.state == "verified-cold"
+    assert pagecache.probe(chunks / "0").resident_bytes == 0
+    assert len(cache.evictions) == 2
+    assert bring_inputs_to("cold", [tmp_path / "slides" / "a.zarr"]).evictions[0].path.is_file()

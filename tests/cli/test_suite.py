@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -49,13 +50,49 @@ def test_an_entry_of_the_machine_is_known_by_its_stage() -> None:
     [
         ("[stages.storage]\ninputs = {place = 'movie'}", "takes its place alone"),
         ("[stages.storage]\ninputs = {}", "gives stages.storage no input 'place'"),
-        ("[stages.track]\ninputs = {labels = 'place'}", "feeds 'labels'.*takes no place"),
+        (
+            "[stages.track]\ninputs = {labels = 'place'}",
+            "feeds 'labels'.*takes neither a place nor",
+        ),
         ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "not an earlier entry"),
     ],
 )
 def test_a_folder_to_measure_feeds_nothing_but_what_measures_it(
     tmp_path: Path, text: str, sentence: str
 ) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
+    with pytest.raises(UserError, match=sentence):
+        load_suite(str(path))
+
+
+def test_an_entry_of_ranks_is_known_by_its_stage() -> None:
+    assert load_suite("loader").loader_entries == {"loader"}
+    assert load_suite("loader").machine_entries == frozenset()
+    assert load_suite("pipeline").loader_entries == frozenset()
+
+
+def test_the_published_suite_has_its_24_configurations() -> None:
+    (step,) = load_suite("loader_as_published").stages.values()
+    assert math.prod(len(values) for values in step.grid.values()) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[stages.loader]\ninputs = {slides = 'slides'}", 'say data = "slides" above its stages'),
+        ("data = 'slides'\n[stages.loader]\ninputs = {}", "no input 'slides'"),
+        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'movie'}", "not an earlier entry"),
+        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'place'}", "takes slides alone"),
+        (
+            "data = 'slides'\n[stages.storage]\ninputs = {place = 'place'}\n"
+            "[stages.loader]\ninputs = {slides = 'storage'}",
+            "feeds 'slides' of stages.loader from 'storage', and that input takes slides alone",
+        ),
+        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "nor slides"),
+    ],
+)
+def test_slides_feed_ranks_and_nothing_else(tmp_path: Path, text: str, sentence: str) -> None:
     path = tmp_path / "own.toml"
     path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
     with pytest.raises(UserError, match=sentence):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pyscale_stages.commandline import main
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.moviewriter import write_movie
 
 Run = Callable[..., tuple[int, str]]
@@ -90,3 +92,42 @@ def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run: Run, labels
     assert (out / "window.json").exists()
     assert run("track", "run", "--input", labels, "--output", out, "--frames", "0:9")[0] == 2
     assert not (out / "window.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (
+            ("--rank", 2, "--ranks", 2, "--meeting", "m"),
+            "rank 2 is none of 2 ranks, which are numbered from 0 to 1: give a lower --rank",
+        ),
+        (("--rank", 1), "rank 1 is none of 1 ranks"),
+        (("--rank", -1), "'rank': input should be greater than or equal to 0 (given: -1)"),
+        (("--ranks", 0), "'ranks': input should be greater than or equal to 1 (given: 0)"),
+        (("--ranks", 2), "2 ranks need a meeting to find each other: give all of them the same"),
+    ],
+)
+def test_ranks_that_could_never_meet_are_refused(
+    run: Run, labels: Path, flags: tuple[object, ...], sentence: str
+) -> None:
+    code, said = run("track", "run", "--input", labels, "--output", "x", *flags)
+    assert code == 2
+    assert said.startswith(f"error: the command line is wrong: {sentence}")
+    assert said.count("\n") == 1
+
+
+def test_a_task_of_a_rank_can_be_repeated_by_hand(labels: Path) -> None:
+    spec = TaskSpec(
+        stage="track",
+        inputs=(("labels", labels),),
+        rank=1,
+        ranks=2,
+        meeting=labels.parent / "meeting",
+    )
+    line = spec.command_line(Path("params.json"), Path("result.json"))
+    given = dict(pairwise(line))
+    assert [given[flag] for flag in ("--rank", "--ranks", "--meeting")] == [
+        "1",
+        "2",
+        str(labels.parent / "meeting"),
+    ]

@@ -159,7 +159,7 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         pl.col("position").min(),
         pl.col("attempt").filter(timed).max().fill_null(1),
         cache_asked=pl.col("cache_asked").filter(run).drop_nulls().first(),
-        cache_state=_least_proved(pl.col("cache_state").filter(run)),
+        cache_state=least_proved(pl.col("cache_state").filter(run)),
         failed=(timed & (pl.col("status") != "done")).any(),
         oversubscribed=pl.col("oversubscribed").any(),
         disturbed=pl.col("disturbed").any(),
@@ -189,7 +189,7 @@ def sum_if_all(values: pl.Expr) -> pl.Expr:
     return pl.when(values.null_count() == 0).then(values.sum())
 
 
-def _least_proved(states: pl.Expr) -> pl.Expr:
+def least_proved(states: pl.Expr) -> pl.Expr:
     """State of a trial from those of its windows; where some are not known nothing is proved."""
     import polars as pl
 

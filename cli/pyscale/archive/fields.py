@@ -7,7 +7,7 @@ from typing import get_args
 
 from pyscale.data.registry import load_registry
 from pyscale.shipped import shipped
-from pyscale.suite import MOVIE, PLACE, Layout
+from pyscale.suite import MOVIE, PLACE, SLIDES, Layout
 from pyscale_stages.contract import PHASES, CacheState, Device, GpuSharing, Verb
 from pyscale_stages.registry import STAGE_NAMES
 
@@ -30,8 +30,12 @@ PATHS_BY_SETTING = frozenset(
     ]
 )
 """Settings that are a path, which may be relative."""
-PATH_FIELDS = frozenset(["path", "movie", "place", "truth"])
+PATH_FIELDS = frozenset(["path", "movie", "place", "truth", "meeting"])
 """Fields that hold a path and nothing else."""
+FACTORY = "factory"
+"""Field that holds the dotted path of a function, which may be a user's own."""
+OWN_FACTORIES = frozenset(["pyscale", "pyscale_stages", "wsistream"])
+"""Packages with such functions that anybody can have."""
 SAFE_FIELDS = frozenset(["spans", "calls"])
 """Fields without a name in them: most of a record. Of versions see `is_safe`."""
 PLACE_VERSIONS = ("place_", "cache_")
@@ -61,6 +65,7 @@ def own_words() -> set[str]:
     fed = (
         MOVIE,
         PLACE,
+        SLIDES,
         "frames",
         "labels",
         "weak",
@@ -69,6 +74,7 @@ def own_words() -> set[str]:
         "reference",
         "array",
         "gang",
+        "make_dataset",
     )
     return {*choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY}
 

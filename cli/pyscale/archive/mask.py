@@ -9,7 +9,10 @@ from pathlib import PurePosixPath
 
 RUN = "/run"
 """What the folder of the run is called: what lies below it pyscale named itself."""
-_SUFFIXES = (".ome.tif", ".tif", ".tiff", ".json", ".sif", ".toml", ".csv", ".parquet", ".zip")
+_SUFFIXES = (
+    *(".ome.tif", ".tif", ".tiff", ".svs", ".ome.zarr", ".zarr"),
+    *(".json", ".sif", ".toml", ".csv", ".parquet", ".zip"),
+)
 _SHORT = 500
 # Within a path none of these is expected; where a path is known to have one, it is looked for.
 _IN_PATH = r"[^\s\"'`,;:()\[\]{}<>|\\]"

@@ -8,12 +8,14 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pyscale.archive.fields import (
+    FACTORY,
     KINDS_BY_FIELD,
+    OWN_FACTORIES,
     is_safe,
     nodes_of,
     own_words,
@@ -29,6 +31,7 @@ from pyscale.tomlfile import shipped_names
 from pyscale_stages.measure.nodename import host_name
 
 _HOMES = frozenset(["home", "homes", "Users", "users", "user"])
+_SHORT_WORD = 4
 _STARTED_ON = re.compile(r"process \d+ on (\S+)")
 
 
@@ -47,7 +50,7 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
         If a record cannot be read.
     """
     names: defaultdict[str, set[str]] = defaultdict(set)
-    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user"}:
+    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user", "code"}:
         names[kind] = set()
     paths: set[str] = {str(run.path)}
     for file in files:
@@ -65,7 +68,8 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     if plan.site is not None and plan.site.name not in shipped_names("site"):
         names["cluster"].add(plan.site.name)
     own_input = plan.movie is not None and not public_dataset(plan.settings["data"])
-    inputs = [file.name for file in read_provenance(run.path).input_files]
+    # What lies in an image that is a folder is numbered: the folder is what has a name.
+    inputs = {PurePosixPath(file.name).parts[0] for file in read_provenance(run.path).input_files}
     movies = [] if plan.movie is None else [plan.movie.name]
     entries = "|".join(re.escape(entry) for entry in plan.suite.stages)
     return Mask(
@@ -98,9 +102,29 @@ def _note(field: str, text: str, names: dict[str, set[str]], paths: set[str]) ->
         names["node"].update(nodes_of(text))
     elif field == "detail":
         names["node"].update(_STARTED_ON.findall(text))
+    elif field == FACTORY:
+        names["code"].update(own_code(text))
     path = text.partition("=")[2] if "=/" in text else text
     if path.startswith("/") and "\n" not in path and ":" not in path:
         paths.add(path)
+
+
+def own_code(dotted: str) -> Iterator[str]:
+    """Names of a user's own function, its module and packages, as settings and errors have them.
+
+    Parameters
+    ----------
+    dotted : str
+        Like `package.module:function`, or the name of a shipped one.
+    """
+    module, _, function = dotted.partition(":")
+    package = module.partition(".")[0]
+    if package in OWN_FACTORIES:
+        return
+    yield dotted
+    # A short word could stand in any sentence, as "data" does.
+    parts = accumulate(module.split("."), "{}.{}".format)
+    yield from (name for name in (*parts, function) if len(name) > _SHORT_WORD)
 
 
 def _hosts(run: RunFolder) -> set[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -86,16 +85,25 @@ def fetch(
 
 @data_app.command()
 def synth(
-    name: Annotated[str, typer.Argument(help="Name that the movie is known by.")],
+    name: Annotated[str, typer.Argument(help="Name that the movie or the slides are known by.")],
     *,
     frames: Annotated[
         int | None, typer.Option(help="Length of the movie.", show_default="40")
     ] = None,
+    slides: Annotated[
+        int | None, typer.Option(help="Make this many whole slides in place of a movie.")
+    ] = None,
     size: Annotated[
         str | None,
         typer.Option(
-            metavar="PX|HEIGHTxWIDTH", help="Size of a frame in pixels.", show_default="512"
+            metavar="PX|HEIGHTxWIDTH",
+            help="Size of a frame or a slide in pixels.",
+            show_default="512, of slides 4096",
         ),
+    ] = None,
+    mpp: Annotated[
+        float | None,
+        typer.Option(help="Micrometres a pixel of slides.", show_default="0.5"),
     ] = None,
     cells: Annotated[
         int | None,
@@ -104,7 +112,9 @@ def synth(
             show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
         ),
     ] = None,
-    cell_types: Annotated[int, typer.Option(help="1 or 2, each a channel.")] = 1,
+    cell_types: Annotated[
+        int | None, typer.Option(help="1 or 2, each a channel.", show_default="1")
+    ] = None,
     density: Annotated[
         str | None,
         typer.Option(help="Cells over time: constant, ramp or burst.", show_default="constant"),
@@ -118,22 +128,25 @@ def synth(
     ] = None,
     data_folder: FolderOption = None,
 ) -> None:
-    """Make a synthetic movie with its exact truth."""
+    """Make a synthetic movie with its exact truth, or synthetic slides."""
     from pyscale.data.progress import TerminalReport
     from pyscale.data.synthetic import make_synthetic
+    from pyscale.data.synthoptions import params_given
 
     registry, settings = _opened(data_folder, None)
-    given = {
+    options = {
         "frames": frames,
-        **_frame_size(size),
+        "slides": slides,
+        "mpp": mpp,
         "cells": cells,
         "cell_types": cell_types,
         "density_profile": density,
         "seed": seed,
-        **_pairs(parameter or []),
     }
-    params = {key: value for key, value in given.items() if value is not None}
-    typer.echo(make_synthetic(name, registry, settings.data_folder, params, TerminalReport()))
+    kind, params = params_given(options, size, parameter or [])
+    report = TerminalReport()
+    made = make_synthetic(name, registry, settings.data_folder, params, report, kind=kind)
+    typer.echo(made)
 
 
 @data_app.command()
@@ -161,7 +174,7 @@ def path(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
     data_folder: FolderOption = None,
 ) -> None:
-    """Print where the movie of a dataset lies."""
+    """Print where the movie or the slides of a dataset lie."""
     from pyscale.data.place import dataset_path, presence
     from pyscale.errors import UserError
     from pyscale_stages.wording import did_you_mean
@@ -200,24 +213,3 @@ def _all_names(registry: Registry, settings: Settings) -> list[str]:
     from pyscale.data.place import synthetic_names
 
     return [*registry.datasets, *synthetic_names(registry, settings.data_folder)]
-
-
-def _frame_size(size: str | None) -> dict[str, int]:
-    from pyscale.errors import UserError
-
-    if size is None:
-        return {}
-    sides = re.fullmatch(r"(\d+)(?:x(\d+))?", size)
-    if sides is None:
-        raise UserError(f"--size {size} is not a size: give pixels, as in 512 or 512x640")
-    return {"height_px": int(sides[1]), "width_px": int(sides[2] or sides[1])}
-
-
-def _pairs(parameters: list[str]) -> dict[str, Any]:
-    from pyscale.errors import UserError
-
-    pairs = [parameter.partition("=") for parameter in parameters]
-    for key, equals, value in pairs:
-        if not (key and equals and value):
-            raise UserError(f"--set {key}{equals}{value} is not KEY=VALUE, as in radius_px=8")
-    return {key: value for key, _, value in pairs}

@@ -1,4 +1,4 @@
-"""The movie that a run measures on, from the name or path in its settings."""
+"""What a run measures on, a movie or slides, from the name or path in its settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Literal
 
 from pyscale.data import consent
 from pyscale.data.fetch import FetchOptions, ensure
-from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE
+from pyscale.data.made import SYNTH_FILE, SYNTH_MOVIE, made_kind
+from pyscale.data.place import synthetic_kinds
 from pyscale.data.progress import TerminalReport
-from pyscale.data.registry import Kind, load_registry
+from pyscale.data.registry import Dataset as Entry
+from pyscale.data.registry import Kind, Registry, load_registry
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
@@ -17,30 +19,38 @@ from pyscale.shipped import shipped
 from pyscale.suite import Suite
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
+from pyscale_stages.slides.files import slide_files
 
 KIND_IN_WORDS: dict[Kind | Literal["place"], str] = {
     "movie": "a movie",
     "labels": "labels of a movie",
     "images": "single images",
     "slide": "a slide",
+    "slides": "slides",
     "place": "no data, but a folder",
 }
 
 
 def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) -> Dataset:
-    """Find the movie of a run, fetch or make it where it is absent, and read its layout.
+    """Find the movie or slides of a run, fetch or make them where absent, and read their layout.
 
     A synthetic movie, in the data folder or anywhere else, brings its truth. What a dataset of
-    the registry holds is known before it is fetched; of a path only its pixels tell.
+    the registry holds is known before it is fetched; of a path only its pixels tell. A suite of
+    slides takes any path at which patches may be read: slides, a stack, or an OME-Zarr image.
 
     Parameters
     ----------
     settings : Settings
         They name the data.
     suite : Suite
-        It says whether it measures frames or labels.
+        It says whether it measures frames, labels or slides.
     accept_terms : bool
         Whether the user has agreed to the terms of a licence.
+
+    Returns
+    -------
+    Dataset
+        Of slides its `movie` is their file or folder, and its `frames` is how many there are.
 
     Raises
     ------
@@ -49,8 +59,9 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
     """
     registry = load_registry(shipped("config"))
     entry = registry.datasets.get(settings.data)
-    if entry is not None:
-        _refuse_other_kind(settings.data, entry.kind, suite)
+    kind = _kind_by_name(settings, registry)
+    if kind is not None:
+        _refuse_other_kind(settings.data, kind, suite)
     path = ensure(
         settings.data,
         registry,
@@ -59,7 +70,29 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
         consent=consent.given if accept_terms else consent.asked,
         report=TerminalReport(),
     ).resolve()
-    if (path / SYNTH_FILE).is_file():
+    return _slides(path) if suite.data == "slides" else _movie(path, settings, suite, entry)
+
+
+def _kind_by_name(settings: Settings, registry: Registry) -> Kind | None:
+    """Kind of what has a name; None of a path."""
+    entry = registry.datasets.get(settings.data)
+    if entry is not None:
+        return entry.kind
+    return synthetic_kinds(registry, settings.data_folder).get(settings.data)
+
+
+def _slides(path: Path) -> Dataset:
+    try:
+        return Dataset(movie=path, frames=len(slide_files(path)))
+    except BadInput as error:
+        raise UserError(str(error)) from error
+
+
+def _movie(path: Path, settings: Settings, suite: Suite, entry: Entry | None) -> Dataset:
+    made = made_kind(path)
+    if made == "slides":
+        _refuse_other_kind(settings.data, made, suite)
+    if made == "movie":
         path /= SYNTH_MOVIE
     truth = _truth_beside(path)
     if truth is not None:
@@ -80,12 +113,17 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
 
 
 def _refuse_other_kind(name: str, kind: Kind, suite: Suite) -> None:
-    if kind != suite.data:
-        raise UserError(
-            f"{name} holds {KIND_IN_WORDS[kind]}, but the suite {suite.name} measures "
-            f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` "
-            "shows their kinds), or run another suite"
-        )
+    # One slide is as good as a folder of one.
+    if kind == suite.data or (kind == "slide" and suite.data == "slides"):
+        return
+    by_path = (
+        ", name a stack of images or an OME-Zarr by its path," if suite.data == "slides" else ""
+    )
+    raise UserError(
+        f"{name} holds {KIND_IN_WORDS[kind]}, but the suite {suite.name} measures "
+        f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` "
+        f"shows their kinds){by_path or ','} or run another suite"
+    )
 
 
 def _truth_beside(movie: Path) -> Path | None:

@@ -59,7 +59,7 @@ def ensure(
     consent: Consent,
     report: Report,
 ) -> Path:
-    """Path of the movie that a name or path stands for, fetched or made if it is absent.
+    """Path of the data that a name or path stands for, fetched or made if it is absent.
 
     Raises
     ------
@@ -123,8 +123,8 @@ def fetch_dataset(
         consent(name, dataset)
     folder = data_root / name
     with disk_errors_explained(data_root), _sole_fetcher(name, data_root, report):
-        if dataset.synth is not None:
-            make_known(name, dataset.synth, data_root, report)
+        if dataset.made is not None:
+            make_known(name, dataset.made, data_root, report)
             return folder / dataset.movie
         wanted = _wanted(name, dataset, data_root, options, report)
         if wanted:

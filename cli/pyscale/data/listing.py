@@ -13,12 +13,18 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.console import answer
-from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.made import MadeKind
+from pyscale.data.place import dataset_path, presence, synthetic_kinds, synthetic_names
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import Registry
 from pyscale.data.verify import FileState, verify_dataset, verify_synthetic
 from pyscale.errors import UserError
 from pyscale_stages.wording import did_you_mean
+
+OWN_TITLES: dict[MadeKind, str] = {
+    "movie": "A synthetic movie with its truth",
+    "slides": "Synthetic slides",
+}
 
 
 def show(registry: Registry, data_root: Path, *, as_json: bool) -> None:
@@ -72,7 +78,7 @@ def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, dataset in registry.datasets.items():
         path = dataset_path(name, registry, data_root)
-        made = dataset.synth is not None and path is not None
+        made = dataset.made is not None and path is not None
         rows.append(
             {
                 "name": name,
@@ -84,16 +90,16 @@ def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
                 "path": None if path is None else str(path),
             }
         )
-    for name in synthetic_names(registry, data_root):
+    for name, kind in synthetic_kinds(registry, data_root).items():
         path = dataset_path(name, registry, data_root)
         rows.append(
             {
                 "name": name,
-                "kind": "movie",
+                "kind": kind,
                 "state": "here",
                 "size_bytes": _size_bytes(data_root / name),
                 "licence": "yours",
-                "title": "A synthetic movie with its truth",
+                "title": OWN_TITLES[kind],
                 "path": str(path),
             }
         )

@@ -5,25 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from pyscale.data.contents import read_contents
 from pyscale.data.disk import disk_errors_explained
-from pyscale.data.registry import Dataset, Registry, RemoteFile
-from pyscale_stages.synth.params import SynthParams
-
-SYNTH_FILE = "synth.json"
-SYNTH_MOVIE = "movie.ome.tif"
+from pyscale.data.made import FILES, READS, MadeKind, made_by
+from pyscale.data.registry import Dataset, MadeParams, Registry, RemoteFile
 
 Presence = Literal["here", "partly", "changed", "absent"]
-"""changed: a file is there in another size, or a movie by other parameters, than it must have."""
+"""changed: a file is there in another size, or made by other parameters, than it must have."""
 
 
 def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path | None:
-    """Path of the movie that a name or path stands for; None where it is not there.
+    """Path of the movie or slides that a name or path stands for; None where it is not there.
 
-    A name of the registry comes first, then a synthetic movie, then a path of the user's own;
-    a file that is named like a dataset is meant by `./NAME`. Looks at names and sizes only:
+    A name of the registry comes first, then one of synthetic data, then a path of the user's
+    own; a file that is named like a dataset is meant by `./NAME`. Looks at names and sizes only:
     reading the files would warm the page cache that a run is about to measure.
 
     Parameters
@@ -38,8 +33,9 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
     if dataset is not None:
         whole = presence(name_or_path, dataset, data_root) == "here"
         return data_root / name_or_path / dataset.movie if whole else None
-    if name_or_path in synthetic_names(registry, data_root):
-        return data_root / name_or_path / SYNTH_MOVIE
+    kind = synthetic_kinds(registry, data_root).get(name_or_path)
+    if kind is not None:
+        return data_root / name_or_path / READS[kind]
     path = Path(name_or_path).expanduser()
     return path if path.exists() else None
 
@@ -49,8 +45,8 @@ def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     folder = data_root / name
     with disk_errors_explained(data_root):
         found = [state for file in dataset.files for state in _file_presences(folder, file)]
-        if dataset.synth is not None:
-            found = _made_presences(folder, dataset.synth)
+        if dataset.made is not None:
+            found = _made_presences(folder, dataset.made)
     if "changed" in found:
         return "changed"
     if "absent" not in found:
@@ -59,22 +55,23 @@ def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
 
 
 def synthetic_names(registry: Registry, data_root: Path) -> list[str]:
-    """Names of the user's own synthetic movies in a data folder, sorted."""
+    """Names of the user's own synthetic movies and slides in a data folder, sorted."""
+    return list(synthetic_kinds(registry, data_root))
+
+
+def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:
+    """Kind of each of the user's own synthetic data in a data folder, by its name, sorted."""
     with disk_errors_explained(data_root):
-        names = {path.parent.name for path in data_root.glob(f"[!.]*/{SYNTH_FILE}")}
-    return sorted(names - registry.datasets.keys())
+        found = {
+            path.parent.name: kind
+            for kind, params_file in FILES.items()
+            for path in data_root.glob(f"[!.]*/{params_file}")
+        }
+    return {name: found[name] for name in sorted(found.keys() - registry.datasets.keys())}
 
 
-def made_by(folder: Path) -> SynthParams | None:
-    """What the synthetic movie in a folder was made by; None where there is none that is known."""
-    try:
-        return SynthParams.model_validate_json((folder / SYNTH_FILE).read_bytes())
-    except (FileNotFoundError, NotADirectoryError, ValidationError):
-        return None
-
-
-def _made_presences(folder: Path, params: SynthParams) -> list[Presence]:
-    """Of a movie that is made: of each of its files, as they were recorded then."""
+def _made_presences(folder: Path, params: MadeParams) -> list[Presence]:
+    """Of what is made here: of each of its files, as they were recorded then."""
     if not folder.exists():
         return ["absent"]
     if made_by(folder) != params:

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
+from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import did_you_mean, first_problem
 
@@ -18,7 +19,9 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
 
 DatasetName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Kind = Literal["movie", "labels", "images", "slide"]
+Kind = Literal["movie", "labels", "images", "slide", "slides"]
+MadeParams = SynthParams | SlidesParams
+"""What a movie or slides are made by."""
 
 
 class RemoteFile(Record):
@@ -55,7 +58,7 @@ class Dataset(Record):
     """One entry of the registry."""
 
     title: str = Field(description="What it shows, in a few words")
-    kind: Kind = Field(description="A movie, labels of a movie, images, or a slide")
+    kind: Kind = Field(description="A movie, labels of a movie, images, one slide, or several")
     base_url: str | None = Field(
         None, pattern=r"^https?://.*/$", description="Address that file names are added to"
     )
@@ -63,7 +66,10 @@ class Dataset(Record):
         (), description="Each file as [name, size_bytes, sha256] or as a table"
     )
     synth: SynthParams | None = Field(
-        None, description="What it is made by, where it is not fetched but synthetic"
+        None, description="What it is made by, where it is not fetched but a synthetic movie"
+    )
+    slides: SlidesParams | None = Field(
+        None, description="What they are made by, where it is synthetic slides"
     )
     movie: str = Field(description="File or folder that a run reads; . is the dataset's folder")
     licence: str = Field(description="SPDX identifier, or the licence in words")
@@ -93,15 +99,17 @@ class Dataset(Record):
 
     @model_validator(mode="after")
     def _is_fetched_or_made(self) -> Self:
-        if bool(self.files) == (self.synth is not None):
-            raise ValueError("a dataset has either files or synth")
+        if [bool(self.files), self.synth is not None, self.slides is not None].count(True) != 1:
+            raise ValueError("a dataset has either files or synth, or slides")
         if self.synth is not None and self.kind != "movie":
             raise ValueError("what synth makes is a movie")
+        if self.slides is not None and self.kind != "slides":
+            raise ValueError('what slides makes is of the kind "slides"')
         return self
 
     @model_validator(mode="after")
     def _files_can_be_found(self) -> Self:
-        if self.synth is not None:
+        if self.made is not None:
             return self
         local_names = [file.local_name for file in self.files]
         if len(set(local_names)) != len(local_names):
@@ -118,10 +126,15 @@ class Dataset(Record):
         return file.url or f"{self.base_url}{file.name}"
 
     @property
+    def made(self) -> MadeParams | None:
+        """What it is made by; None where it is fetched."""
+        return self.synth or self.slides
+
+    @property
     def size_bytes(self) -> int | None:
         """Size of all downloads together; None where one is not known, or it is made here."""
         sizes = [file.size_bytes for file in self.files]
-        if None in sizes or self.synth is not None:
+        if None in sizes or self.made is not None:
             return None
         return sum(size for size in sizes if size is not None)
 

@@ -1,4 +1,4 @@
-"""Synthetic movies as datasets: made by parameters, known by name, verified like any other."""
+"""Synthetic movies and slides as datasets: made by parameters, known by name, verified."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from pyscale.data.contents import read_contents, survey, write_contents
-from pyscale.data.disk import disk_errors_explained
-from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE, made_by
+from pyscale.data.disk import disk_errors_explained, require_space
+from pyscale.data.made import READS, MadeKind, made_by, made_kind
 from pyscale.data.progress import Report
-from pyscale.data.registry import NAME_PATTERN, Registry
+from pyscale.data.registry import NAME_PATTERN, MadeParams, Registry
 from pyscale.data.verify import verify_synthetic
 from pyscale.errors import UserError
 from pyscale_stages.errors import BadInput
+from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import first_problem
 
@@ -25,9 +26,15 @@ FEWEST_CELLS = 3
 
 
 def make_synthetic(
-    name: str, registry: Registry, data_root: Path, params: dict[str, Any], report: Report
+    name: str,
+    registry: Registry,
+    data_root: Path,
+    params: dict[str, Any],
+    report: Report,
+    *,
+    kind: MadeKind = "movie",
 ) -> Path:
-    """Write a synthetic movie with its truth under the data folder; return the movie's path.
+    """Write a synthetic movie with its truth, or slides, under the data folder; return its path.
 
     Parameters
     ----------
@@ -38,15 +45,16 @@ def make_synthetic(
     data_root : Path
         Folder that holds the datasets.
     params : dict
-        Fields of `SynthParams`. Without `cells` the field is as crowded as the default one,
-        whatever its size and the radius of the cells.
+        Fields of `SynthParams`, or of `SlidesParams`. Without `cells` the field of a movie is as
+        crowded as the default one, whatever its size and the radius of the cells.
     report : Report
+    kind : {"movie", "slides"}
 
     Raises
     ------
     UserError
-        If the name is taken or no name, a parameter is wrong, the disk refuses, or the movie
-        was made before and its files have changed since.
+        If the name is taken or no name, a parameter is wrong, the disk refuses or is too small,
+        or it was made before and its files have changed since.
     """
     if not re.match(NAME_PATTERN, name):
         raise UserError(
@@ -55,9 +63,9 @@ def make_synthetic(
         )
     if name in registry.datasets:
         raise UserError(f"{name} names a dataset that can be fetched: choose another name")
-    parameters = _parameters(params)
+    parameters = _movie_params(params) if kind == "movie" else _slides_params(params)
     folder = data_root / name
-    made_before = (folder / SYNTH_FILE).is_file() and read_contents(folder) is not None
+    made_before = made_kind(folder) == kind and read_contents(folder) is not None
     try:
         with disk_errors_explained(data_root):
             _make(folder, parameters, report)
@@ -66,11 +74,11 @@ def make_synthetic(
     except BadInput as error:
         raise UserError(str(error)) from error
     if made_before:
-        _refuse_changed(name, data_root, report)
-    return folder / SYNTH_MOVIE
+        _refuse_changed(name, data_root, parameters, report)
+    return folder / READS[kind]
 
 
-def make_known(name: str, params: SynthParams, data_root: Path, report: Report) -> None:
+def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -> None:
     """Make a synthetic dataset of the registry, unless it is there and unchanged.
 
     It appears whole or not at all, and what has changed on disk is made again. One process at a
@@ -80,7 +88,7 @@ def make_known(name: str, params: SynthParams, data_root: Path, report: Report) 
     ----------
     name : str
         Name in the registry.
-    params : SynthParams
+    params : SynthParams or SlidesParams
     data_root : Path
         Folder that holds the datasets.
     report : Report
@@ -88,7 +96,7 @@ def make_known(name: str, params: SynthParams, data_root: Path, report: Report) 
     Raises
     ------
     UserError
-        If something else has its place.
+        If something else has its place, or the disk is too small.
     OSError, ResourceExhausted
         If the disk refuses, or is full.
     """
@@ -108,21 +116,46 @@ def make_known(name: str, params: SynthParams, data_root: Path, report: Report) 
             if not changed:
                 report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
                 return
-            report.say(f"{name}: {', '.join(changed)} has changed: the movie is made again")
+            again = f"{_called(params)} {'are' if isinstance(params, SlidesParams) else 'is'}"
+            report.say(f"{name}: {', '.join(changed)} has changed: {again} made again")
             aside = folder.with_name(f".{name}.changed.partial")
             folder.rename(aside)
             shutil.rmtree(aside)
     _make(folder, params, report)
     _record(folder, report)
-    report.say(f"{name}: made {params.frames} frames with their truth in {folder}")
+    report.say(f"{name}: made {_amount(params)} in {folder}")
 
 
-def _make(folder: Path, params: SynthParams, report: Report) -> None:
+def _make(folder: Path, params: MadeParams, report: Report) -> None:
+    if isinstance(params, SlidesParams):
+        _make_slides(folder, params, report)
+        return
     from pyscale_stages.synth.movie import write_synthetic_movie
 
     frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
     with report.bar(f"make {folder.name}", frame_bytes * params.frames) as advance:
         write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
+
+
+def _make_slides(folder: Path, params: SlidesParams, report: Report) -> None:
+    from pyscale_stages.slides.synthetic import write_slides
+
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        size = f"{params.height_px} x {params.width_px} pixels"
+        require_space(folder.parent, params.expected_bytes, f"making {_amount(params)} of {size}")
+    with report.bar(f"make {folder.name}", params.uncompressed_bytes) as advance:
+        write_slides(folder, params, advance)
+
+
+def _called(params: MadeParams) -> str:
+    return "the slides" if isinstance(params, SlidesParams) else "the movie"
+
+
+def _amount(params: MadeParams) -> str:
+    if isinstance(params, SlidesParams):
+        return f"{params.slides} slides"
+    return f"{params.frames} frames with their truth"
 
 
 def _record(folder: Path, report: Report) -> None:
@@ -131,7 +164,7 @@ def _record(folder: Path, report: Report) -> None:
         write_contents(folder, survey(folder, advance))
 
 
-def _parameters(params: dict[str, Any]) -> SynthParams:
+def _movie_params(params: dict[str, Any]) -> SynthParams:
     try:
         if "cells" in params:
             return SynthParams.model_validate(params)
@@ -139,6 +172,14 @@ def _parameters(params: dict[str, Any]) -> SynthParams:
         return SynthParams.model_validate({**params, "cells": cells})
     except ValidationError as error:
         raise UserError(f"no movie can be made so: {first_problem(error, SynthParams)}") from error
+
+
+def _slides_params(params: dict[str, Any]) -> SlidesParams:
+    try:
+        return SlidesParams.model_validate(params)
+    except ValidationError as error:
+        problem = first_problem(error, SlidesParams)
+        raise UserError(f"no slides can be made so: {problem}") from error
 
 
 def _typical_cells(params: SynthParams) -> int:
@@ -150,10 +191,10 @@ def _typical_cells(params: SynthParams) -> int:
     return max(FEWEST_CELLS, round(typical.cells * field / typical_field))
 
 
-def _refuse_changed(name: str, data_root: Path, report: Report) -> None:
+def _refuse_changed(name: str, data_root: Path, params: MadeParams, report: Report) -> None:
     for found in verify_synthetic(name, data_root, report):
         if found.state != "ok":
             raise UserError(
-                f"the movie in {data_root / name} changed on disk after it was made "
+                f"{_called(params)} in {data_root / name} changed on disk after being made "
                 f"({found.file} is {found.state}): remove this folder, or choose another name"
             )

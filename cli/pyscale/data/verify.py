@@ -34,7 +34,7 @@ def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report)
     UserError
         If a file cannot be read.
     """
-    if dataset.synth is not None:
+    if dataset.made is not None:
         return verify_synthetic(name, data_root, report)
     trust = read_trust(data_root)
     with disk_errors_explained(data_root), report.bar(name, dataset.size_bytes) as advance:
@@ -48,7 +48,7 @@ def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report)
 
 
 def verify_synthetic(name: str, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a synthetic movie.
+    """Checksum every file of a synthetic movie or of synthetic slides.
 
     Raises
     ------

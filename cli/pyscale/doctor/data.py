@@ -1,4 +1,4 @@
-"""The movie: whether it is here, and whether its name or form gets in the way."""
+"""The movie or slides: whether they are here, and whether a name or form gets in the way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from pyscale.data.place import SYNTH_FILE, SYNTH_MOVIE, dataset_path, presence
+from pyscale.data.made import SYNTH_MOVIE, made_kind
+from pyscale.data.place import dataset_path, presence
 from pyscale.data.registry import Registry, load_registry
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
 from pyscale.doctor.subject import Subject
@@ -16,6 +17,7 @@ from pyscale.shipped import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movie import Movie
+from pyscale_stages.slides.files import slide_files
 
 _HARMLESS = re.compile(r"[\w./+@=-]*", re.ASCII)
 """What no shell, no option of a container program and no pattern of file names takes apart."""
@@ -32,6 +34,10 @@ def data(subject: Subject) -> Iterator[Finding]:
     if path is None:
         yield _absent(subject, registry)
         return
+    if subject.reads_slides:
+        yield counted(path)
+        yield names(path)
+        return
     entry = registry.datasets.get(subject.data)
     axes = subject.axes or (entry.axes if entry is not None else None)
     yield opened(path, axes)
@@ -42,7 +48,7 @@ def found_movie(subject: Subject) -> Path | None:
     """Path of the movie; None where it is not here."""
     registry = load_registry(shipped("config"))
     path = subject.movie or dataset_path(subject.data, registry, subject.data_folder)
-    if path is not None and (path / SYNTH_FILE).is_file():
+    if path is not None and made_kind(path) == "movie":
         return path / SYNTH_MOVIE
     return path
 
@@ -68,6 +74,18 @@ def opened(path: Path, axes: str | None) -> Finding:
         f"{filesystem_of(path).fs_type}",
         value=f"{movie.n_frames} frames",
     )
+
+
+def counted(path: Path) -> Finding:
+    """Count slides, as the stages find them."""
+    check = "data.slides"
+    try:
+        slides = len(slide_files(path))
+    except BadInput as error:
+        sentence, _, remedy = str(error).rpartition(": ")
+        return problem(check, sentence, remedy)
+    said = f"{slides} slide{'s' * (slides != 1)}"
+    return ok(check, f"{path} has {said}, on {filesystem_of(path).fs_type}", value=said)
 
 
 def names(path: Path) -> Finding:

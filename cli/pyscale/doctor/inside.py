@@ -27,6 +27,7 @@ LIBRARIES = {
     "storage": ("imagecodecs", "tifffile", "polars"),
     "decompress": ("imagecodecs", "tifffile", "polars"),
     "kernels": ("torch", "scipy.ndimage", "polars"),
+    "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
 }
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
@@ -273,6 +274,16 @@ def _of_machine(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # 
     tell.ok("works", "it needs its libraries alone")
 
 
+def _loader(tell: Teller, params: Any, request: dict[str, Any]) -> None:
+    from pyscale_stages.loader.factories import factory_of
+
+    tell.step(f"find the factory {params.factory}")
+    factory_of(params)
+    if request["device"] == "cuda":
+        _cuda_architecture(tell)
+    tell.ok("works", f"data sets are made by {params.factory}", params.factory)
+
+
 def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
     tell.step("find the contacts of two cells")
     result = _task(tell, request, objects=2)
@@ -431,6 +442,7 @@ _CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
     "storage": _of_machine,
     "decompress": _of_machine,
     "kernels": _of_machine,
+    "loader": _loader,
 }
 
 

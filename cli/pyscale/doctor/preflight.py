@@ -43,11 +43,19 @@ _MODULES = {
     "segment": ("torch", "cellpose"),
     "contact": ("pyclesperanto",),
     "track": ("laptrack",),
-    "trackmate": ("jpype", "scyjava"),
     "storage": ("imagecodecs", "tifffile"),
     "decompress": ("imagecodecs", "tifffile"),
     "kernels": ("torch", "scipy"),
+    "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr"),
 }
+_OF_CHOICE = {
+    ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
+    ("factory", "wsistream"): (
+        ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
+        "loader_wsistream",
+    ),
+}
+"""Modules, and the extra that has them, where a parameter has a value that needs others."""
 _ASK_PLATFORMS = """
 import ctypes, sys
 number = ctypes.c_uint(0)
@@ -143,11 +151,10 @@ def _parts(subject: Subject, looks: Looks) -> Iterator[Finding]:
 
 
 def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
-    backend = entry.params.get("backend")
-    wanted = _MODULES["trackmate" if backend == "trackmate" else entry.stage]
+    chosen = (_OF_CHOICE.get((name, str(value))) for name, value in entry.params.items())
+    wanted, extra = next(filter(None, chosen), (_MODULES[entry.stage], entry.definition.extra))
     absent = [name for name in wanted if find_spec(name) is None]
     if absent:
-        extra = "track_trackmate" if backend == "trackmate" else entry.definition.extra
         yield problem(
             f"stage.{entry.name}.libraries",
             f"{entry.name} needs {' and '.join(absent)}, which "
@@ -221,7 +228,8 @@ _LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jar
 
 
 def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
-    if movie is not None:
+    # Outputs are as large as a movie, and there are but times of patches that are loaded.
+    if movie is not None and not subject.reads_slides:
         yield from room(subject.runs_folder, _size_bytes(movie))
     yield from thread_variables(os.environ, subject)
     if movie is not None:

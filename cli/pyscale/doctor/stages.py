@@ -32,6 +32,7 @@ _DECIDING_PARAMS = (
     "backend",
     "trackmate_jars",
     "trackmate_heap_mib",
+    "factory",
 )
 """Parameters that decide which parts a stage needs."""
 

@@ -62,7 +62,8 @@ class Subject(Record):
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
     movie: Path | None = Field(description="The movie, where a plan has found it")
-    reads_movie: bool = Field(True, description="Whether it measures on a movie at all")
+    reads_movie: bool = Field(True, description="Whether it measures on data at all")
+    reads_slides: bool = Field(False, description="Whether these are a folder of slides")
     place: Path | None = Field(None, description="Folder whose storage it measures, where it does")
     runs_folder: Path
     data_folder: Path
@@ -104,6 +105,7 @@ class Subject(Record):
             axes=plan.axes,
             movie=plan.movie,
             reads_movie=plan.suite.data != "place",
+            reads_slides=plan.suite.data == "slides",
             place=plan.place,
             runs_folder=Path(settings["runs_folder"]).absolute(),
             data_folder=Path(settings["data_folder"]).absolute(),

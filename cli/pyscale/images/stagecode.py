@@ -16,6 +16,7 @@ SHARED_FOLDERS = {
     "storage": ("machine", "movieformats"),
     "decompress": ("machine", "movieformats"),
     "kernels": ("machine",),
+    "loader": ("ranks", "slides"),
 }
 """Folders that some stages share, by the stages that need them."""
 

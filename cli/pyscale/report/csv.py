@@ -29,30 +29,37 @@ MACHINE_FILES = {
     "headroom": "benchmark_headroom.csv",
 }
 """Field of `MachineFindings` and the file that it is written to, where the machine was tested."""
+LOADER_FILES = {
+    "loader": "benchmark_loader.csv",
+    "loader_ranks": "benchmark_loader_ranks.csv",
+}
+"""Points and ranks of `LoaderFindings` and the files that they are written to."""
 
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its field of `Results`, of `GridFindings`, or of `MachineFindings`."""
+    """Every table by its field of `Results` or of findings, or by its name in `LOADER_FILES`."""
     tables = {name: getattr(results, name) for name in FILES} | _of_grids(results)
-    tables |= _of_machine(results)
+    tables |= _of_machine(results) | _of_loader(results)
     return {name: csv_text(table) for name, table in tables.items()}
 
 
 def files_of(results: Results) -> dict[str, str]:
     """Every table that there is, and the file that it is written to."""
-    files = FILES | GRID_FILES | MACHINE_FILES
-    return {name: files[name] for name in (*FILES, *_of_grids(results), *_of_machine(results))}
+    files = FILES | GRID_FILES | MACHINE_FILES | LOADER_FILES
+    found = (*FILES, *_of_grids(results), *_of_machine(results), *_of_loader(results))
+    return {name: files[name] for name in found}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
     """Write every table: one row a configuration, one a part of its worker-seconds, one a trial.
 
     Where there is a grid: one row a point, one a ratio, one a part of a call. Where the machine
-    was tested: one row a test, one a test and node, one a stage that reads. Files of an earlier
-    report that this one has no table for are removed.
+    was tested: one row a test, one a test and node, one a stage that reads. Where patches were
+    loaded: one row a configuration, one a rank of it. Files of an earlier report that this one has
+    no table for are removed.
     """
     files = files_of(results)
-    for name, file in (GRID_FILES | MACHINE_FILES).items():
+    for name, file in (GRID_FILES | MACHINE_FILES | LOADER_FILES).items():
         if name not in files:
             (folder / file).unlink(missing_ok=True)
     for name, text in csv_texts(results).items():
@@ -77,6 +84,14 @@ def _of_machine(results: Results) -> dict[str, pl.DataFrame]:
     if results.machine is None:
         return {}
     tables = {name: getattr(results.machine, name) for name in MACHINE_FILES}
+    return {name: table for name, table in tables.items() if not table.is_empty()}
+
+
+def _of_loader(results: Results) -> dict[str, pl.DataFrame]:
+    """Tables of loading patches that have rows."""
+    if results.loader is None:
+        return {}
+    tables = {"loader": results.loader.points, "loader_ranks": results.loader.ranks}
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 

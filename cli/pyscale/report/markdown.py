@@ -11,8 +11,9 @@ from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid import text as grid_text
-from pyscale.report.grid.scope import about_workers, without_machine
+from pyscale.report.grid.scope import about_workers, without_apart
 from pyscale.report.grid.sweep import largest_px, sweeps
+from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.machine.tables import plain
 from pyscale.report.page.table import Table
@@ -47,12 +48,14 @@ RESULT_COLUMNS = (
 
 def write_markdown(folder: Path, results: Results) -> Path:
     """Write the text; each sentence follows from the tables or stands in the context."""
-    every = curves(without_machine(results.configurations, results))
+    every = curves(without_apart(results.configurations, results))
     machine = machine_section.section(results)
+    loader = loader_section.section(results)
     not_to_be_trusted = list(gate.not_to_be_trusted(results.configurations))
     doubts = [
         *sentences.doubts_and_drifts(every, results.drifts),
         *(machine["doubts"] if machine else []),
+        *(loader["doubts"] if loader else []),
     ]
     grids = grid_text.sections(results)
     results = about_workers(results)
@@ -79,6 +82,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         not_to_be_trusted=not_to_be_trusted,
         grids=grids,
         machine=machine,
+        loader=loader,
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
         cost_columns=costs.columns(found),
@@ -87,12 +91,14 @@ def write_markdown(folder: Path, results: Results) -> Path:
         stages=[_stage(curve, results) for curve in found],
         has_laws=bool(results.fits),
         is_scaled=scalingkind.legend(found) is not None,
-        is_over_n=bool(found) or not (results.grids or machine),
+        is_over_n=bool(found) or not (results.grids or machine or loader),
         is_over_size=bool(results.grids),
         is_of_machine=machine is not None,
+        is_of_loader=loader is not None,
         not_measured=[
             *sentences.not_measured(every, largest_px(sweeps(results.grids))),
             *(machine["not_measured"] if machine else []),
+            *(loader["not_measured"] if loader else []),
             *context.not_measured,
         ],
         resamples=resamples(max([1, *(row["repeats"] for curve in found for row in curve.rows)])),

@@ -11,6 +11,7 @@ from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.loader.findings import LoaderFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred, ReferredTests
@@ -66,6 +67,14 @@ class Results:
     test_sizes : mapping of str to str
         By entry that measures the machine: fingerprint of how large what it works on is, by which
         equal work is told (see `pyscale.references.workid.size_ids_of`).
+    loader : LoaderFindings or None
+        What loading patches told; None where the run loaded none.
+    loader_entries : frozenset of str
+        Entries of the suite that load patches: N ranks deliver N times as many patches, so that
+        their wall times say nothing of how they scale.
+    loader_references : list of tuple of Reference and polars.DataFrame
+        What others measured of loading with the same settings (see
+        `pyscale.references.matchingloading`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     """
@@ -87,4 +96,12 @@ class Results:
     machine_entries: frozenset[str] = frozenset()
     test_references: list[ReferredTests] = field(default_factory=list)
     test_sizes: Mapping[str, str] = field(default_factory=dict)
+    loader: LoaderFindings | None = None
+    loader_entries: frozenset[str] = frozenset()
+    loader_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
     validation: ValidationFindings | None = None
+
+    @property
+    def entries_apart(self) -> frozenset[str]:
+        """Entries of whose wall times no speedup over N is told."""
+        return self.machine_entries | self.loader_entries

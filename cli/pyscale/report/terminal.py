@@ -12,6 +12,7 @@ from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
+from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
 from pyscale.report.results import Results
 from pyscale.report.validation.text import lines as validation_lines
@@ -36,15 +37,15 @@ BESIDE = (
 
 
 def summary_of(results: Results) -> RenderableType:
-    """Lay out everything that was measured: points of grids, the machine, then what is about N."""
+    """Lay out everything that was measured: points of grids, loading and the machine, then N."""
     from rich.console import Group
 
     found = sweeps(results.grids)
-    machine = machine_summary(results)
+    apart = [*loader_summary(results), *machine_summary(results)]
     left = about_workers(results).configurations
-    about_n = [summary(left)] if not ((found or machine) and left.is_empty()) else []
+    about_n = [summary(left)] if not ((found or apart) and left.is_empty()) else []
     told = validation_lines(results.validation)
-    return Group(*told, *(grid_summary(found) if found else []), *machine, *about_n)
+    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n)
 
 
 def summary(configurations: pl.DataFrame) -> RenderableType:

@@ -18,6 +18,7 @@ from pyscale_stages.measure.stamp import (
     SLURM_VARIABLES,
     THREAD_VARIABLES,
 )
+from pyscale_stages.ranks.network import INTERFACE_VARIABLE
 from pyscale_stages.registry import load_stage
 
 OPTIONS = (
@@ -52,7 +53,8 @@ class ApptainerRuntime:
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
         """How to start a task.
 
-        It can write into its own folder, scratch, and what it measures by writing there.
+        It can write into its own folder, scratch, what it measures by writing there, and the
+        folder in which ranks meet.
         """
         assert image is not None, "a plan for images gives each trial one"
         chosen = self._images[image]
@@ -60,7 +62,8 @@ class ApptainerRuntime:
         around = stage.surroundings(stage.params.model_validate(spec.params))
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         places = stage.places(spec)
-        written = (*places, *around.written) if spec.verb == "run" else ()
+        meeting = () if spec.meeting is None else (spec.meeting.parent,)
+        written = (*places, *around.written, *meeting) if spec.verb == "run" else ()
         read = [*(path for _, path in spec.inputs if path not in places), *around.files]
         if spec.truth is not None:
             read.append(spec.truth)
@@ -81,7 +84,11 @@ class ApptainerRuntime:
             container=ContainerOrder(
                 variable_prefix=self._engine.environment_prefix,
                 option_prefix=self._engine.option_prefix,
-                passed=(*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
+                passed=(
+                    *(*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
+                    # By which network ranks meet, where somebody had to say so.
+                    *((INTERFACE_VARIABLE,) if stage.meets else ()),
+                ),
                 gpu=spec.device == "cuda",
                 scratch_prefix=scratch_prefix(self._run),
             ),

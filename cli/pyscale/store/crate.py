@@ -19,7 +19,7 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import CALLS_FILE, SPANS_FILE, TASKS_FILE, TIMINGS_FILE
+from pyscale.store.tables import CALLS_FILE, LOADING_FILE, SPANS_FILE, TASKS_FILE, TIMINGS_FILE
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _FILES = {
     SPANS_FILE: "Table of the phases of all tasks, one row a phase",
     CALLS_FILE: "Table of the calls that tasks timed one by one, one row a part of a call",
     TIMINGS_FILE: "Table of what the machine can do, one row a repeat of a test or of its step",
+    LOADING_FILE: "Table of what loading patches gave, one row a rank of a trial",
 }
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+_TABLES = ("tasks", "spans", "calls", "timings", "loading")
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _FAILED = "http://schema.org/FailedActionStatus"
 
@@ -73,7 +74,7 @@ def add_actions(
         fed = fed + [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
         properties = {
             "name": f"{trial.entry} on {_counted(trial.workers, 'worker')}, repeat {trial.block}",
-            "description": f"{_counted(len(trial.windows), 'window')} of frames by `python -m "
+            "description": f"{_share(trial)} by `python -m "
             f"pyscale_stages {trial.stage} run` on {trial.device}, "
             f"{' and '.join(sorted({row['hardware'] for row in own if row['hardware']}))}",
             "instrument": stages[trial.stage],
@@ -101,7 +102,9 @@ def add_actions(
             "result": [
                 part
                 for part in crate.root_dataset["hasPart"]
-                if part.id.startswith(("report/", "tasks.", "spans.", "calls.", "timings."))
+                if part.id.startswith(
+                    ("report/", "tasks.", "spans.", "calls.", "timings.", "loading.")
+                )
             ]
             + [entity for trial in outputs.values() for entity in trial],
             "startTime": iso(lasted[0]),
@@ -114,6 +117,13 @@ def add_actions(
         },
     )
     crate.root_dataset["mentions"] = [whole, *actions, *hardware]
+
+
+def _share(trial: Trial) -> str:
+    """What its workers had among them, in words."""
+    if trial.is_of_ranks:
+        return _counted(trial.workers, "rank")
+    return f"{_counted(len(trial.windows), 'window')} of frames"
 
 
 def _action(crate: ROCrate, identity: str, properties: dict[str, Any]) -> Entity:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | None:
-    """Describe the movie that a run measured on; with its licence where the registry knows it.
+    """Describe what a run measured on; with its licence where the registry knows it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | Non
         # It is no part of the crate, so it is no File: such a file would have to be there.
         "@type": "CreativeWork",
         "name": plan.movie.name,
-        "description": f"The input: {found['frames']} frames in {len(files)} file(s); the "
+        "description": f"The input: {plan.how_much} in {len(files)} file(s); the "
         "checksum of each is in provenance.json",
         "size": f"{sum(file['size_bytes'] for file in files)} bytes",
     }

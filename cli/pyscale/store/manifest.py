@@ -53,7 +53,7 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
         "settings": plan.settings,
         "input": {
             "path": None if plan.movie is None else str(plan.movie),
-            "frames": plan.movie_frames,
+            "slides" if plan.suite.data == "slides" else "frames": plan.movie_frames,
             "files": [file.model_dump(mode="json") for file in origin.input_files],
         },
         "place": None if plan.place is None else str(plan.place),

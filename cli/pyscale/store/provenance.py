@@ -16,13 +16,15 @@ from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 
 PROVENANCE_FILE = "provenance.json"
+ZARR = ".zarr"
+"""Ending of the name of an image that is a folder."""
 _CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 class InputFile(Record):
     """One file of the dataset."""
 
-    name: str
+    name: str = Field(description="Below the folder that is the dataset, where it is one")
     size_bytes: int
     modified_ns: int = Field(description="Time of its last change, as the filesystem keeps it")
     sha256: str
@@ -67,7 +69,7 @@ def write_provenance(run: Path, movie: Path | None, containers: Containers | Non
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=tuple(_described(file) for file in files_of(movie)) if movie else (),
+        input_files=tuple(_described(file, movie) for file in files_of(movie)) if movie else (),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -106,7 +108,8 @@ def refuse_changed_input(run: Path, movie: Path | None) -> None:
     known = {file.name: file for file in read_provenance(run).input_files}
     if movie is None:
         return
-    present = {file.name: file.stat() for file in files_of(movie)} if movie.exists() else {}
+    found = files_of(movie) if movie.exists() else []
+    present = {_name_in(movie, file): file.stat() for file in found}
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)
         if before is None or now is None:
@@ -122,14 +125,39 @@ def refuse_changed_input(run: Path, movie: Path | None) -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the files of the folder in order."""
-    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
+    """Return the file, or the files of the folder in order.
+
+    Images that are folders count with all that is in them: OME-Zarr, and the tiles that lie in a
+    folder beside an .mrxs file and have its name.
+    """
+    if not path.is_dir():
+        return [path, *_tiles_of(path)]
+    if path.suffix == ZARR:
+        return _all_below(path)
+    entries = list(path.iterdir())
+    files = {entry for entry in entries if entry.is_file()}
+    tiles = {tile for file in files for tile in _tiles_of(file)}
+    chunks = {file for entry in entries if entry.suffix == ZARR for file in _all_below(entry)}
+    return sorted(files | tiles | chunks)
 
 
-def _described(path: Path) -> InputFile:
+def _tiles_of(file: Path) -> list[Path]:
+    return _all_below(file.with_suffix("")) if file.suffix == ".mrxs" else []
+
+
+def _all_below(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())
+
+
+def _name_in(dataset: Path, file: Path) -> str:
+    """What a file of a dataset is called: chunks of several images have the same names."""
+    return file.relative_to(dataset if dataset.is_dir() else dataset.parent).as_posix()
+
+
+def _described(path: Path, dataset: Path) -> InputFile:
     stat = path.stat()
     return InputFile(
-        name=path.name,
+        name=_name_in(dataset, path),
         size_bytes=stat.st_size,
         modified_ns=stat.st_mtime_ns,
         sha256=sha256_of(path),

@@ -16,6 +16,7 @@ PARAMS_FILE = "params.json"
 RESULT_FILE = "result.json"
 CACHE_FILE = "cache.json"
 SURROUNDINGS_FILE = "surroundings.json"
+MEETING_FOLDER, MEETING_FILE = "meeting", "ranks"
 # The launcher knows these three by name, because it must start without importing this module.
 ORDER_FILE = "order.json"
 WITHDRAWN_FILE = "order.withdrawn.json"

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
+from pyscale.store.loadingrows import loading_rows
 from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
 from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
 from pyscale_stages.contract import TaskResult
@@ -21,16 +22,17 @@ _VERBS = {"merge": "merge", "check": "check", "beside": "check"}
 
 
 class Rows(NamedTuple):
-    """Rows of the tables of tasks, of spans, of calls and of timings."""
+    """Rows of the tables of tasks, of spans, of calls, of timings and of loading."""
 
     tasks: list[Row]
     spans: list[Row]
     calls: list[Row]
     timings: list[Row]
+    loading: list[Row]
 
 
 def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) -> Rows:
-    """Rows of the tasks of a trial that have ended, of their spans, calls and timings.
+    """Rows of the tasks of a trial that have ended, and of all that these told beside.
 
     All times are as the nodes told them.
 
@@ -42,7 +44,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
         Of each of its tasks, in their order.
     """
     attempts = run.attempts(trial)
-    rows = Rows([], [], [], [])
+    rows = Rows([], [], [], [], [])
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
@@ -52,6 +54,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
                 rows.calls.extend(_calls(run, trial, task, record.result))
                 rows.timings.extend(_timings(run, trial, task, record))
     _add_what_nodes_were_like(run, trial, rows.tasks)
+    rows.loading.extend(loading_rows(trial, rows.tasks, records))
     return rows
 
 

@@ -9,6 +9,7 @@ from pyscale.analysis.clocks import on_one_clock
 from pyscale.analysis.lanes import with_lanes
 from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
+from pyscale.store.loadingcolumns import loading_schema
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.sources import Sources
 from pyscale.store.taskfiles import read_task
@@ -22,6 +23,7 @@ TASKS_FILE = "tasks.parquet"
 SPANS_FILE = "spans.parquet"
 CALLS_FILE = "calls.parquet"
 TIMINGS_FILE = "timings.parquet"
+LOADING_FILE = "loading.parquet"
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,12 @@ class Tables:
 
     Attributes
     ----------
-    tasks, spans, calls, timings : polars.DataFrame
+    tasks, spans, calls, timings, loading : polars.DataFrame
         One row a task, one a phase of a task, one a part of a call, one a repeat of a test of the
-        machine; the columns are those of `task_schema`, `span_schema`, `call_schema` and
-        `timing_schema`. The times of all nodes are on one clock,
-        as far as that is known, and every window's task has its lane: which of the N workers did
-        it.
+        machine, one a rank that loaded patches; the columns are those of `task_schema`,
+        `span_schema`, `call_schema`, `timing_schema` and `loading_schema`. The times of all nodes
+        are on one clock, as far as that is known, and every window's task has its lane: which of
+        the N workers did it.
     sources : Sources
         What the manifest is made from.
     """
@@ -44,11 +46,12 @@ class Tables:
     spans: pl.DataFrame
     calls: pl.DataFrame
     timings: pl.DataFrame
+    loading: pl.DataFrame
     sources: Sources
 
 
 def build_tables(run: RunFolder) -> Tables:
-    """Tables of all tasks, spans, calls and timings that have a record."""
+    """Tables of all tasks, spans, calls, timings and loading that have a record."""
     import polars as pl
 
     sources = Sources()
@@ -79,14 +82,21 @@ def build_tables(run: RunFolder) -> Tables:
         timings=pl.DataFrame(
             [row for rows in ordered for row in rows.timings], timing_schema(), orient="row"
         ),
+        loading=pl.DataFrame(
+            [row for rows in ordered for row in rows.loading], loading_schema(), orient="row"
+        ),
         sources=sources,
     )
 
 
 def write_tables(run: RunFolder, tables: Tables) -> None:
-    """Write the tables as Parquet into the run folder; of calls and timings where there are any."""
+    """Write the tables as Parquet into the run folder; the rare ones where there are any."""
     always = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans}
-    rare = {CALLS_FILE: tables.calls, TIMINGS_FILE: tables.timings}
+    rare = {
+        CALLS_FILE: tables.calls,
+        TIMINGS_FILE: tables.timings,
+        LOADING_FILE: tables.loading,
+    }
     for name, table in (always | rare).items():
         if name in rare and table.is_empty():
             # One of an earlier state of the run would be taken for what it is now.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pyscale_stages.contract import StageParams
 
@@ -43,11 +43,21 @@ class LoaderParams(StageParams):
     tissue: bool = Field(True, description="Take patches from tissue alone, found by Otsu's method")
     opening: Opening = Field(
         "excluded",
-        description="What the timed batches leave out: excluded those that lay ready in queues, "
-        "empty none as the queues begin empty, published none though the queues begin full",
+        description="What the timed batches leave out: excluded those that may lie ready in "
+        "queues, empty none as a new pass over the data set begins with empty queues and opens "
+        "its slides again, published none though the queues may begin full",
     )
-    warmup_batches: int = Field(10, ge=0, description="Batches before any is timed")
-    batches: int = Field(50, ge=2, description="Batches that are timed, of each rank")
+    warmup_batches: int = Field(
+        10,
+        ge=1,
+        description="Batches before any is timed; the first waits for loader processes to start",
+    )
+    batches: int = Field(
+        50,
+        ge=2,
+        description="Batches that are timed, of each rank: made up to whole rounds of its loader "
+        "processes, but for published",
+    )
     checksum_batches: int = Field(
         1, ge=0, description="Batches whose places and pixels are summed up, after all timing"
     )
@@ -61,3 +71,11 @@ class LoaderParams(StageParams):
     consumer: bool = Field(
         False, description="Measure how many patches a small model takes in a second on the device"
     )
+
+    @model_validator(mode="after")
+    def _one_consumption(self) -> LoaderParams:
+        if self.consumer and self.consumes_per_s is not None:
+            raise ValueError(
+                "consumes_per_s says what training takes and consumer measures it: give one of them"
+            )
+        return self

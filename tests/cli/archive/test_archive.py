@@ -17,6 +17,7 @@ from rocrate.rocrate import ROCrate
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
+from pyscale.archive.names import own_code
 from pyscale.benchmark import execute
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -386,3 +387,62 @@ def test_the_folder_that_was_measured_and_the_server_that_holds_it_are_masked() 
     assert TELL.encode() not in masked
     kept = json.loads(masked)["versions"]
     assert (kept["numpy"], kept["place_filesystem"]) == ("2.4.0.1", "nfs4")
+
+
+@pytest.fixture
+def own_slides(tmp_path: Path) -> Path:
+    """A folder of two slides with names of patients, one of them a folder itself."""
+    folder = tmp_path / f"slides of {TELL}"
+    (folder / f"Patient2 {TELL}.ome.zarr" / "0").mkdir(parents=True)
+    (folder / f"Patient2 {TELL}.ome.zarr" / "0" / "0").write_bytes(b"chunk")
+    (folder / f"Patient1 {TELL}.svs").write_bytes(b"slide")
+    return folder
+
+
+def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(
+    own_slides: Path, tmp_path: Path
+) -> None:
+    factory = f"lab{TELL}.loading:make_{TELL}"
+    suite = load_suite("loader")
+    entry = suite.stages["loader"].model_copy(
+        update={"grid": {}, "threads": 1, "params": {"factory": factory}}
+    )
+    settings = Settings(
+        repeats=1,
+        data=str(own_slides),
+        runs_folder=tmp_path / "runs",
+        stages={"loader": {"factory": factory}},
+    )
+    plan = make_plan(
+        suite.model_copy(update={"stages": {"loader": entry}}),
+        Dataset(own_slides, frames=2),
+        run_id=new_run_id(),
+        settings=settings.model_dump(mode="json"),
+        workers=(2,),
+    )
+    run = RunFolder.create(tmp_path / "runs", plan)
+    said = f"the module lab{TELL}.loading has no make_{TELL}, asked for as {factory}, in lab{TELL}"
+    error = TaskError(kind="BadInput", message=said, exit_code=2)
+    execute(
+        run,
+        MockExecutor(lambda *_: MockEnd(returncode=2, error=error)),
+        lambda _event: None,
+    )
+    assert sum(factory in text for text in texts(run.path).values()) > 4
+    folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
+    assert {name for name, text in texts(folder).items() if TELL in text.lower()} == set()
+    spec = json.loads(next(folder.rglob("w1/spec.json")).read_text())
+    assert spec["meeting"].startswith("/run/tasks/loader-n2-b1")
+    assert spec["params"]["factory"].startswith("code-")
+    inputs = json.loads((folder / "provenance.json").read_text())["input_files"]
+    assert [file["name"] for file in inputs] == ["input-1.svs", "input-2.ome.zarr/0/0"]
+
+
+def test_all_that_an_error_may_call_code_of_ones_own_is_known() -> None:
+    names = ["lab.ada.loading:slides", "lab.ada", "lab.ada.loading", "slides"]
+    assert list(own_code("lab.ada.loading:slides")) == names
+
+
+@pytest.mark.parametrize("factory", ["pyscale", "wsistream", "pyscale_stages.loader.x:make"])
+def test_code_that_anybody_can_have_keeps_its_name(factory: str) -> None:
+    assert list(own_code(factory)) == []

@@ -228,6 +228,15 @@ def made_registry(registry_of: Callable[..., Registry]) -> Registry:
     return registry_of([], base_url=None, synth=SMALL_MOVIE, movie="movie.ome.tif")
 
 
+SMALL_SLIDES: dict[str, Any] = {"slides": 2, "height_px": 512, "width_px": 640, "seed": 1}
+
+
+@pytest.fixture
+def slides_registry(registry_of: Callable[..., Registry]) -> Registry:
+    """A registry whose only dataset, `cells`, is slides that are made here."""
+    return registry_of([], base_url=None, kind="slides", slides=SMALL_SLIDES, axes="YXS")
+
+
 @pytest.fixture
 def put(server: FaultyServer) -> Callable[[str, bytes], None]:
     """Put a file of the dataset `cells` on the server."""

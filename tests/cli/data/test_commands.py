@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from pyscale.data.commands import data_app
 from pyscale.errors import UserError
+from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.params import SynthParams
 
 
@@ -152,7 +153,9 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(
     said = " ".join(run("synth", "--help").stdout.split())
     default = SynthParams()
     assert f"Length of the movie. [default: ({default.frames})]" in said
-    assert f"Size of a frame in pixels. [default: ({default.height_px})]" in said
+    assert f"Size of a frame or a slide in pixels. [default: ({default.height_px}," in said
+    assert f"slides {SlidesParams().height_px})]" in said
+    assert f"Micrometres a pixel of slides. [default: ({SlidesParams().mpp})]" in said
     assert f"[default: ({default.cells} in {default.height_px} x {default.width_px}" in said
     assert f"burst. [default: ({default.density_profile})]" in said
     assert f"Seed of everything random. [default: ({default.seed})]" in said
@@ -198,8 +201,41 @@ def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root
         (["--set", "radius_px"], "--set radius_px is not KEY=VALUE"),
         (["--set", "radus_px=3"], "did you mean 'radius_px'"),
         (["--density", "falling"], "'density_profile'"),
+        (["--mpp", "0.25"], "--mpp is of slides, not of a movie: add --slides NUMBER"),
+        (["--slides", "2", "--frames", "3"], "--frames is of a movie, but --slides makes slides"),
+        (["--slides", "2", "--cells", "3", "--cell-types", "1"], "--cells, --cell-types are of a"),
+        (["--slides", "0"], "no slides can be made so: .*'slides'"),
+        (["--slides", "2", "--size", "100"], "no slides can be made so: .*'height_px'"),
+        (["--slides", "2", "--set", "tile=3"], "did you mean 'tile_px'"),
     ],
 )
 def test_a_wrong_option_of_synth_is_one_sentence(run: Any, more: list[str], said: str) -> None:
     with pytest.raises(UserError, match=said):
         run("synth", "dense", *more)
+
+
+def test_slides_are_made_listed_found_and_verified(run: Any, data_root: Path) -> None:
+    line = "synth mine --slides 2 --size 512x600 --mpp 0.25 --seed 2 --set tile_px=128"
+    folder = data_root / "mine"
+    assert run(*line.split()).stdout == f"{folder}\n"
+    params = SlidesParams.model_validate_json((folder / "slides.json").read_text())
+    assert params == SlidesParams(
+        slides=2, height_px=512, width_px=600, mpp=0.25, seed=2, tile_px=128
+    )
+    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
+    assert (rows["mine"]["kind"], rows["mine"]["state"]) == ("slides", "here")
+    assert rows["mine"]["title"] == "Synthetic slides"
+    assert rows["mine"]["size_bytes"] == sum(file.stat().st_size for file in folder.iterdir())
+    assert run("path", "mine").stdout == f"{folder}\n"
+    assert "3 of 3 files" in run("verify", "mine").stdout
+    (folder / "slide_001.svs").write_bytes(b"short")
+    states = json.loads(run("verify", "mine", "--json", code=1).stdout)
+    assert [s["file"] for s in states if s["state"] == "changed"] == ["slide_001.svs"]
+
+
+def test_slides_larger_than_the_disk_are_refused_before_any_is_made(
+    run: Any, data_root: Path
+) -> None:
+    with pytest.raises(UserError, match="making 100000 slides of 200000 x 200000 pixels needs"):
+        run("synth", "huge", "--slides", "100000", "--size", "200000")
+    assert list(data_root.iterdir()) == []

@@ -9,11 +9,13 @@ import pytest
 from pyscale.data.ensure import find_movie
 from pyscale.data.synthetic import make_synthetic
 from pyscale.errors import UserError
+from pyscale.planning import Dataset
 from pyscale.settings import Settings
-from pyscale.suite import load_suite
+from pyscale.suite import Suite, load_suite
 from pyscale_stages.moviewriter import write_movie
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
+SMALL_SLIDES = {"slides": 1, "height_px": 512, "width_px": 512}
 
 
 @pytest.fixture
@@ -119,3 +121,95 @@ def test_an_unknown_name_is_answered_with_the_synthetic_movies_too(
     make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
     with pytest.raises(UserError, match="did you mean 'dense'"):
         find("dens")
+
+
+@pytest.fixture
+def find_slides(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Find what a suite of slides measures on."""
+    monkeypatch.chdir(tmp_path)
+
+    def find_named(data: str, mirror: str | None = None) -> Any:
+        settings = Settings(data=data, data_folder=data_root, mirror=mirror)
+        suite = Suite(name="loader", summary="Patches", data="slides", stages={})
+        return find_movie(settings, suite)
+
+    return find_named
+
+
+def test_slides_of_the_registry_are_made_and_counted(
+    find_slides: Any, slides_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: slides_registry)
+    found = find_slides("cells", mirror="http://127.0.0.1:9")
+    assert found == Dataset(movie=data_root / "cells", frames=2)
+
+
+def test_own_slides_are_found_by_name_and_by_path(
+    find_slides: Any, registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    registry = registry_of([row("a.tif", b"a")])
+    folder = make_synthetic("own", registry, data_root, SMALL_SLIDES, report, kind="slides")
+    for data in ("own", str(folder)):
+        assert find_slides(data) == Dataset(movie=folder, frames=1)
+    slide = folder / "slide_000.svs"
+    assert find_slides(str(slide)) == Dataset(movie=slide, frames=1)
+
+
+def test_a_dataset_of_one_slide_is_measured_as_slides(
+    find_slides: Any,
+    registry_of: Any,
+    row: Any,
+    put: Any,
+    server: Any,
+    data_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry = registry_of([row("one.svs", b"slide")], kind="slide", movie="one.svs", axes="YXS")
+    put("one.svs", b"slide")
+    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: registry)
+    found = find_slides("cells", mirror=server.address)
+    assert found == Dataset(movie=data_root / "cells" / "one.svs", frames=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"), [("cancer-migration", "a movie"), ("bbbc039", "single images")]
+)
+def test_a_dataset_that_holds_no_slides_is_refused_before_it_is_fetched(
+    find_slides: Any, data_root: Path, tmp_path: Path, name: str, holds: str
+) -> None:
+    said = f"{name} holds {holds}, but the suite loader measures slides: .* OME-Zarr by its path"
+    with pytest.raises(UserError, match=said):
+        find_slides(name, mirror=str(tmp_path / "a mirror that is not there"))
+    assert not data_root.exists()
+
+
+def test_a_movie_has_patches_where_it_is_named_by_its_path(
+    find_slides: Any, registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    movie = make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
+    assert find_slides(str(movie)) == Dataset(movie=movie, frames=1)
+    with pytest.raises(UserError, match="dense holds a movie, but the suite loader measures slid"):
+        find_slides("dense")
+
+
+def test_slides_are_no_movie(
+    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    registry = registry_of([row("a.tif", b"a")])
+    folder = make_synthetic("own", registry, data_root, SMALL_SLIDES, report, kind="slides")
+    for data in ("own", str(folder)):
+        with pytest.raises(UserError, match="holds slides, but the suite pipeline measures a mov"):
+            find(data)
+    with pytest.raises(UserError, match="synthetic-slides holds slides, but the suite pipeline"):
+        find("synthetic-slides")
+
+
+def test_a_folder_without_slides_is_one_sentence(find_slides: Any, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="empty holds no slides: put slides there whose names"):
+        find_slides(str(tmp_path / "empty"))
+
+
+def test_an_ome_zarr_is_one_slide(find_slides: Any, tmp_path: Path) -> None:
+    (tmp_path / "image.zarr" / "0").mkdir(parents=True)
+    assert find_slides("image.zarr") == Dataset(movie=tmp_path / "image.zarr", frames=1)

@@ -9,6 +9,7 @@ import pytest
 from pyscale.data.registry import Registry, load_registry
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
+from pyscale_stages.slides.synthetic import SlidesParams
 
 GOOD = """
 [datasets.cells]
@@ -139,6 +140,7 @@ def test_every_shipped_entry_says_its_licence_and_what_to_cite() -> None:
 
 SYNTHETIC = re.sub("base_url.*|files.*", "", GOOD).replace("cells.tif", "movie.ome.tif")
 SYNTH = "synth = { seed = 3, frames = 4 }\n"
+SLIDES = "slides = { seed = 3, slides = 4 }\n"
 
 
 def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path: Path) -> None:
@@ -146,6 +148,13 @@ def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path: 
     assert cells.synth is not None
     assert (cells.synth.seed, cells.synth.frames) == (3, 4)
     assert (cells.files, cells.size_bytes) == ((), None)
+
+
+def test_slides_that_are_made_stand_in_place_of_files_too(tmp_path: Path) -> None:
+    text = SYNTHETIC.replace('"movie"', '"slides"').replace("movie.ome.tif", ".")
+    cells = load(tmp_path, text + SLIDES).get("cells")
+    assert cells.made == SlidesParams(seed=3, slides=4)
+    assert (cells.synth, cells.size_bytes) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -156,6 +165,10 @@ def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path: 
         (SYNTHETIC.replace('"movie"', '"labels"') + SYNTH, "what synth makes is a movie"),
         (SYNTHETIC + "synth = { frmes = 4 }", "did you mean 'frames'"),
         (SYNTHETIC + "synth = { cells = 9999 }", "use at most"),
+        (GOOD + SLIDES, "either files or synth, or slides"),
+        (SYNTHETIC + SYNTH + SLIDES, "either files or synth, or slides"),
+        (SYNTHETIC + SLIDES, 'what slides makes is of the kind "slides"'),
+        (SYNTHETIC + "slides = { height = 600 }", "did you mean 'height_px'"),
     ],
 )
 def test_a_dataset_that_can_neither_be_fetched_nor_made_is_refused(
@@ -172,3 +185,15 @@ def test_the_shipped_synthetic_cells_fill_frames_as_large_as_the_published_image
     # The truth of frames that drift would not fit the frames as they are.
     assert made.max_drift_px == 0
     assert made.frames >= 8
+
+
+def test_the_shipped_slides_are_eight_that_any_machine_makes_in_seconds() -> None:
+    slides = load_registry(shipped("config")).get("synthetic-slides")
+    assert slides.kind == "slides"
+    assert slides.slides is not None
+    assert (slides.slides.slides, slides.slides.height_px, slides.slides.width_px) == (
+        8,
+        4096,
+        4096,
+    )
+    assert slides.pixel_size_um == slides.slides.mpp

@@ -19,6 +19,7 @@ from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import verify_dataset
 from pyscale.errors import UserError
+from pyscale_stages.slides.files import slide_files
 
 SMALL = {"frames": 2, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
 
@@ -214,6 +215,95 @@ def test_two_at_once_make_it_once(fetch_made: Callable[..., Path], data_root: Pa
         first, second = pool.map(lambda _: fetch_made(report=SilentReport()), range(2))
     assert first == second
     assert left_of(data_root) == {"cells"}
+
+
+@pytest.fixture
+def fetch_slides(slides_registry: Registry, data_root: Path, report: Any) -> Callable[..., Path]:
+    """Fetch the synthetic slides `cells` where nothing could be fetched from."""
+
+    def fetch_cells(report: Report = report) -> Path:
+        return fetch_dataset(
+            "cells",
+            slides_registry.get("cells"),
+            data_root,
+            options=FetchOptions(mirror="http://127.0.0.1:9"),
+            consent=consent.asked,
+            report=report,
+        )
+
+    return fetch_cells
+
+
+def test_slides_of_the_registry_are_made_where_others_are_fetched(
+    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path, report: Any
+) -> None:
+    cells = slides_registry.get("cells")
+    assert presence("cells", cells, data_root) == "absent"
+    folder = fetch_slides()
+    assert folder == dataset_path("cells", slides_registry, data_root)
+    assert [path.name for path in slide_files(folder)] == ["slide_000.svs", "slide_001.svs"]
+    assert report.said[-1] == f"cells: made 2 slides in {folder}"
+    assert presence("cells", cells, data_root) == "here"
+    assert {state.state for state in verify_dataset("cells", cells, data_root, report)} == {"ok"}
+    assert synthetic_names(slides_registry, data_root) == []
+    before = (folder / "slide_000.svs").stat().st_mtime_ns
+    assert (fetch_slides() / "slide_000.svs").stat().st_mtime_ns == before
+    assert report.said[-1].endswith("and unchanged")
+
+
+@pytest.mark.parametrize("damage", ["another byte", "no file"])
+def test_slides_that_changed_on_disk_are_made_again(
+    fetch_slides: Callable[..., Path], data_root: Path, report: Any, damage: str
+) -> None:
+    slide = fetch_slides() / "slide_001.svs"
+    content = slide.read_bytes()
+    if damage == "no file":
+        slide.unlink()
+    else:
+        slide.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    fetch_slides()
+    assert slide.read_bytes() == content
+    assert "cells: slide_001.svs has changed: the slides are made again" in report.said
+    assert left_of(data_root) == {"cells"}
+
+
+def test_making_of_slides_that_is_stopped_leaves_nothing_half(
+    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fetch_slides(report=_StopsAfterAFrame())
+    assert left_of(data_root) == set()
+    assert presence("cells", slides_registry.get("cells"), data_root) == "absent"
+
+
+def test_a_movie_in_the_place_of_slides_is_kept_and_named(
+    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path, report: Any
+) -> None:
+    make_synthetic("own", slides_registry, data_root, SMALL, report).parent.rename(
+        data_root / "cells"
+    )
+    assert presence("cells", slides_registry.get("cells"), data_root) == "changed"
+    with pytest.raises(UserError, match="cells holds something else than the dataset cells"):
+        fetch_slides()
+    assert (data_root / "cells" / "movie.ome.tif").is_file()
+
+
+def test_own_slides_that_changed_are_not_passed_as_made(
+    registry_of: Any, row: Any, data_root: Path, report: Any
+) -> None:
+    registry = registry_of([row("a.tif", b"a")])
+    params = {"slides": 1, "height_px": 512, "width_px": 512}
+
+    def make() -> Path:
+        return make_synthetic("own", registry, data_root, params, report, kind="slides")
+
+    folder = make()
+    assert make() == folder
+    (folder / "slide_000.svs").write_bytes(b"short")
+    with pytest.raises(UserError, match=r"the slides in .*own changed on disk .*slide_000.svs is"):
+        make()
+    with pytest.raises(UserError, match="is not a synthetic movie of this version"):
+        make_synthetic("own", registry, data_root, SMALL, report)
 
 
 def left_of(data_root: Path) -> set[str]:

@@ -30,6 +30,22 @@ def movie_at(path: Path) -> Path:
     return path
 
 
+def test_slides_are_counted(subject: SubjectMaker, tmp_path: Path) -> None:
+    slides = tmp_path / "slides"
+    slides.mkdir()
+    (slides / "a.svs").touch()
+    (slides / "b.zarr").mkdir()
+
+    def found() -> Finding:
+        return next(iter(data(subject(suite="loader", data=str(slides), workers=(1,)))))
+
+    assert (found().check, found().value) == ("data.slides", "2 slides")
+    (slides / "a.svs").unlink()
+    (slides / "b.zarr").rmdir()
+    assert found().status == "problem"
+    assert "holds no slides" in found().sentence
+
+
 Look = Callable[[Path | str], dict[str, Finding]]
 
 

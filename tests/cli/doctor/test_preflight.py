@@ -12,6 +12,9 @@ import pytest
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
 from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan
+from pyscale.settings import Settings
+from pyscale.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
 
 PlanMaker = Callable[..., Plan]
@@ -48,6 +51,48 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make: PlanMake
         times.append(time.monotonic() - start)
     assert min(times) < 1
     assert heavy & set(sys.modules) == before
+
+
+def of_loader(tmp_path: Path, **params: object) -> Plan:
+    """A plan of loading patches of one slide, without a grid."""
+    suite = load_suite("loader")
+    entry = suite.stages["loader"].model_copy(update={"grid": {}, "threads": 1, "params": params})
+    slides = tmp_path / "slides"
+    slides.mkdir(exist_ok=True)
+    (slides / "a.svs").write_bytes(b"slide")
+    return make_plan(
+        suite.model_copy(update={"stages": {"loader": entry}}),
+        Dataset(slides, frames=1),
+        run_id="one",
+        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
+        workers=(1,),
+    )
+
+
+@pytest.mark.parametrize(
+    ("factory", "absent", "extra"),
+    [("pyscale", "openslide", "loader"), ("wsistream", "wsistream", "loader_wsistream")],
+)
+def test_what_loading_patches_needs_is_named_with_its_extra(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    factory: str,
+    absent: str,
+    extra: str,
+) -> None:
+    monkeypatch.setattr(
+        "pyscale.doctor.preflight.find_spec", lambda name: None if name == absent else name
+    )
+    with pytest.raises(UserError, match=f"needs {absent}, which is not .*pyscale.{extra}.'"):
+        before_run(of_loader(tmp_path, factory=factory))
+
+
+def test_slides_that_are_larger_than_the_disk_of_the_runs_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.doctor.preflight.find_spec", lambda name: name)
+    monkeypatch.setattr("pyscale.doctor.preflight._size_bytes", lambda _movie: 1 << 60)
+    assert problems(of_loader(tmp_path)) == {}
 
 
 def test_sharing_a_gpu_at_once_needs_a_program(

@@ -22,6 +22,7 @@ EXTRA_OF_DEFINITION = {
     "track_trackmate": "track_trackmate",
     "machine": "storage",
     "kernels": "kernels",
+    "loader": "loader",
 }
 ALL = pytest.mark.parametrize("definition", catalog().values(), ids=lambda d: d.name)
 

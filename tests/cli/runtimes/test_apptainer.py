@@ -70,3 +70,27 @@ def test_what_joins_its_windows_can_write_nowhere_else(folders: dict[str, Path])
     window = folders["place"]
     joining = spec(folders, verb="merge", inputs=(("w0", window),))
     assert mounts(joining, folders["task"]) == {folders["task"]: True, window: False}
+
+
+def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path: Path) -> None:
+    for name in ("task", "slides", "meeting"):
+        (tmp_path / name).mkdir()
+    rank = TaskSpec(
+        stage="loader",
+        inputs=(("slides", tmp_path / "slides"),),
+        output=tmp_path / "task" / "out",
+        rank=1,
+        ranks=2,
+        meeting=tmp_path / "meeting" / "ranks",
+    )
+    assert mounts(rank, tmp_path / "task") == {
+        tmp_path / "task": True,
+        tmp_path / "slides": False,
+        tmp_path / "meeting": True,
+    }
+    engine = Engine("apptainer", "apptainer", "1.4.5")
+    start = ApptainerRuntime(engine, {"storage": IMAGE}, tmp_path).start(
+        rank, tmp_path / "task", "storage"
+    )
+    assert start.container is not None
+    assert "GLOO_SOCKET_IFNAME" in start.container.passed

@@ -23,8 +23,24 @@ from pyscale.sites import Override, Site, load_site
 from pyscale.store.provenance import ImageFile
 from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale.tomlfile import shipped_names
+from pyscale_stages.contract import TaskSpec
 
 SHA256 = "ab" * 32
+SRUN = """\
+#!/usr/bin/env bash
+set -u
+ntasks=1 code=0 pids=()
+while [[ $1 == --* ]]; do
+    [[ $1 == --ntasks=* ]] && ntasks=${1#*=}
+    shift
+done
+for ((rank = 0; rank < ntasks; rank++)); do
+    SLURM_PROCID=$rank "$@" &
+    pids+=($!)
+done
+for pid in "${pids[@]}"; do wait "$pid" || code=$?; done
+exit "$code"
+"""
 Texts = dict[str, str]
 
 
@@ -319,3 +335,93 @@ def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path: Path)
     assert mount in text["register_denoise-n1/windows.sbatch"]
     staged = texts_for(load_site("modules"), movie=movie, runtime="apptainer")
     assert str(real) not in staged["register_denoise-n1/windows.sbatch"]
+
+
+def of_ranks(site: Site, slides: Path = Path("/data/my slides"), **changes: Any) -> Texts:
+    """Scripts of one rank and of two that load patches of slides."""
+    settings = Settings(**changes)
+    suite = load_suite("loader")
+    one = {"loader": suite.stages["loader"].model_copy(update={"grid": {}, "threads": 2})}
+    plan = make_plan(
+        suite.model_copy(update={"stages": one}),
+        Dataset(slides, frames=4),
+        run_id="one",
+        settings=settings.model_dump(mode="json"),
+        workers=(1, 2),
+    )
+    return render(plan, site, images_of(plan))
+
+
+@pytest.mark.parametrize("runtime", ["native", "apptainer"])
+@pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
+def test_scripts_of_ranks_pass_shellcheck(
+    scratch: str | None, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    site = load_site("modules").model_copy(update={"scratch": scratch})
+    write_scripts(tmp_path / "scripts", of_ranks(site, runtime=runtime))
+    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
+    assert len(scripts) == 2 + 1 + 1
+    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+    assert check.stdout == ""
+
+
+def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
+    texts = of_ranks(load_site("plain"))
+    alone, two = texts["loader-n1/windows.sbatch"], texts["loader-n2/windows.sbatch"]
+    assert "--ntasks=2" in directives(two)
+    assert not any(line.startswith("--array") for line in directives(two))
+    assert "exec srun --ntasks=2 --cpus-per-task=2 --kill-on-bad-exit=1" in two
+    assert '--rank "$SLURM_PROCID" --ranks 2 --meeting "$meeting"' in two
+    assert "--array=0" in directives(alone)
+    assert "--rank" not in alone
+    for text in texts.values():
+        assert "--frames" not in text
+        assert "\n\n\n" not in text
+
+
+def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured() -> None:
+    site = load_site("plain").model_copy(update={"scratch": "/disk/$USER"})
+    texts = of_ranks(site, runtime="apptainer")
+    assert "cp -RL" not in texts["loader-n2/windows.sbatch"]
+    assert '    --mount "$(mount_of "$meetings")" \\\n' in texts["loader-n2/windows.sbatch"]
+    assert "GLOO_SOCKET" in texts["loader-n2/windows.sbatch"]
+    assert "GLOO_SOCKET" not in texts["loader-n1/windows.sbatch"]
+
+
+def test_jobs_that_load_patches_do_not_slow_each_other() -> None:
+    texts = of_ranks(load_site("plain"))
+    calls = [line for line in texts["submit.sh"].splitlines() if " windows.sbatch" in line]
+    assert calls == [
+        "submit loader-n1 windows.sbatch",
+        "when=afterany submit loader-n2 windows.sbatch loader-n1",
+    ]
+    assert "The nodes need the slides and this Python environment" in texts["README.md"]
+    assert "a folder for each rank" in texts["README.md"]
+
+
+def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None:
+    """`srun` only, which starts a command for each rank, is made up."""
+    srun = tmp_path / "srun"
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    folder = tmp_path / "scripts"
+    write_scripts(folder, of_ranks(load_site("plain"), slides=tmp_path / "absent"))
+    done = subprocess.run(
+        ["bash", "loader-n2/windows.sbatch"],
+        cwd=folder,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "SLURM_JOB_ID": "17", "SLURM_PROCID": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 2, done.stderr
+    specs = []
+    for rank in ("w0", "w1"):
+        record = json.loads((folder / "loader-n2" / rank / "result.json").read_text())
+        specs.append(TaskSpec.model_validate(record["spec"]))
+        assert str(tmp_path / "absent") in record["error"]["message"]
+    assert [(spec.rank, spec.ranks, spec.frames) for spec in specs] == [(0, 2, None), (1, 2, None)]
+    assert {spec.meeting for spec in specs} == {folder / "loader-n2" / "meeting" / "17.0"}

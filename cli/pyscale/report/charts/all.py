@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.charts import callparts, gridcharts, gridrows, machinecharts, machinerows
+from pyscale.report.charts import (
+    callparts,
+    gridcharts,
+    gridrows,
+    loadercharts,
+    machinecharts,
+    machinerows,
+)
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
+from pyscale.report.charts.loaderrows import labels_mean, pareto_rows
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.losses import LOSSES, losses
 from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, REFERENCES, TRIALS
@@ -41,6 +49,7 @@ def charts(results: Results) -> list[Chart]:
         drawn = [
             *_over_sizes(results),
             *(_drawn(found, about) if found else []),
+            loadercharts.pareto(pareto_rows(results), labels_mean(results)),
             *_of_machine(results),
         ]
     return [chart for chart in drawn if chart is not None]
@@ -86,7 +95,9 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
     over_sizes = _datasets_over_sizes(results)
-    of_machine = _datasets_of_machine(results)
+    apart = _datasets_of_machine(results)
+    if results.loader is not None:
+        apart[loadercharts.LOADING] = pareto_rows(results)
     results = about_workers(results)
     found = _curves(results)
     laid = results.timeline
@@ -99,7 +110,7 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         REFERENCES: reference_rows(found, results.references),
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
         **over_sizes,
-        **of_machine,
+        **apart,
     }
 
 

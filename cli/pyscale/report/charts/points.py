@@ -147,17 +147,9 @@ class Points:
         return alt.Shape("curve:N", title=None, scale=scale, legend=self._legend())
 
     def _legend(self) -> alt.Legend | None:
-        import altair as alt
-
         if self.panels or len(self.names) == 1:
             return None
-        # The container's width, as the width of the plot changes while it is fitted around its
-        # labels: another column then would push the title out of the picture. Naming `width`
-        # makes it follow the window.
-        name_px = _SYMBOL_PX + _LETTER_PX * max(map(len, self.names))
-        room_px = f"(width ? containerSize()[0] : 0) - {_AXIS_PX}"
-        columns = alt.expr(f"max(1, floor(({room_px}) / {name_px:g}))")
-        return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
+        return fitting_legend(self.names)
 
     def ideal(self, dataset: str = IDEAL, *, coloured: bool = False) -> alt.Chart:
         """Dashed lines of what perfect scaling of the base case would give."""
@@ -200,6 +192,19 @@ class Points:
         if not self.panels:
             params.append(alt.param(name="stages", value=list(self.names)))
         return finished(alt.layer(*layers), self.shown, note, panels=self.panels, params=params)
+
+
+def fitting_legend(names: Sequence[str]) -> alt.Legend:
+    """Legend above a plot, with as many names beside each other as there is room for."""
+    import altair as alt
+
+    # The container's width, as the width of the plot changes while it is fitted around its
+    # labels: another column then would push the title out of the picture. Naming `width`
+    # makes it follow the window.
+    name_px = _SYMBOL_PX + _LETTER_PX * max(map(len, names))
+    room_px = f"(width ? containerSize()[0] : 0) - {_AXIS_PX}"
+    columns = alt.expr(f"max(1, floor(({room_px}) / {name_px:g}))")
+    return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
 
 
 def finished(

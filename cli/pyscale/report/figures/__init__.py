@@ -4,6 +4,7 @@ from pyscale.report.figures.cache import cache
 from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.comparison import comparison
 from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.loader import loader_pareto
 from pyscale.report.figures.losses import losses
 from pyscale.report.figures.machine import (
     machine_codecs,
@@ -26,6 +27,7 @@ __all__ = [
     "cache",
     "call_parts",
     "comparison",
+    "loader_pareto",
     "losses",
     "machine_codecs",
     "machine_kernels",

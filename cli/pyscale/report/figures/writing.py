@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.cache import cache
 from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.loader import loader_pareto
 from pyscale.report.figures.losses import losses
 from pyscale.report.figures.machine import (
     machine_codecs,
@@ -46,6 +47,8 @@ OF_A_MACHINE: Mapping[str, Figure] = {
     "benchmark_machine_nodes": machine_nodes,
 }
 """Those of every report with tests of the machine."""
+OF_A_LOADER: Mapping[str, Figure] = {"benchmark_loader_pareto": loader_pareto}
+"""That of every report of loading patches."""
 ALL: Mapping[str, Figure] = {
     "wall_time": wall_time,
     "speedup": speedup,
@@ -59,7 +62,7 @@ FOLDER = "figures"
 
 
 def write_figures(folder: Path, results: Results) -> list[Path]:
-    """Write the two figures of every report, two of a grid and those of tests of the machine.
+    """Write the two figures of every report, two of a grid, those of a machine and of loading.
 
     None is written of which nothing was timed.
 
@@ -75,7 +78,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     list of Path
         What was written: each figure as PNG, SVG and PDF.
     """
-    figures = {**OF_A_GRID, **OF_A_MACHINE, **OF_A_REPORT}
+    figures = {**OF_A_GRID, **OF_A_LOADER, **OF_A_MACHINE, **OF_A_REPORT}
     written = _write(figures, folder, results)
     for name in figures:
         for suffix in FORMATS:
@@ -104,7 +107,8 @@ def write_all_figures(folder: Path, results: Results) -> list[Path]:
 
 def _write(figures: Mapping[str, Figure], folder: Path, results: Results) -> list[Path]:
     about_n = about_workers(results)
-    not_over_n = {size_time, size_speedup, call_parts, *OF_A_MACHINE.values()}
+    apart = {**OF_A_LOADER, **OF_A_MACHINE}.values()
+    not_over_n = {size_time, size_speedup, call_parts, *apart}
     written = []
     for name, draw in figures.items():
         try:

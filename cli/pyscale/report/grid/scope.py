@@ -1,4 +1,4 @@
-"""What of a report is about N: neither points of grids at one N, nor tests of the machine."""
+"""What of a report is about N: no points of grids at one N, no tests of the machine, no loading."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def about_workers(results: Results) -> Results:
-    """Leave out what has no speedup over N: points of grids at one N, and tests of the machine.
+    """Leave out what has no speedup over N: points of grids at one N, and `entries_apart`.
 
     Entries without a grid stay, whatever N they have, and so do points at several N. N workers
-    that test a machine share no work: each does all of it.
+    that test a machine or load patches share no work: each does all of it.
     """
     import polars as pl
 
-    if not results.grids and not results.machine_entries:
+    if not results.grids and not results.entries_apart:
         return results
-    out = pl.concat([_at_one_n(results), _of_machine(results)]).unique()
+    out = pl.concat([_at_one_n(results), _apart(results)]).unique()
 
     def other(table: pl.DataFrame) -> pl.DataFrame:
         return table.join(out, on=GROUP, how="anti", nulls_equal=True, maintain_order="left")
@@ -46,11 +46,11 @@ def about_workers(results: Results) -> Results:
     )
 
 
-def without_machine(configurations: pl.DataFrame, results: Results) -> pl.DataFrame:
-    """Leave out configurations that test the machine: what is said of outputs is not of them."""
+def without_apart(configurations: pl.DataFrame, results: Results) -> pl.DataFrame:
+    """Leave out `entries_apart`: what is said of outputs and of wall times is not of them."""
     import polars as pl
 
-    return configurations.filter(~pl.col("stage").is_in(list(results.machine_entries)))
+    return configurations.filter(~pl.col("stage").is_in(list(results.entries_apart)))
 
 
 def _at_one_n(results: Results) -> pl.DataFrame:
@@ -70,9 +70,9 @@ def _at_one_n(results: Results) -> pl.DataFrame:
     )
 
 
-def _of_machine(results: Results) -> pl.DataFrame:
-    """Curves that test the machine."""
+def _apart(results: Results) -> pl.DataFrame:
+    """Curves that test the machine or load patches."""
     import polars as pl
 
-    own = pl.col("stage").is_in(list(results.machine_entries))
+    own = pl.col("stage").is_in(list(results.entries_apart))
     return results.configurations.filter(own).select(GROUP).unique()

@@ -12,10 +12,11 @@ from pyscale.report import advice, beside, gate, laws, scalingkind, sentences
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
-from pyscale.report.grid.scope import about_workers, without_machine
+from pyscale.report.grid.scope import about_workers, without_apart
 from pyscale.report.grid.sweep import Sweep, largest_px, sweeps
 from pyscale.report.grid.text import note, title_of
 from pyscale.report.grid.told import told
+from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.values import CONFIGURATION, key
@@ -32,23 +33,27 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 
 def sections(results: Results) -> dict[str, Any]:
     """Collect what `page/report.html.j2` names, but charts."""
-    every = curves(without_machine(results.configurations, results))
+    every = curves(without_apart(results.configurations, results))
     over_sizes = sweeps(results.grids)
     machine = machine_section.section(results)
+    loader = loader_section.section(results)
     told_of_all = {
         "doubts": [
             *sentences.doubts_and_drifts(every, results.drifts),
             *(machine["doubts"] if machine else []),
+            *(loader["doubts"] if loader else []),
         ],
         "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),
             *(machine["not_measured"] if machine else []),
+            *(loader["not_measured"] if loader else []),
             *results.context.not_measured,
         ],
         "files": files_of(results),
         "grid": _grid(over_sizes, every, results),
         "machine": machine,
+        "loader": loader,
     }
     results = about_workers(results)
     found = curves(results.configurations)
@@ -58,7 +63,8 @@ def sections(results: Results) -> dict[str, Any]:
         "ran": "; ".join(
             [
                 *([gridverdicts.ran(over_sizes)] if over_sizes else []),
-                *([ran(found)] if found or not (over_sizes or machine) else []),
+                *([ran(found)] if found or not (over_sizes or machine or loader) else []),
+                *([loader["ran"]] if loader else []),
                 *([machine["ran"]] if machine else []),
             ]
         ),
@@ -88,6 +94,7 @@ def sections(results: Results) -> dict[str, Any]:
             *(referred.reference for referred in results.references),
             *(reference for reference, _ in results.grid_references),
             *(referred.reference for referred in results.test_references),
+            *(reference for reference, _ in results.loader_references),
         ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}
@@ -190,9 +197,10 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             poor_fit=f"{100 * POOR_FIT:g} %",
             has_laws=bool(results.fits),
             is_scaled=scalingkind.legend(found) is not None,
-            is_over_n=bool(found) or not (results.grids or results.machine),
+            is_over_n=bool(found) or not (results.grids or results.machine or results.loader),
             is_over_size=bool(results.grids),
             is_of_machine=results.machine is not None,
+            is_of_loader=results.loader is not None,
         )
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]

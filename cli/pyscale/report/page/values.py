@@ -30,6 +30,10 @@ MACHINE_NODE = (
 """The same for the comparison of nodes."""
 HEADROOM = ("stage", "workers", "node")
 """The same for what stages read beside what the storage gives."""
+LOADER_POINT = ("stage", "workers")
+"""The same for configurations that load patches."""
+LOADER_RANK = ("stage", "workers", "rank", "node")
+"""The same for what each of their ranks delivers."""
 
 Row = Mapping[str, Any]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from madeuploader import ENTRIES
+from madeuploaderrun import made_up as made_up_loading
 from madeupmachine import made_up
-from pyscale.report.grid.scope import about_workers, without_machine
+from pyscale.report.grid.scope import about_workers, without_apart
 
 
 def test_points_at_one_n_are_left_out_of_all_that_is_about_n(both):
@@ -44,5 +46,15 @@ def test_tests_of_the_machine_are_no_part_of_what_is_about_n():
     assert left.trials["stage"].unique().to_list() == ["register_denoise"]
     assert {choice.stage for choice in left.choices} == {"register_denoise"}
     assert left.machine is results.machine
-    kept = without_machine(results.configurations, results)
+    kept = without_apart(results.configurations, results)
+    assert kept["stage"].unique().to_list() == ["register_denoise"]
+
+
+def test_loading_of_patches_is_no_part_of_what_is_about_n():
+    results = made_up_loading(ENTRIES[:2], pipeline=True)
+    assert results.entries_apart == {"pool1", "pool2"}
+    left = about_workers(results)
+    for table in (left.configurations, left.trials, left.losses):
+        assert table["stage"].unique().to_list() == ["register_denoise"]
+    kept = without_apart(results.configurations, results)
     assert kept["stage"].unique().to_list() == ["register_denoise"]

@@ -1,0 +1,177 @@
+"""One row for each configuration of loading: its rates, its diversity, and how sure these are."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.intervals import median_interval, ratio_interval
+from pyscale.analysis.loader.columns import point_schema
+from pyscale.analysis.loader.flags import DIFFERS, flag_codes
+from pyscale.analysis.loader.front import with_front
+from pyscale.analysis.trials import least_proved
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s")
+PARAMETERS = (
+    *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+)
+MEDIANS = (
+    *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),
+    *("read_bytes_per_patch", "storage_read_bytes_per_patch", "cpu_s_per_patch"),
+    *("copy_s_per_batch", "slides_per_batch", "distance_px"),
+    *("diversity_patches", "storage_bytes_per_s"),
+)
+
+
+def loader_points(
+    loading: pl.DataFrame, trials: pl.DataFrame, *, keep: float, seed: int = 0
+) -> pl.DataFrame:
+    """Sum up the trials of each entry at each N.
+
+    Parameters
+    ----------
+    loading : polars.DataFrame
+        One row a rank, as `pyscale.store.loadingcolumns.loading_schema` describes it.
+    trials : polars.DataFrame
+        As `pyscale.analysis.loader.trials.loader_trials` gives them.
+    keep : float
+        Share of the largest diversity that is to be kept.
+    seed : int
+        Of the resampling of trials for the interval of a quotient.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of `pyscale.analysis.loader.columns.point_schema`, in the order of `loading`.
+    """
+    import polars as pl
+
+    one = ["stage", "workers"]
+    first = loading.unique(one, keep="first", maintain_order=True)
+    planned = first.select(*one, "family", *PARAMETERS).rows_by_key(one, named=True, unique=True)
+    rows = [
+        dict(zip(one, key, strict=True)) | planned[key] | _summed(own, seed)
+        for key, own in trials.partition_by(one, as_dict=True).items()
+    ]
+    table = pl.DataFrame(rows, point_schema()).with_columns(
+        loader_processes=pl.col("workers") * pl.col("num_workers"), feeds=_feeds()
+    )
+    return with_front(table, keep=keep)
+
+
+def _summed(trials: pl.DataFrame, seed: int) -> dict[str, Any]:
+    """What all trials of one configuration are together."""
+    import polars as pl
+
+    counted = trials.filter("valid")
+    straggling = _of_middle(counted)
+    checksum = _checksum(counted)
+    return {
+        "repeats": counted.height,
+        "failed": int((~trials["complete"]).sum()),
+        "error": _first(trials["error"]),
+        "cores": trials["cores"].min(),
+        "oversubscribed": bool(trials["oversubscribed"].any()),
+        "cache_state": counted.select(least_proved(pl.col("cache_state"))).item(),
+        **{key: value for name in RATES for key, value in _with_ends(counted, name).items()},
+        **_quotient(counted, seed),
+        "slowest_per_s": _median_rate(counted["slowest_per_s"]),
+        "slowest_rank": _most_often(counted),
+        "straggling": straggling,
+        **{name: counted[name].median() for name in MEDIANS},
+        "effective_slides": _median_rate(counted["effective_slides"]),
+        "pss_bytes": _largest(counted["node_pss_bytes"]),
+        "rss_bytes": _largest(counted["node_rss_bytes"]),
+        "checksum": checksum,
+        "consumed_per_s": _median_rate(counted["consumed_per_s"]),
+        "consumer": _first(counted["consumer"]),
+        "flags": ",".join(flag_codes(trials, straggling=straggling, checksum=checksum)),
+    }
+
+
+def _median_rate(rates: pl.Series) -> float | None:
+    """Median of rates by way of their inverses, which are costs; null where one is not known."""
+    if rates.is_empty() or rates.null_count():
+        return None
+    costs: list[float] = (1 / rates).to_list()
+    return 1 / median(costs)
+
+
+def _with_ends(trials: pl.DataFrame, name: str) -> dict[str, float | None]:
+    """Median of a rate and the ends of its interval, null where there are too few trials."""
+    rates = trials[name].drop_nulls().to_list()
+    interval = median_interval(rates)
+    return {
+        name: _median_rate(trials[name]),
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+    }
+
+
+def _quotient(trials: pl.DataFrame, seed: int) -> dict[str, float | None]:
+    """Effective over inferred rate, of several ranks; both were measured in the same trials."""
+    name = "effective_over_inferred"
+    if trials.is_empty() or trials["workers"][0] == 1:
+        return {}
+    inferred_s = (1 / trials["inferred_per_s"]).to_list()
+    effective_s = (1 / trials["patches_per_s"]).to_list()
+    interval = ratio_interval(inferred_s, effective_s, paired=True, seed=seed)
+    return {
+        name: median(inferred_s) / median(effective_s),
+        f"{name}_low": interval.low if interval else None,
+        f"{name}_high": interval.high if interval else None,
+    }
+
+
+def _of_middle(trials: pl.DataFrame) -> float | None:
+    """How far the slowest rank is behind in the middle trial; of two middle ones the slower."""
+    if trials.is_empty() or trials["workers"][0] == 1:
+        return None
+    ordered = trials.sort("patches_per_s", "block")
+    return float(ordered["straggling"][(trials.height - 1) // 2])
+
+
+def _most_often(trials: pl.DataFrame) -> int | None:
+    """Give the rank that was slowest in most trials, of several the first; null for one alone."""
+    if trials.is_empty() or trials["workers"][0] == 1:
+        return None
+    slowest: list[int] = trials["slowest_rank"].to_list()
+    return min(set(slowest), key=lambda rank: (-slowest.count(rank), rank))
+
+
+def _checksum(trials: pl.DataFrame) -> str | None:
+    found = trials["checksum"].drop_nulls().unique().to_list()
+    if len(found) > 1:
+        return DIFFERS
+    return None if not found or trials["checksum"].null_count() else str(found[0])
+
+
+def _largest(sums: pl.Series) -> int | None:
+    """Give the largest; null where one is not known."""
+    if sums.is_empty() or sums.null_count():
+        return None
+    return max(int(each) for each in sums)
+
+
+def _first(values: pl.Series) -> str | None:
+    return next((text for text in values.to_list() if text), None)
+
+
+def _feeds() -> pl.Expr:
+    """Whether training has what it takes, where the interval leaves no doubt."""
+    import polars as pl
+
+    consumed = pl.col("consumed_per_s")
+    return (
+        pl.when(consumed.is_null() | pl.col("patches_per_s").is_null())
+        .then(None)
+        .when(pl.col("patches_per_s_low") >= consumed)
+        .then(pl.lit("yes"))
+        .when(pl.col("patches_per_s_high") < consumed)
+        .then(pl.lit("no"))
+        .otherwise(pl.lit("not sure"))
+    )

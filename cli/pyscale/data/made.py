@@ -1,0 +1,42 @@
+"""What pyscale makes itself, movies and slides: where it lies, and by what it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from pyscale.data.registry import MadeParams
+from pyscale_stages.slides.synthetic import PARAMS_FILE as SLIDES_FILE
+from pyscale_stages.slides.synthetic import SlidesParams
+from pyscale_stages.synth.params import SynthParams
+
+SYNTH_FILE = "synth.json"
+SYNTH_MOVIE = "movie.ome.tif"
+
+MadeKind = Literal["movie", "slides"]
+FILES: dict[MadeKind, str] = {"movie": SYNTH_FILE, "slides": SLIDES_FILE}
+"""File in the folder of each kind that says by which parameters it was made."""
+READS: dict[MadeKind, str] = {"movie": SYNTH_MOVIE, "slides": "."}
+"""What a run reads of the folder of each kind; . is the folder itself."""
+
+
+def made_kind(folder: Path) -> MadeKind | None:
+    """Kind of what was made in a folder; None where nothing was."""
+    for kind, file in FILES.items():
+        if (folder / file).is_file():
+            return kind
+    return None
+
+
+def made_by(folder: Path) -> MadeParams | None:
+    """Parameters of what was made in a folder; None where nothing was, or by another version."""
+    kind = made_kind(folder)
+    if kind is None:
+        return None
+    params: type[MadeParams] = SynthParams if kind == "movie" else SlidesParams
+    try:
+        return params.model_validate_json((folder / FILES[kind]).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None

@@ -1,0 +1,165 @@
+"""Whether storage can feed the GPU, and which settings to take: answers tied to the CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.loader.cells import value
+from pyscale.report.loader.words import (
+    DATASET,
+    LOADER,
+    SHIPPED,
+    Row,
+    names_of,
+    ranks,
+    settings_of,
+    varied_in,
+)
+from pyscale.report.machine.tables import cell_text
+from pyscale.report.machine.told import named
+from pyscale.report.page.values import Cell
+from pyscale.report.wording import number, percent
+
+if TYPE_CHECKING:
+    from pyscale.analysis.loader.advice import LoaderAdvice
+    from pyscale.analysis.loader.findings import LoaderFindings
+
+HEADS = {"yes": "Yes", "no": "No", "not sure": "Not sure"}
+NOT_TOLD = "Not told"
+HOW_TO_TELL = (
+    "`consumes_per_s = …` (patches a second on each rank) or `consumer = true` (measured with a "
+    "small model) under `[stages.loader]` in `pyscale.toml` tells how many training takes"
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer: what a glance must catch, and the rest of the sentence."""
+
+    head: Cell
+    rest: Cell
+
+    @property
+    def text(self) -> str:
+        """The whole of it as one sentence."""
+        return cell_text((*self.head, *self.rest))
+
+
+def chosen(findings: LoaderFindings) -> Row | None:
+    """The configuration that is advised, else the fastest at the largest N; None without any."""
+    rows = findings.points.to_dicts()
+    if (advice := findings.advice) is not None:
+        return _row(rows, advice.stage, advice.workers)
+    timed = [row for row in rows if row["patches_per_s"] is not None]
+    return max(timed, key=lambda row: (row["workers"], row["patches_per_s"]), default=None)
+
+
+def feeds(findings: LoaderFindings) -> Said | None:
+    """Say whether storage feeds what consumes patches; None where nothing was timed."""
+    row = chosen(findings)
+    if row is None:
+        return None
+    if row["feeds"] is None:
+        return Said((NOT_TOLD,), (": ", *_delivered(row), f". {HOW_TO_TELL}."))
+    consumer = f" ({row['consumer']})" if row["consumer"] else ""
+    consumed = value(row, "consumed_per_s", number(row["consumed_per_s"]))
+    return Said(
+        (HEADS[row["feeds"]],),
+        (
+            *(": ", *_delivered(row), " against ", consumed, f" consumed{consumer}"),
+            *_why_not_sure(row),
+            *_other(findings, row),
+            ".",
+        ),
+    )
+
+
+def settings(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
+    """Name the fastest configuration that keeps the stated share of diversity, and why it."""
+    rows = findings.points.to_dicts()
+    names = names_of(rows)
+    row = _row(rows, advice.stage, advice.workers)
+    others = [names[stage] for stage in advice.as_fast]
+    as_fast = f"; {named(others)} may be as fast" if others else ""
+    return Said(
+        (", ".join(settings_of(row, varied_in(rows))) or names[advice.stage],),
+        (
+            f": the fastest on {ranks(advice.workers)} that keeps {percent(findings.keep)} of the "
+            "diversity (",
+            value(row, "effective_slides", number(row["effective_slides"])),
+            f" effective slides, {percent(advice.keeps)} of the most){as_fast}.",
+        ),
+    )
+
+
+def given_up(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
+    """Say what speed keeping the diversity costs."""
+    if advice.fastest_stage == advice.stage:
+        return Said(("No speed",), (": nothing that was measured is faster.",))
+    rows = findings.points.to_dicts()
+    fastest = _row(rows, advice.fastest_stage, advice.workers)
+    return Said(
+        (percent(advice.given_up),),
+        (
+            f" of the speed: {names_of(rows)[advice.fastest_stage]} delivers ",
+            value(fastest, "patches_per_s", number(fastest["patches_per_s"])),
+            " patches/s with ",
+            value(fastest, "effective_slides", number(fastest["effective_slides"])),
+            " effective slides.",
+        ),
+    )
+
+
+def to_paste(row: Row) -> list[tuple[str, str]]:
+    """Lines that make the data set and its DataLoader with the settings of a configuration."""
+    factory = row["factory"]
+    make = "make_dataset" if factory in SHIPPED else str(factory).rpartition(":")[2]
+    whose = f"the factory {factory}" if factory in SHIPPED else factory
+    # torch refuses prefetch_factor where there is no loader process.
+    known = [name for name in LOADER if row["num_workers"] or name != "prefetch_factor"]
+    data = ", ".join(settings_of(row, DATASET))
+    return [
+        (f"Data set of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
+        ("Loader of each rank", f"DataLoader(dataset, {', '.join(settings_of(row, known))})"),
+    ]
+
+
+def _delivered(row: Row) -> Cell:
+    rate = value(row, "patches_per_s", number(row["patches_per_s"]))
+    low, high = (
+        value(row, f"patches_per_s_{end}", number(row[f"patches_per_s_{end}"]))
+        for end in ("low", "high")
+    )
+    sure: Cell = (
+        (" [no 95 % interval]",)
+        if row["patches_per_s_low"] is None
+        else (" [", low, ", ", high, "]")
+    )
+    in_step = " in step" if row["workers"] > 1 else ""
+    return rate, " patches/s", *sure, f" measured{in_step} on {ranks(row['workers'])}"
+
+
+def _why_not_sure(row: Row) -> Cell:
+    if row["feeds"] != "not sure":
+        return ("",)
+    if row["patches_per_s_low"] is None:
+        return (f"; {row['repeats']} trials give no interval, {repeats_needed()} would",)
+    return ("; what is consumed lies inside the interval",)
+
+
+def _other(findings: LoaderFindings, row: Row) -> Cell:
+    """Name a configuration at this N that feeds where the chosen one does not."""
+    rows = findings.points.to_dicts()
+    able = [one for one in rows if one["workers"] == row["workers"] and one["feeds"] == "yes"]
+    if row["feeds"] == "yes" or not able:
+        return ("",)
+    best = max(able, key=lambda one: float(one["patches_per_s"]))
+    rate = value(best, "patches_per_s", number(best["patches_per_s"]))
+    return ("; ", names_of(rows)[best["stage"]], " would feed it with ", rate, " patches/s")
+
+
+def _row(rows: Sequence[Row], stage: str, workers: int) -> Row:
+    return next(row for row in rows if (row["stage"], row["workers"]) == (stage, workers))

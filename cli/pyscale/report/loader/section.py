@@ -1,0 +1,93 @@
+"""What a report holds of loading patches: answer, advice, tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyscale.report import sentences
+from pyscale.report.curves import Curve, curves
+from pyscale.report.loader import answer, published, tables, told
+from pyscale.report.loader.verdict import QUESTION, verdict
+from pyscale.report.loader.words import names_of
+from pyscale.report.results import Results
+
+OF_TRIALS = ("workers-did-not-overlap", "clocks-unknown")
+"""Flags of trials that matter to loading; configurations have the others of their own."""
+MOST_RANKS = 24
+"""More rows of ranks are left to the CSV and the page; the text tells of the advised ones."""
+
+
+def section(results: Results) -> dict[str, Any] | None:
+    """Collect what the templates name; None where no patches were loaded."""
+    findings = results.loader
+    if findings is None or findings.points.is_empty():
+        return None
+    points = findings.points.to_dicts()
+    names = names_of(points)
+    # One rank alone has nothing that the tables of configurations have not.
+    every_rank = findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts()
+    row = answer.chosen(findings)
+    own = [
+        one for one in every_rank if row and all(one[of] == row[of] for of in ("stage", "workers"))
+    ]
+    is_long = len(every_rank) > MOST_RANKS
+    of_trials = list(dict.fromkeys(_raised(results)))
+    return {
+        "title": QUESTION,
+        "heading": "Whether storage feeds the GPU",
+        "ran": told.ran(points),
+        "verdict": verdict(findings, of_trials),
+        "feeds": said.text if (said := answer.feeds(findings)) else None,
+        "advised": [
+            f"Take {answer.settings(findings, advice).text} It gives up "
+            f"{_lowered(answer.given_up(findings, advice).text)}"
+            for advice in reversed(findings.advices)
+        ],
+        "paste": answer.to_paste(row) if row else [],
+        "pasted": names[row["stage"]] if row else None,
+        "same": [*told.same(points), *told.same_patches(findings, names)],
+        "apart": [
+            *told.measured_beside_inferred(points, names),
+            *told.stragglers(points, names),
+        ],
+        "tables": [
+            shown
+            for shown in (
+                tables.rates(points, names),
+                tables.diversity(points, names, findings.keep),
+                tables.waits(points, names),
+            )
+            if shown is not None
+        ],
+        "ranks": tables.of_ranks(every_rank, names),
+        "ranks_in_short": tables.of_ranks(own if is_long else every_rank, names),
+        "is_long": is_long,
+        "published": published.beside(results.loader_references, points, names),
+        "doubts": list(doubts(results)),
+        "not_measured": list(told.not_measured(points)),
+    }
+
+
+def doubts(results: Results) -> Iterator[str]:
+    """Give every flag once of configurations, and those of the trials that they are made of."""
+    if results.loader is None:
+        return
+    points = results.loader.points.to_dicts()
+    yield from told.doubts(points, names_of(points))
+    yield from sentences.doubts(_own(results), OF_TRIALS)
+
+
+def _own(results: Results) -> list[Curve]:
+    """Configurations that load patches, as trials are timed."""
+    every = curves(results.configurations)
+    return [curve for curve in every if curve.key["stage"] in results.loader_entries]
+
+
+def _raised(results: Results) -> Iterator[str]:
+    found = {flag for curve in _own(results) for row in curve.rows for flag in row["flags"]}
+    yield from (code for code in OF_TRIALS if code in found)
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

@@ -1,0 +1,230 @@
+"""Tables of loading patches, each number tied to the CSV that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyscale.report.loader.cells import (
+    Writer,
+    cache,
+    doubts,
+    fed,
+    interval,
+    of_several,
+    point,
+    rank,
+)
+from pyscale.report.loader.words import KILO, MEGA, MILLI, Row
+from pyscale.report.machine.tables import laid_out
+from pyscale.report.page.table import Column, Table
+from pyscale.report.wording import ABSENT, gib, number, percent, ratio
+
+Columns = list[tuple[Column, Writer]]
+HEAD = "Configuration"
+MEASURED = Column(
+    name="Measured (patches/s)",
+    means="Of all ranks in step: every rank waits for the slowest after each batch, as training "
+    "does; median over trials, 95 % interval",
+)
+
+
+def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+    """How many patches a second each configuration delivers, those that failed with their error."""
+    columns: Columns = [
+        _ranks_column(),
+        (Column(name="Trials", means="Timed, of all its trials"), point("repeats", str)),
+        (MEASURED, lambda row: interval(row, "patches_per_s")),
+        (
+            Column(
+                name="Inferred",
+                means="What others publish: N times the slowest rank, each rank timed by itself",
+            ),
+            lambda row: interval(row, "inferred_per_s"),
+        ),
+        (
+            Column(
+                name="Of inferred",
+                means="Measured over inferred: what waiting for each other leaves; 95 % interval",
+            ),
+            lambda row: interval(row, "effective_over_inferred", ratio),
+        ),
+        (
+            Column(name="Aggregate", means="Sum of what the ranks deliver, each by itself"),
+            point("aggregate_per_s", number),
+        ),
+        (
+            Column(name="Slowest rank", means="What it delivers by itself"),
+            point("slowest_per_s", number),
+        ),
+        (
+            Column(name="Behind", means="By how much the slowest rank is below the middle one"),
+            of_several("straggling", percent),
+        ),
+        (
+            Column(
+                name="Feeds",
+                means="Whether what training takes of all ranks, in patches/s, is delivered",
+                is_text=True,
+            ),
+            fed,
+        ),
+        (Column(name="Page cache", means="Before each trial", is_text=True), cache),
+        (Column(name="Doubts", means="Flags, explained below; errors", is_text=True), doubts),
+    ]
+    return laid_out("Patches a second", HEAD, _named(points, names), columns)
+
+
+def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+    """How long ranks wait for a batch, and what loading takes of memory, storage and cores."""
+    columns: Columns = [
+        _ranks_column(),
+        *(
+            (
+                Column(
+                    name=f"{name} (ms)",
+                    means=f"Wait for a batch that {share} % do not exceed, where no rank waits "
+                    "for another; of the worst rank",
+                ),
+                point(f"wait_p{share}_s", number, MILLI),
+            )
+            for name, share in (("p50", 50), ("p95", 95), ("p99", 99))
+        ),
+        (
+            Column(name="Step p50 (ms)", means="Of a batch with the wait for the other ranks"),
+            point("step_p50_s", number, MILLI),
+        ),
+        (
+            Column(
+                name="Memory (GiB)",
+                means="All processes of the fullest node, each shared page counted once (PSS)",
+            ),
+            point("pss_bytes", gib),
+        ),
+        (
+            Column(
+                name="Resident (GiB)",
+                means="The same with shared pages counted in each process, as others publish (RSS)",
+            ),
+            point("rss_bytes", gib),
+        ),
+        (
+            Column(name="Read (kB/patch)", means="Read calls of all processes; 10^3 bytes"),
+            point("read_bytes_per_patch", number, KILO),
+        ),
+        (
+            Column(
+                name="From storage (kB/patch)",
+                means="Of it what block devices gave, by the kernel's count; a network's "
+                "filesystem is none",
+            ),
+            point("storage_read_bytes_per_patch", number, KILO),
+        ),
+        (
+            Column(name="Storage (MB/s)", means="The same a second, of all ranks together"),
+            point("storage_bytes_per_s", number, MEGA),
+        ),
+        (
+            Column(name="CPU (ms/patch)", means="Of the processes of a rank"),
+            point("cpu_s_per_patch", number, MILLI),
+        ),
+        (
+            Column(name="Copy (ms/batch)", means="From memory of the host to the device"),
+            point("copy_s_per_batch", number, MILLI),
+        ),
+    ]
+    return laid_out("Waiting, memory and storage", HEAD, _timed(points, names), columns)
+
+
+def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> Table | None:
+    """How different the patches are that each configuration delivers, beside its rate."""
+    known = [row for row in points if row["effective_slides"] is not None]
+    columns: Columns = [
+        _ranks_column(),
+        (MEASURED, lambda row: interval(row, "patches_per_s")),
+        (
+            Column(
+                name="Effective slides",
+                means="Slides of equal share that would be as diverse, in 1,000 patches of each "
+                "rank; of all ranks together",
+            ),
+            point("effective_slides", number),
+        ),
+        (
+            Column(name="Slides in a batch", means="Mean, of all ranks"),
+            point("slides_per_batch", number),
+        ),
+        (
+            Column(
+                name="Distance (px)",
+                means="Mean between patches of one slide in a batch, in pixels of its largest "
+                "level",
+            ),
+            point("distance_px", number),
+        ),
+        (
+            Column(name="Patches", means="From which that is known"),
+            point("diversity_patches", str),
+        ),
+        (
+            Column(
+                name=f"Keeps {percent(keep)}",
+                means="Of the most effective slides that any configuration has at this N",
+                is_text=True,
+            ),
+            lambda row: ({True: "yes", False: "no"}.get(row["keeps_diversity"], ABSENT),),
+        ),
+        (
+            Column(
+                name="On the front",
+                means="No configuration at this N is both faster and more diverse",
+                is_text=True,
+            ),
+            lambda row: ({True: "yes", False: "no"}.get(row["on_front"], ABSENT),),
+        ),
+    ]
+    return laid_out("Diversity beside speed", HEAD, _timed(known, names), columns)
+
+
+def of_ranks(rows: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+    """What each rank delivers by itself."""
+    columns: Columns = [
+        (Column(name="N", means="Ranks that load at once"), rank("workers", str)),
+        (Column(name="Rank"), rank("rank", str)),
+        (Column(name="Node", is_text=True), lambda row: (row["node"] or ABSENT,)),
+        (Column(name="Slides", means="That it reads"), rank("slides", str)),
+        (
+            Column(name="Patches/s", means="By itself; median over trials"),
+            rank("patches_per_s", number),
+        ),
+        *(
+            (
+                Column(name=f"p{share} (ms)", means=f"Wait that {share} % do not exceed"),
+                rank(f"wait_p{share}_s", number, MILLI),
+            )
+            for share in (50, 95, 99)
+        ),
+        (
+            Column(name="Memory (GiB)", means="Of its processes (PSS)"),
+            rank("pss_bytes", gib),
+        ),
+    ]
+    # `laid_out` asks every row for its flags.
+    return laid_out(
+        "Rank by rank",
+        HEAD,
+        [(names.get(row["stage"], row["stage"]), row | {"flags": None}) for row in rows],
+        columns,
+    )
+
+
+def _ranks_column() -> tuple[Column, Writer]:
+    return Column(name="N", means="Ranks: processes that load at once"), point("workers", str)
+
+
+def _named(points: Sequence[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
+    return [(names[row["stage"]], row) for row in points]
+
+
+def _timed(points: Sequence[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
+    """Configurations that delivered anything: the others stand in the first table."""
+    return _named([row for row in points if row["patches_per_s"] is not None], names)

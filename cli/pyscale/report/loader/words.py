@@ -1,0 +1,102 @@
+"""What configurations of a loader are called, and the flags that their numbers raise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+Row = dict[str, Any]
+
+DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
+"""Settings that a data set's factory is given."""
+LOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
+"""Settings of torch's DataLoader."""
+SETTINGS = (
+    *("factory", "reader", "num_workers", *DATASET),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+)
+"""All that tell configurations apart, in the order in which they are told."""
+SHORT = {
+    "num_workers": "workers",
+    "pool_size": "pool",
+    "patches_per_slide": "slide",
+    "patches_per_visit": "visit",
+    "batch_size": "batch",
+    "prefetch_factor": "prefetch",
+    "pin_memory": "pinned",
+    "patch_px": "px",
+    "mpp": "mpp",
+}
+"""What settings are called in names; factory and reader are told by their values alone."""
+SHIPPED = ("pyscale", "wsistream")
+"""Factories that are named without a path."""
+MILLI, KILO, MEGA = 1e-3, 1e3, 1e6
+
+
+def names_of(points: Iterable[Row]) -> dict[str, str]:
+    """Name every entry by the settings in which the entries differ.
+
+    Parameters
+    ----------
+    points : iterable of dict
+        Rows of `LoaderFindings.points`.
+
+    Returns
+    -------
+    dict of str to str
+        By entry. Entries that differ in none of `SETTINGS` have their own names beside.
+    """
+    rows = {row["stage"]: row for row in points}
+    varied = varied_in(list(rows.values()))
+    found = {stage: ", ".join(short(row, varied)) for stage, row in rows.items()}
+    told = list(found.values())
+    return {
+        stage: name if name and told.count(name) == 1 else " ".join(filter(None, (stage, name)))
+        for stage, name in found.items()
+    }
+
+
+def varied_in(points: Sequence[Row]) -> list[str]:
+    """Settings in which configurations differ."""
+    return [name for name in SETTINGS if len({str(row[name]) for row in points}) > 1]
+
+
+def short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Write settings in few letters; what is not known is left out."""
+    return [
+        f"{SHORT[name]} {_written(row[name])}" if name in SHORT else str(row[name])
+        for name in names
+        if row[name] is not None
+    ]
+
+
+def same_everywhere(points: Sequence[Row]) -> list[str]:
+    """Settings in which no two configurations differ, as `name=value`."""
+    varied = varied_in(points)
+    return settings_of(points[0], [name for name in SETTINGS if name not in varied])
+
+
+def settings_of(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Write settings as `name=value`; what is not known is left out."""
+    return [f"{name}={row[name]}" for name in names if row[name] is not None]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def flags_of(row: Mapping[str, Any]) -> list[str]:
+    """Codes of all flags of a row."""
+    return [code for code in (row["flags"] or "").split(",") if code]
+
+
+def ranks(count: int) -> str:
+    """Write a number of ranks."""
+    return f"{count} rank{'s' * (count != 1)}"
+
+
+def at(name: str, row: Mapping[str, Any]) -> str:
+    """Name a configuration at its number of ranks."""
+    return f"{name} at N = {row['workers']}"

@@ -1,0 +1,237 @@
+"""The jobs of one configuration of a plan: the texts of its files, for a site."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment
+
+from pyscale.images.engine import Engine
+from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.runtimes.apptainer import OPTIONS
+from pyscale.runtimes.binds import task_binds
+from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.sites import Site
+from pyscale.store.provenance import ImageFile
+from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
+from pyscale_stages.registry import load_stage
+
+PARAMS_FILE = "params.json"
+WINDOWS_FILE = "windows.sbatch"
+MERGE_FILE = "merge.sbatch"
+LOGS_FOLDER = "logs"
+
+
+@dataclass(frozen=True)
+class _Input:
+    """One input of a task: a variable of the script."""
+
+    slot: str
+    text: str
+    """What the script assigns to the variable."""
+    is_place: bool
+    """Whether it is a folder to measure: written into, and never copied."""
+
+    @property
+    def variable(self) -> str:
+        return f"input_{self.slot}"
+
+
+class Job:
+    """The jobs of one configuration: its windows or ranks, and the merge where there are several.
+
+    Parameters
+    ----------
+    plan : Plan
+    site : Site
+    trial : Trial
+        One of the configuration.
+    images : mapping of str to ImageFile
+        Those of the plan, by name.
+    """
+
+    def __init__(
+        self, plan: Plan, site: Site, trial: Trial, images: Mapping[str, ImageFile]
+    ) -> None:
+        self.trial = trial
+        self.name = folder_name(trial)
+        self.stage: Stage = load_stage(trial.stage)
+        self.merges = len(trial.windows) > 1
+        self.image = None if trial.image is None else images[trial.image]
+        self._plan = plan
+        self._site = site
+
+    @property
+    def are_ranks(self) -> bool:
+        """Whether one job starts all its tasks, which meet."""
+        return self.trial.is_of_ranks and self.trial.workers > 1
+
+    @property
+    def measures(self) -> bool:
+        """Whether its times are what it is for, so that no other job is to slow it."""
+        return self.trial.is_of_machine or self.trial.is_of_ranks
+
+    @property
+    def each(self) -> str:
+        """What each task of its windows does, in words."""
+        if self.are_ranks:
+            return "rank of this job loads patches of slides of its own"
+        by_itself = "measures by itself" if self.measures else "processes one window of the frames"
+        return f"task of this array {by_itself}"
+
+    @property
+    def after(self) -> list[str]:
+        """Configurations whose outputs this one reads."""
+        sources = [item.from_trial for item in self.trial.inputs if item.from_trial]
+        return list(dict.fromkeys(folder_name(self._plan.trial(source)) for source in sources))
+
+    @property
+    def output(self) -> str:
+        """File that later stages read, from the folder of all."""
+        return f"{_output_folder(self.trial)}/{self.stage.output}"
+
+    def texts(self, templates: Environment) -> dict[str, str]:
+        """Files of this configuration."""
+        common = self._common()
+        files = {
+            PARAMS_FILE: json.dumps(self.trial.params, indent=1) + "\n",
+            f"{LOGS_FOLDER}/.keep": "",
+            WINDOWS_FILE: templates.get_template("windows.sbatch.j2").render(
+                common | self._windows()
+            ),
+        }
+        if self.merges:
+            files[MERGE_FILE] = templates.get_template("merge.sbatch.j2").render(
+                common | self._merge()
+            )
+        return {f"{self.name}/{name}": text for name, text in files.items()}
+
+    def _common(self) -> dict[str, Any]:
+        engine = Engine(
+            self._site.container_program,
+            "apptainer" if self._site.container_program == "apptainer" else "singularity-ce",
+            version="",
+        )
+        return {
+            "job": self,
+            "image": self.image,
+            "python": sys.executable,
+            "container": shlex.join(engine.command("run", *OPTIONS)),
+            "prefix": engine.environment_prefix,
+        }
+
+    def _windows(self) -> dict[str, Any]:
+        trial = self.trial
+        inputs = [_Input(item.slot, self._source(item), item.is_place) for item in trial.inputs]
+        spec = self._spec(trial.device).model_copy(
+            update={
+                "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
+                "output": Path("$output"),
+                "movie_frames": None if trial.is_of_ranks else trial.movie_frames,
+                "axes": self._plan.axes if trial.reads_movie else None,
+            }
+        )
+        around = self.stage.surroundings(self.stage.params.model_validate(trial.params))
+        last = len(trial.windows) - 1
+        at_once = f"%{trial.workers}" if len(trial.windows) > trial.workers else ""
+        extra = {"job-name": self.name}
+        if self.are_ranks:
+            extra |= {"output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log"}
+        else:
+            extra |= {
+                "array": f"0-{last}{at_once}" if last else "0",
+                "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
+            }
+        ranks = trial.workers if self.are_ranks else 1
+        windows = () if trial.is_of_ranks else trial.windows
+        return {
+            "directives": self._directives(extra, trial.device, ranks),
+            "inputs": inputs,
+            "frames": [f"{start}:{stop}" for start, stop in windows],
+            "arguments": _arguments(spec, Path("$result")),
+            "around": around,
+            "links": self._links(around),
+            "gpu": trial.device == "cuda",
+        }
+
+    def _merge(self) -> dict[str, Any]:
+        # Joining windows needs no GPU and no weights, wherever they were computed.
+        spec = self._spec("cpu").model_copy(update={"verb": "merge", "output": Path("$task/out")})
+        extra = {
+            "job-name": f"{self.name}-merge",
+            "output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log",
+        }
+        return {
+            "directives": self._directives(extra, "cpu"),
+            "arguments": _arguments(spec, Path("$task/result.json")),
+            "last": len(self.trial.windows) - 1,
+            "around": Surroundings(),
+            "links": [],
+            "gpu": False,
+        }
+
+    def _spec(self, device: Device) -> TaskSpec:
+        return TaskSpec(
+            stage=self.stage.name,
+            inputs=(),
+            seed=self._plan.settings["seed"],
+            threads=self._plan.threads_of(self.trial),
+            device=device,
+        )
+
+    @property
+    def cpus(self) -> int:
+        """Cores of a task."""
+        return self._allocation(self.trial.device).cpus
+
+    def _allocation(self, device: Device) -> Allocation:
+        threads = self._plan.threads_of(self.trial)
+        return allocation(self._site, self.stage, device, threads, self.trial.gpus)
+
+    def _directives(self, extra: Mapping[str, str], device: Device, ranks: int = 1) -> list[str]:
+        options = {**extra, **slurm_options(self._site, self._allocation(device), ranks)}
+        return [
+            f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
+        ]
+
+    def _source(self, item: TrialInput) -> str:
+        if item.from_trial is None:
+            return shlex.quote(str(item.path))
+        source = self._plan.trial(item.from_trial)
+        return f'"$PWD/{_output_folder(source)}/{item.file}"'
+
+    def _links(self, around: Surroundings) -> list[str]:
+        """Mounts of what symbolic links in the inputs lead to."""
+        read = (item.path for item in self.trial.inputs if item.path and not item.is_place)
+        given = [*read, *around.files]
+        # A task's own folder is known on the node alone; a name that is none stands for it.
+        own = Path("/nonexistent")
+        known = {own, *given}
+        return [bind.option()[1] for bind in task_binds(own, given) if bind.seen_at not in known]
+
+
+def folder_name(trial: Trial) -> str:
+    """Folder of a configuration."""
+    return f"{trial.entry}-n{trial.workers}"
+
+
+def _output_folder(trial: Trial) -> str:
+    """Folder of a configuration's whole output, from the folder of all."""
+    return f"{folder_name(trial)}/{trial.output_task}/out"
+
+
+def _arguments(spec: TaskSpec, result: Path) -> str:
+    """Arguments of a task after its verb, an option with its value on each line.
+
+    Paths in the spec are variables of the script: in double quotes they are expanded there.
+    """
+    _, _, *words = spec.command_line(Path("$params"), result)
+    quoted = [f'"{word}"' if "$" in word else shlex.quote(word) for word in words]
+    pairs = zip(quoted[::2], quoted[1::2], strict=True)
+    return " \\\n    ".join(" ".join(pair) for pair in pairs)

@@ -1,0 +1,148 @@
+"""Batches of one data set, from loader processes that are ended with it whatever happens."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from multiprocessing import connection
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.threads import pin_this_process
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
+
+    from torch.utils.data import Dataset
+
+ENDING_S = 10.0
+"""For a loader process to end after it was told to; then it is killed."""
+
+
+class Batches:
+    """Batches taken one after another, for ever: a data set that ends is begun again.
+
+    Parameters
+    ----------
+    dataset : torch Dataset
+        One whose items have numbers is shuffled, as training does.
+    params : LoaderParams
+    seed : int
+        Of the shuffling, and of the seeds that torch gives its loader processes.
+    num_workers : int
+        Loader processes; 0 loads in this one.
+
+    Raises
+    ------
+    BadInput
+        If the data set has no length and no order.
+    """
+
+    def __init__(
+        self, dataset: Dataset[Any], params: LoaderParams, seed: int, num_workers: int
+    ) -> None:
+        import torch
+        from torch.utils.data import DataLoader
+
+        from pyscale_stages.loader.mapstyle import sampler_of
+
+        of_processes: dict[str, Any] = {
+            "multiprocessing_context": params.start_method,
+            "prefetch_factor": params.prefetch_factor,
+            # What was published ends them with each pass over the data set.
+            "persistent_workers": params.opening != "published",
+            "worker_init_fn": pin_this_process,
+        }
+        self._loader: DataLoader[Any] = DataLoader(
+            dataset,
+            batch_size=params.batch_size,
+            sampler=sampler_of(dataset, seed, params.factory),
+            num_workers=num_workers,
+            # torch would warn of it in its own words; the stage says it once.
+            pin_memory=params.pin_memory and torch.accelerator.is_available(),
+            generator=torch.Generator().manual_seed(seed),
+            **(of_processes if num_workers else {}),
+        )
+        self._iterator: Any = None
+        self._others: set[BaseProcess] = set()
+        self._processes: set[BaseProcess] = set()
+        self.ready_at_most = num_workers * params.prefetch_factor
+        """Batches that may lie ready: torch has as many asked for at any time."""
+        self.ended = 0
+        """How often the data set came to its end."""
+
+    def __enter__(self) -> Self:
+        self._others = set(multiprocessing.active_children())
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        processes = self._processes | self._living()
+        try:
+            # torch does it when the iterator goes, but the trace of an error keeps that alive.
+            if (shut_down := getattr(self._iterator, "_shutdown_workers", None)) is not None:
+                shut_down()
+        finally:
+            self._iterator = None
+            for process in processes:
+                process.join(ENDING_S)
+                if process.is_alive():
+                    process.kill()
+                    process.join()
+
+    def begin(self) -> None:
+        """Begin a pass over the data set with empty queues; living loader processes go on.
+
+        Batches that were asked for before are waited for and dropped.
+        """
+        self._iterator = iter(self._loader)
+        self._processes |= self._living()
+
+    def take(self) -> Any:
+        """Wait for the next batch.
+
+        Raises
+        ------
+        BadInput
+            If the data set is empty.
+        """
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            self.ended += 1
+        except (EOFError, ConnectionError, FileNotFoundError) as error:
+            # torch tells of a dead loader process, unless it was just fetching a batch from it.
+            from_process = str(error).startswith("Caught ")
+            if from_process or (told := self._death()) is None:
+                raise
+            raise RuntimeError(told) from error
+        self.begin()
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            raise BadInput(
+                "the data set gives no patch: look at the slides, and at what its factory leaves "
+                "out of them"
+            ) from None
+
+    def _living(self) -> set[BaseProcess]:
+        return set(multiprocessing.active_children()) - self._others
+
+    def _death(self) -> str | None:
+        """How a loader process died, in torch's words; None where none did."""
+        sentinels = {process.sentinel: process for process in self._processes}
+        for sentinel in connection.wait(list(sentinels), ENDING_S):
+            process = sentinels[cast(int, sentinel)]
+            # Its files are closed a moment before it has ended.
+            process.join(ENDING_S)
+            who = f"loader process {process.pid}"
+            if process.exitcode is not None and process.exitcode < 0:
+                return f"{who} is killed by signal: {signal.strsignal(-process.exitcode)}"
+            return f"{who} exited unexpectedly"
+        return None

@@ -1,0 +1,181 @@
+"""What makes the data set that is measured: two shipped factories, or any of a user's own."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
+from pyscale_stages.loader.params import LoaderParams
+
+if TYPE_CHECKING:
+    from torch.utils.data import Dataset
+
+    from pyscale_stages.loader.keptslides import PatchOptions
+
+Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
+"""A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
+TAKES = "slide_paths, pool_size, patches_per_slide, patches_per_visit, seed"
+SHIPPED = ("pyscale", "wsistream")
+
+
+def make_dataset(
+    slide_paths: list[str],
+    pool_size: int,
+    patches_per_slide: int,
+    patches_per_visit: int,
+    seed: int,
+    *,
+    options: PatchOptions,
+) -> Dataset[Any]:
+    """Make the data set that is shipped."""
+    from pyscale_stages.loader.dataset import PatchDataset
+    from pyscale_stages.loader.pool import Rotation
+
+    rotation = Rotation(pool_size, patches_per_slide, patches_per_visit)
+    return PatchDataset(slide_paths, rotation, seed, options)
+
+
+def factory_of(params: LoaderParams) -> Factory:
+    """Find what makes the data set.
+
+    Parameters
+    ----------
+    params : LoaderParams
+        `factory` names it; what a patch is matters to the shipped ones alone.
+
+    Raises
+    ------
+    BadInput
+        There is no such factory, or it is no function.
+    MissingPart
+        The library that it needs is not installed.
+    """
+    from pyscale_stages.loader.keptslides import PatchOptions
+
+    options = PatchOptions(params.reader, params.patch_px, params.mpp, params.tissue)
+    if params.factory == "pyscale":
+        return partial(make_dataset, options=options)
+    if params.factory == "wsistream":
+        return _of_wsistream(options)
+    return _imported(params.factory)
+
+
+def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Dataset[Any]:
+    """Make the data set of one rank.
+
+    Parameters
+    ----------
+    params : LoaderParams
+    slide_paths : list of str
+        The slides of this rank.
+    seed : int
+        Seed of this rank.
+
+    Raises
+    ------
+    BadInput
+        The factory does not exist, or what it gives is no data set of torch.
+    MissingPart
+        The library that it needs is not installed.
+    StageError
+        The factory failed.
+    """
+    from torch.utils.data import Dataset
+
+    factory = factory_of(params)
+    try:
+        made = factory(
+            list(slide_paths),
+            params.pool_size,
+            params.patches_per_slide,
+            params.patches_per_visit,
+            seed,
+        )
+    except Exception as error:
+        if as_stage_error(error) is not None:
+            raise
+        traceback.print_exception(error)
+        raise StageError(
+            f"the factory {params.factory} failed with {type(error).__name__} ({error}): it is "
+            f"called with ({TAKES}), and its own messages are above"
+        ) from error
+    if not isinstance(made, Dataset):
+        raise BadInput(
+            f"the factory {params.factory} gave {_a(made)}, which is no torch Dataset: return an "
+            "object of a class derived from torch.utils.data.Dataset or IterableDataset"
+        )
+    return made
+
+
+def idle_processes(params: LoaderParams, slides: int) -> int:
+    """Count loader processes that have no slide: of the shipped data sets each takes its own."""
+    return max(0, params.num_workers - slides) if params.factory in SHIPPED else 0
+
+
+def _of_wsistream(options: PatchOptions) -> Factory:
+    """Find the data set of wsistream, which reads by OpenSlide or TiffSlide."""
+    if find_spec("wsistream") is None:
+        raise MissingPart(
+            "the factory wsistream needs the library 'wsistream', which is not installed here: "
+            "pip install 'pyscale[loader_wsistream]'"
+        )
+    from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
+
+    if options.reader not in {"auto", "openslide", "tiffslide"}:
+        raise BadInput(
+            f"wsistream has no reader {options.reader}: take openslide or tiffslide "
+            "(--params reader=...)"
+        )
+    return partial(make_wsistream_dataset, options=options)
+
+
+def _imported(path: str) -> Factory:
+    """Import a function by its dotted path."""
+    module_name, colon, name = path.partition(":")
+    if not colon or not module_name or not name:
+        raise BadInput(
+            f"there is no factory {path!r}: take {' or '.join(SHIPPED)}, or name a function of "
+            "your own as package.module:name"
+        )
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        absent = str(error.name)
+        if module_name == absent or module_name.startswith(f"{absent}."):
+            raise BadInput(
+                f"the module {module_name} of the factory {path} is not found: put the folder "
+                "that it lies in into PYTHONPATH"
+            ) from error
+        raise MissingPart(
+            f"the factory {path} needs the library {absent!r}, which is not installed here: "
+            "install it into this environment"
+        ) from error
+    except Exception as error:
+        traceback.print_exception(error)
+        raise BadInput(
+            f"the module {module_name} of the factory {path} cannot be imported "
+            f"({type(error).__name__}: {error}): correct it, and import it in a Python of this "
+            "environment to see that it can be"
+        ) from error
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise BadInput(
+            f"the module {module_name} has no {name!r}, which the factory {path} names: name a "
+            f"function of ({TAKES})"
+        )
+    if not callable(factory):
+        raise BadInput(
+            f"{path} is {_a(factory)}, which cannot be called: name a function of ({TAKES})"
+        )
+    found: Factory = factory
+    return found
+
+
+def _a(thing: object) -> str:
+    """Say what something is."""
+    return "None" if thing is None else f"an object of class {type(thing).__name__}"

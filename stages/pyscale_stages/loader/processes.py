@@ -1,0 +1,159 @@
+"""What the processes of one rank hold and use, as the kernel tells it of each.
+
+Nothing here runs while a clock does: it is asked before and after.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyscale_stages.measure.kernel_text import kernel_text
+
+_PROC = Path("/proc")
+_SHARED_MEMORY = "/dev/shm/"
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class Use:
+    """What processes have used; None where the kernel does not tell."""
+
+    read_bytes: int | None
+    storage_read_bytes: int | None
+    cpu_s: float | None
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What processes hold.
+
+    Parameters
+    ----------
+    pss_bytes : int or None
+        Each page divided by the processes that map it, and batches in shared memory that wait
+        in a queue and are mapped by none. None where the kernel does not tell.
+    rss_bytes : int
+        Every page counted in each process that maps it.
+    """
+
+    pss_bytes: int | None
+    rss_bytes: int
+
+    def largest(self, other: Memory) -> Memory:
+        """The larger of each of two measurements."""
+        known = [each for each in (self.pss_bytes, other.pss_bytes) if each is not None]
+        return Memory(max(known, default=None), max(self.rss_bytes, other.rss_bytes))
+
+
+def process_tree() -> list[int]:
+    """Numbers of this process and of all that descend from it, itself first."""
+    children: dict[int, list[int]] = {}
+    for folder in _PROC.glob("[0-9]*"):
+        # The name, in brackets, may hold anything; the parent is the second field after it.
+        fields = kernel_text(folder / "stat").rpartition(")")[2].split()
+        if len(fields) > 1:
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found = [os.getpid()]
+    for pid in found:
+        found += children.get(pid, [])
+    return found
+
+
+def uses_of(pids: Iterable[int]) -> dict[int, Use]:
+    """What each process has used since it began; those that have ended are left out."""
+    uses = {}
+    for pid in pids:
+        fields = kernel_text(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+        if not fields:
+            continue
+        lines = kernel_text(_PROC / str(pid) / "io").splitlines()
+        io = {name: int(count) for name, _, count in (line.partition(": ") for line in lines)}
+        uses[pid] = Use(
+            read_bytes=io.get("rchar"),
+            storage_read_bytes=io.get("read_bytes"),
+            # User and system time are fields 14 and 15 of the whole line.
+            cpu_s=(int(fields[11]) + int(fields[12])) * _TICK_S,
+        )
+    return uses
+
+
+def used_between(before: dict[int, Use], after: dict[int, Use]) -> Use:
+    """What processes used between two moments; None where one of them ended in between."""
+    if not before or before.keys() != after.keys():
+        return Use(None, None, None)
+    pairs = [(before[pid], use) for pid, use in after.items()]
+    return Use(
+        read_bytes=_sum([_grown(was.read_bytes, now.read_bytes) for was, now in pairs]),
+        storage_read_bytes=_sum(
+            [_grown(was.storage_read_bytes, now.storage_read_bytes) for was, now in pairs]
+        ),
+        cpu_s=sum((now.cpu_s or 0.0) - (was.cpu_s or 0.0) for was, now in pairs),
+    )
+
+
+def memory_of(pids: Sequence[int]) -> Memory:
+    """What processes hold at this moment; those that have ended hold nothing."""
+    rolled = [found for pid in pids if (found := _rollup(pid))]
+    resident = [kernel_text(_PROC / str(pid) / "statm").split() for pid in pids]
+    rss_bytes = sum(int(fields[1]) for fields in resident if fields) * resource.getpagesize()
+    if not rolled or any("Pss" not in sizes for sizes in rolled):
+        return Memory(None, rss_bytes or _own_peak_rss_bytes())
+    mapped = sum(sizes.get("Pss_Shmem", 0) for sizes in rolled)
+    own = sum(sizes["Pss"] for sizes in rolled) - mapped
+    return Memory(own + max(mapped, _shared_memory_bytes(pids)), rss_bytes)
+
+
+def _rollup(pid: int) -> dict[str, int]:
+    """Bytes by name, summed over the mappings of a process."""
+    sizes = {}
+    for line in kernel_text(_PROC / str(pid) / "smaps_rollup").splitlines()[1:]:
+        name, _, size = line.partition(":")
+        sizes[name] = int(size.split()[0]) * 1024
+    return sizes
+
+
+def _shared_memory_bytes(pids: Sequence[int]) -> int:
+    """Size of all files in shared memory that the processes have open, each counted once.
+
+    A batch that waits in a queue is such a file, which its loader process maps no more and the
+    rank not yet: no process's memory holds it.
+    """
+    sizes = {}
+    for pid in pids:
+        for descriptor in _descriptors(pid):
+            try:
+                if not str(descriptor.readlink()).startswith(_SHARED_MEMORY):
+                    continue
+                found = descriptor.stat()
+            except OSError:
+                continue  # closed meanwhile
+            if stat.S_ISREG(found.st_mode):
+                sizes[found.st_dev, found.st_ino] = found.st_blocks * 512
+    return sum(sizes.values())
+
+
+def _descriptors(pid: int) -> list[Path]:
+    try:
+        return list((_PROC / str(pid) / "fd").iterdir())
+    except OSError:
+        return []
+
+
+def _own_peak_rss_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _grown(was: int | None, now: int | None) -> int | None:
+    return None if was is None or now is None else now - was
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None

@@ -1,0 +1,188 @@
+"""Loads the patches of one rank and times them: the main path of the stage."""
+
+from __future__ import annotations
+
+import random
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyscale_stages.contract import Loading
+from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.checksums import checksum_of
+from pyscale_stages.loader.consumption import STATED, measured_consumption
+from pyscale_stages.loader.device import copy_to, device_of
+from pyscale_stages.loader.diversity import diversity_of
+from pyscale_stages.loader.factories import dataset_of
+from pyscale_stages.loader.hearing import hearing
+from pyscale_stages.loader.items import pixels_of
+from pyscale_stages.loader.loadererrors import told
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.processes import Memory, memory_of, process_tree
+from pyscale_stages.loader.surroundings import slides_of_rank, warn_of_surroundings
+from pyscale_stages.loader.table import batches_table, write_batches
+from pyscale_stages.loader.threads import one_thread_each
+from pyscale_stages.loader.windows import Copy, Timed, late_start, time_free, time_together
+from pyscale_stages.measure.cpus import usable_cpus
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.task import Task
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the windows of one rank gave."""
+
+    free: Timed
+    together: Timed | None
+    memory: Memory
+    shape: tuple[int, ...]
+    """Of a batch's pixels."""
+    patch_bytes: int
+
+
+def run(task: Task) -> None:
+    """Time batches free of the other ranks and in step with them, and write what was timed.
+
+    Checksum and model come after all timing; what they take is in no phase.
+
+    Raises
+    ------
+    BadInput
+        If there are fewer slides than ranks, or slides or factory cannot be used.
+    MissingPart
+        If a library or the device is not there.
+    ResourceExhausted
+        If memory, shared or own, ran out.
+    StageError
+        If the data set, a loader process or another rank failed.
+    """
+    params = task.params
+    assert isinstance(params, LoaderParams)
+    with task.span("import"):
+        import polars  # noqa: F401 - the import is what is timed
+        import torch  # noqa: F401
+    with Rank.of(task.spec).joined() as group:
+        with hearing(group):
+            slides = slides_of_rank(task, group.number, group.count)
+            device = device_of(task.spec.device)
+            copy = copy_to(device) if params.to_device else None
+        warn_of_surroundings(task, params, len(slides), group)
+        seed = task.spec.seed + group.number
+        with one_thread_each():
+            measured = _windows(task, params, slides, group, copy)
+            with hearing(group), told(params):
+                checksum, checksum_patches = _checksum(params, slides, seed)
+        consumed_per_s, consumer = params.consumes_per_s, ""
+        if consumed_per_s is not None:
+            consumer = STATED
+        elif params.consumer:
+            with hearing(group):
+                consumed_per_s, consumer = measured_consumption(
+                    measured.shape, device, task.spec.threads, seed
+                )
+        count = group.count
+    free, together = measured.free, measured.together
+    task.set_loading(
+        Loading(
+            factory=params.factory,
+            slides=len(slides),
+            cores=len(usable_cpus()),
+            batch_size=params.batch_size,
+            patch_bytes=measured.patch_bytes,
+            free=free.window,
+            together=together.window if together else None,
+            pss_bytes=measured.memory.pss_bytes,
+            rss_bytes=measured.memory.rss_bytes,
+            diversity=diversity_of(free.places),
+            checksum=checksum,
+            checksum_patches=checksum_patches,
+            consumed_per_s=consumed_per_s,
+            consumer=consumer,
+        )
+    )
+    windows = {"free": free} | ({"together": together} if together else {})
+    with task.span("write"):
+        write_batches(task, batches_table(windows, task.spec.rank, checksum))
+        task.write_window((task.spec.rank, task.spec.rank + 1), count)
+    task.count(frames=sum(timed.window.patches for timed in windows.values()))
+
+
+def _windows(
+    task: Task, params: LoaderParams, slides: list[str], group: Group, copy: Copy | None
+) -> Measured:
+    """Start the loader processes, warm them up, time both windows, and end them."""
+    seed = task.spec.seed + group.number
+    with ExitStack() as stack:
+        with hearing(group), told(params), task.span("model_load"):
+            _seed_globals(seed)
+            dataset = dataset_of(params, slides, seed)
+            batches = stack.enter_context(Batches(dataset, params, seed, params.num_workers))
+            batches.begin()
+            pixels = pixels_of(batches.take())
+            shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
+            del pixels
+        if params.opening == "published":
+            # No meeting in between: what was published has none.
+            with hearing(group), told(params):
+                _warm_up(task, params, batches)
+                free = _free(task, params, batches, copy)
+        else:
+            with hearing(group), told(params):
+                _warm_up(task, params, batches)
+            with hearing(group), told(params):
+                free = _free(task, params, batches, copy)
+        memory = memory_of(process_tree())
+        _warn_of_late_start(task, group, free)
+        together = None
+        if group.count > 1:
+            # It meets inside: a rank that fails there leaves, and the next meeting tells.
+            with told(params), task.span("compute"):
+                together = time_together(batches, params, copy, group)
+            memory = memory.largest(memory_of(process_tree()))
+        if batches.ended:
+            task.warn(
+                f"the data set of rank {group.number} came to its end and was begun again "
+                f"(times: {batches.ended}), which the waits hold: let it give patches for ever, "
+                "or lower batches"
+            )
+    return Measured(free, together, memory, shape, patch_bytes)
+
+
+def _warm_up(task: Task, params: LoaderParams, batches: Batches) -> None:
+    # The first was taken when the loader processes had started.
+    with task.span("read"):
+        for _ in range(params.warmup_batches - 1):
+            batches.take()
+
+
+def _free(task: Task, params: LoaderParams, batches: Batches, copy: Copy | None) -> Timed:
+    with task.span("compute"):
+        return time_free(batches, params, copy)
+
+
+def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:
+    found = group.all_gather((free.start_unix_s, free.window.wall_s))
+    sentence = late_start(*zip(*found, strict=True))
+    if sentence and group.number == 0:
+        task.warn(sentence)
+
+
+def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:
+    """Load the first patches again, by this process alone, whatever the loader processes are."""
+    if not params.checksum_batches:
+        return None, 0
+    _seed_globals(seed)
+    with Batches(dataset_of(params, slides, seed), params, seed, num_workers=0) as batches:
+        batches.begin()
+        return checksum_of(batches.take, params.checksum_batches)
+
+
+def _seed_globals(seed: int) -> None:
+    """Seed what a data set may draw from that does not keep to the seed that it is given."""
+    import torch
+
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002 - what data sets draw from
+    torch.manual_seed(seed)

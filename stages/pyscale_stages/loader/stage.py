@@ -1,0 +1,31 @@
+"""The loader stage: how many patches a second storage, loader processes and ranks deliver."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.loader.agreement import check
+from pyscale_stages.loader.merge import merge
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.run import run
+from pyscale_stages.loader.table import LOADING
+
+STAGE = Stage(
+    name="loader",
+    summary="Patches of slides that storage and loader processes deliver to training in a second",
+    params=LoaderParams,
+    inputs=(
+        Slot("slides", "folder of whole-slide images or stacks, one of them, or an OME-Zarr image"),
+    ),
+    output=LOADING,
+    packages=("torch", "openslide-python", "openslide-bin", "tiffslide", "zarr", "wsistream"),
+    determinism=(
+        "The same seed, parameters and ranks give the same patches where the data set keeps to "
+        "its seed, which the checksum of the first ones proves; times are never the same"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
+    extra="loader",
+    meets=True,
+)

@@ -1,0 +1,92 @@
+"""One thread for the rank and for each loader process, and whether the node has cores for them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyscale_stages.commandline import THREAD_VARIABLES
+
+VARIABLES = (
+    *THREAD_VARIABLES,
+    "BLOSC_NTHREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "TIFFFILE_NUM_THREADS",
+)
+"""Variables that libraries read when they are imported, as in a new loader process."""
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Pin this process and the processes that it starts to one thread each, until it is left.
+
+    Loader processes are the parallelism that is measured: threads inside them would be another
+    one, of unknown number.
+    """
+    import torch
+
+    before = {name: os.environ.get(name) for name in VARIABLES}
+    threads = torch.get_num_threads()
+    try:
+        os.environ |= dict.fromkeys(VARIABLES, "1")
+        pin_this_process()
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def pin_this_process(_loader_process: int = 0) -> None:
+    """Pin libraries that are already imported; those that come later read the variables."""
+    import torch
+
+    torch.set_num_threads(1)
+    if (opencv := sys.modules.get("cv2")) is not None:
+        opencv.setNumThreads(1)
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The processes of one rank, and where they may run.
+
+    Parameters
+    ----------
+    node : str
+    cpus : tuple of int
+        CPUs that the scheduler may put them on.
+    cores : int
+        How many of these they may keep busy.
+    processes : int
+        The rank and its loader processes.
+    """
+
+    node: str
+    cpus: tuple[int, ...]
+    cores: int
+    processes: int
+
+
+def oversubscription(crews: Sequence[Crew], node: str) -> str:
+    """Say in a sentence that a node has fewer cores than processes; empty where it has enough.
+
+    Ranks that may run on the same CPUs share them; ranks with CPUs of their own do not.
+    """
+    here = [crew for crew in crews if crew.node == node]
+    cpus = {cpu for crew in here for cpu in crew.cpus}
+    cores = min(len(cpus), sum(crew.cores for crew in here))
+    processes = sum(crew.processes for crew in here)
+    if processes <= cores:
+        return ""
+    ranks = f"{len(here)} rank{'s' if len(here) > 1 else ''}"
+    return (
+        f"{ranks} on {node} with {processes - len(here)} loader processes are {processes} "
+        f"processes on {cores} usable cores, which they must share: rates are those of an "
+        "oversubscribed node"
+    )

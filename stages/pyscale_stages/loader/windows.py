@@ -1,0 +1,158 @@
+"""Times batches: free of the other ranks, and in step with them.
+
+Nothing is done between a clock's start and its end but what training does: wait for a batch,
+copy it where asked, meet the other ranks. What the kernel counts is read before and after.
+
+torch keeps `num_workers * prefetch_factor` batches asked for at any time, and so as many may lie
+ready, whole, after any pause: as where ranks wait for each other. Batches that were loaded before
+the clock started would be counted as if they had been loaded in no time. They are left out by
+taking as many after the pause and before the clock (`excluded`), or there are none because a new
+pass has just begun (`empty`); with `published` they are counted, as the benchmark of wsistream
+does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyscale_stages.contract import BatchWindow
+from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.items import Places, pixels_of, places_in
+from pyscale_stages.loader.params import LoaderParams, Opening
+from pyscale_stages.loader.processes import process_tree, used_between, uses_of
+from pyscale_stages.ranks.group import Group
+
+Copy = Callable[[Any], None]
+"""Copies a batch to a device and returns when it is there."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A window, and what its batches held: patches and places of each."""
+
+    window: BatchWindow
+    sizes: tuple[int, ...]
+    places: tuple[Places | None, ...]
+    start_unix_s: float
+
+
+LATE = 0.1
+"""Of the shortest window: how much later than the first rank the last one may start its clock."""
+
+
+def late_start(starts_s: Sequence[float], walls_s: Sequence[float]) -> str:
+    """Say in a sentence that ranks were not timed at one moment; empty where they were.
+
+    Parameters
+    ----------
+    starts_s, walls_s : sequence of float
+        Start and length of each rank's free window, on clocks that nodes keep alike.
+    """
+    apart_s, shortest_s = max(starts_s) - min(starts_s), min(walls_s)
+    if apart_s <= LATE * shortest_s:
+        return ""
+    return (
+        f"the free windows of the ranks began {apart_s:.3g} s apart and the shortest took "
+        f"{shortest_s:.3g} s, so that they did not share storage and cores all the time: time "
+        "more batches, or go by what was measured in step"
+    )
+
+
+def batches_to_time(params: LoaderParams) -> int:
+    """Batches of a window, in whole rounds of the loader processes.
+
+    They begin a window at the same moment, after a pause, and give a batch each in turn: where
+    it ended within a round, the work on the others' next batches would be done and not counted.
+    """
+    if params.opening == "published" or params.num_workers == 0:
+        return params.batches
+    return -(-params.batches // params.num_workers) * params.num_workers
+
+
+def time_free(batches: Batches, params: LoaderParams, copy: Copy | None) -> Timed:
+    """Take batches as soon as they come.
+
+    All ranks are to begin at one moment, from a meeting: the batches that are left out come after
+    it, since queues fill again while a rank waits for the others.
+    """
+    pids = process_tree()
+    excluded = _open(batches, params.opening, None)
+    return _timed(batches, batches_to_time(params), copy, None, excluded=excluded, pids=pids)
+
+
+def time_together(batches: Batches, params: LoaderParams, copy: Copy | None, group: Group) -> Timed:
+    """Take each batch when all ranks have had their last one, as training does.
+
+    The batches that are left out are taken in step, too, so that all clocks start at one meeting.
+    """
+    pids = process_tree()
+    group.barrier()
+    excluded = _open(batches, params.opening, group.meet)
+    return _timed(batches, batches_to_time(params), copy, group.meet, excluded=excluded, pids=pids)
+
+
+def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -> int:
+    """Bring the queues to the state that is asked for; say how many batches were left out."""
+    if opening == "empty":
+        batches.begin()
+    if opening != "excluded":
+        return 0
+    for _ in range(batches.ready_at_most):
+        batches.take()
+        if meet is not None:
+            meet()
+    return batches.ready_at_most
+
+
+def _timed(
+    batches: Batches,
+    n_batches: int,
+    copy: Copy | None,
+    meet: Callable[[], None] | None,
+    *,
+    excluded: int,
+    pids: Sequence[int],
+) -> Timed:
+    now = time.perf_counter
+    waits_s: list[float] = []
+    copies_s: list[float] = []
+    steps_s: list[float] = []
+    sizes: list[int] = []
+    places: list[Places | None] = []
+    before = uses_of(pids)
+    start_unix_s = time.time()
+    start_s = now()
+    for _ in range(n_batches):
+        asked_s = now()
+        batch = batches.take()
+        had_s = now()
+        waits_s.append(had_s - asked_s)
+        if copy is not None:
+            copy(batch)
+            copies_s.append(now() - had_s)
+        sizes.append(len(pixels_of(batch)))
+        places.append(places_in(batch))
+        if meet is not None:
+            meet()
+            steps_s.append(now() - asked_s)
+    wall_s = now() - start_s
+    use = used_between(before, uses_of(pids))
+    return Timed(
+        window=BatchWindow(
+            wall_s=wall_s,
+            waits_s=tuple(waits_s),
+            steps_s=tuple(steps_s),
+            copies_s=tuple(copies_s),
+            patches=sum(sizes),
+            prefetched_batches=excluded,
+            read_bytes=use.read_bytes,
+            storage_read_bytes=use.storage_read_bytes,
+            cpu_s=use.cpu_s,
+        ),
+        sizes=tuple(sizes),
+        places=tuple(places),
+        start_unix_s=start_unix_s,
+    )

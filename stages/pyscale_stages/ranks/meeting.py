@@ -1,0 +1,233 @@
+"""The file by which ranks find each other, and learn why another one ended."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.ranks.arrivals import Arrival, named, require_harmony
+from pyscale_stages.ranks.parting import LastWord, LostRank, short
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import FileStore
+
+_LOOK_S = 1.0
+"""A wait goes on in pieces of this length: between them Ctrl-C and last words are heard."""
+_ANSWER_S = 10.0
+"""How long the file may take to be opened; its folder may have been put away."""
+_LONGEST_KEY_BYTES = 255
+
+_ARRIVALS, _LAST_WORD = "arrivals", "last_word"
+
+
+class Meeting:
+    """One rank's view of the file.
+
+    Ranks are numbered as they arrive, so that a rank too many, two of one number and a file that
+    was used before are all known when the last one has come.
+
+    Parameters
+    ----------
+    path : Path
+        A file on storage that all ranks see; the first to come makes it.
+    number : int
+        Which rank this one is, from 0.
+    count : int
+        How many there are.
+    timeout_s : float
+        How long to wait for a rank.
+
+    Raises
+    ------
+    BadInput
+        If no such file can be made, or it is another kind of file.
+    StageError
+        If its storage cannot serve.
+    """
+
+    def __init__(self, path: Path, number: int, count: int, timeout_s: float) -> None:
+        _require_place(path)
+        import torch.distributed as dist
+
+        self.path = path
+        self.number = number
+        self.count = count
+        self.timeout_s = timeout_s
+        try:
+            # Told no number of ranks it never removes the file: of ranks that leave together it
+            # would do so now and then.
+            self.store: FileStore = dist.FileStore(str(path))  # type: ignore[attr-defined] # not in __all__
+        except RuntimeError as raised:
+            raise _unusable(path, raised) from raised
+        self.answer_quickly()
+        self._is_one_too_many = False
+
+    def await_all(self) -> list[str]:
+        """Wait until all ranks have come.
+
+        Returns
+        -------
+        list of str
+            The network of each, in the order of their coming.
+
+        Raises
+        ------
+        BadInput
+            If the file was used before, or ranks contradict each other.
+        StageError
+            If not all come in time, or one ends meanwhile.
+        """
+        try:
+            came_before = self.store.add(_ARRIVALS, 1) - 1
+            self._is_one_too_many = came_before >= self.count
+            if self._is_one_too_many or self._last_word() is not None:
+                raise BadInput(
+                    f"--meeting {self.path} was used before, or more than {self.count} ranks were "
+                    "started: give the ranks of each attempt a file that does not exist yet"
+                )
+            me = Arrival.of(self.number, self.count)
+            self.store.set(_arrival(came_before), me.written())
+            keys = [_arrival(index) for index in range(self.count)]
+            all_came = self._wait(keys)
+            came = [Arrival.read(self.store.get(key)) for key in keys if self.store.check([key])]
+        except RuntimeError as raised:
+            raise _unusable(self.path, raised) from raised
+        if not all_came:
+            missing = sorted(set(range(self.count)) - {rank.number for rank in came})
+            raise StageError(
+                f"{len(came)} of {self.count} ranks came to {self.path} within "
+                f"{self.timeout_s:g} s, without {named(missing)}: start all at the same time, "
+                "with one --meeting on storage that all of them see"
+            )
+        require_harmony(came, me, self.path)
+        return [rank.network for rank in came]
+
+    def await_ready(self) -> None:
+        """Wait until all ranks know by which interface they talk.
+
+        Raises
+        ------
+        StageError
+            If one does not, or does not say so in time.
+        """
+        try:
+            self.store.set(_ready(self.number), "")
+            if not self._wait(self._all_ready):
+                silent = [n for n, key in enumerate(self._all_ready) if not self.store.check([key])]
+                raise LostRank(
+                    f"{named(silent)} of {self.count} came to {self.path} and then said nothing "
+                    f"for {self.timeout_s:g} s: see its output, and start all of them again with "
+                    "another --meeting"
+                )
+        except RuntimeError as raised:
+            raise _unusable(self.path, raised) from raised
+
+    def answer_quickly(self) -> None:
+        """Let no call wait long for a file that is gone; a new group of torch undoes this."""
+        self.store.set_timeout(timedelta(seconds=_ANSWER_S))
+
+    def leave_word(self, error: BaseException) -> None:
+        """Tell the others why this rank ends, unless that is another one's doing."""
+        if isinstance(error, LostRank):
+            return
+        # The error itself matters more than that the others hear of it; the first is the cause.
+        # The file may be gone where the first rank has ended well, or its folder was put away.
+        with suppress(RuntimeError):
+            if not self.path.exists():
+                return
+            # Those who wait for a rank of an earlier attempt must hear of one too many; those who
+            # have met must not.
+            if not (self._is_one_too_many and self.store.check(self._all_ready)):
+                self.store.compare_set(_LAST_WORD, "", LastWord.of(self.number, error).written())
+
+    def end(self) -> None:
+        """Remove the file where all went well, so that another attempt may meet by it."""
+        if self.number == 0:
+            self.path.unlink(missing_ok=True)
+
+    def parted(self, raised: RuntimeError) -> LostRank:
+        """Return the error of this rank where a call of `torch.distributed` failed."""
+        with suppress(RuntimeError):
+            if self.path.exists() and (word := self._last_word()) is not None:
+                return self._lost(word)
+        others = named([number for number in range(self.count) if number != self.number])
+        if "timed out" in str(raised).lower():
+            return LostRank(
+                f"rank {self.number} of {self.count} waited {self.timeout_s:g} s for {others} in "
+                "vain and stopped: see what held the others up, or whether a node was lost"
+            )
+        return LostRank(
+            f"rank {self.number} of {self.count} stopped because the connection with {others} "
+            f"broke ({short(raised)}): see which of them was killed, as where memory ran out"
+        )
+
+    @property
+    def _all_ready(self) -> list[str]:
+        return [_ready(number) for number in range(self.count)]
+
+    def _wait(self, keys: Sequence[str]) -> bool:
+        """Wait until all keys are set; False where that takes too long."""
+        until = time.monotonic() + self.timeout_s
+        while (left := until - time.monotonic()) > 0:
+            try:
+                self.store.wait(list(keys), timedelta(seconds=min(left, _LOOK_S)))
+            except RuntimeError:
+                # No more than that not all are set yet: a file that is gone fails the next look.
+                if (word := self._last_word()) is not None:
+                    raise self._lost(word) from None
+            else:
+                return True
+        return False
+
+    def _last_word(self) -> LastWord | None:
+        if not self.store.check([_LAST_WORD]):
+            return None
+        return LastWord.read(self.store.get(_LAST_WORD))
+
+    def _lost(self, word: LastWord) -> LostRank:
+        return LostRank(
+            f"rank {word.number} of {self.count} ended, so rank {self.number} stopped too: "
+            f"{word.sentence}"
+        )
+
+
+def _arrival(index: int) -> str:
+    return f"arrival/{index}"
+
+
+def _ready(number: int) -> str:
+    return f"ready/{number}"
+
+
+def _require_place(path: Path) -> None:
+    """Refuse what torch would write into for ever, or spoil."""
+    if path.exists():
+        usable = path.is_file() and os.access(path, os.R_OK | os.W_OK) and _may_be_store(path)
+    else:
+        usable = path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    if not usable:
+        raise BadInput(
+            f"--meeting {path} cannot be where ranks meet: give a file that does not exist, in a "
+            "folder that all of them may write"
+        )
+
+
+def _may_be_store(path: Path) -> bool:
+    # A store begins with the length of a short key; it would be appended to, and removed.
+    with path.open("rb") as file:
+        first = file.read(4)
+    return len(first) < 4 or int.from_bytes(first, sys.byteorder) <= _LONGEST_KEY_BYTES
+
+
+def _unusable(path: Path, raised: RuntimeError) -> StageError:
+    return StageError(
+        f"ranks cannot meet by {path} ({short(raised)}): give a --meeting on storage that all of "
+        "them see and that locks files"
+    )

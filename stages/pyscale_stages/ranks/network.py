@@ -1,0 +1,120 @@
+"""By which network interface ranks talk: never by a guess."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.measure.nodename import host_name, node_name
+
+INTERFACE_VARIABLE = "GLOO_SOCKET_IFNAME"
+"""Names the interface, or several with commas between them; gloo reads it too."""
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_NAMESPACE = Path("/proc/self/ns/net")
+
+
+def this_network() -> str:
+    """Name what processes share that reach each other by the loopback address.
+
+    Returns
+    -------
+    str
+        The running kernel and the network namespace in it; the host's name where the kernel
+        tells neither.
+    """
+    try:
+        return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
+    except OSError:
+        return host_name()
+
+
+@contextmanager
+def interface_towards(networks: Sequence[str]) -> Iterator[None]:
+    """Let gloo connect by an interface on which the ranks do reach each other.
+
+    Parameters
+    ----------
+    networks : sequence of str
+        `this_network` of every rank.
+
+    Raises
+    ------
+    BadInput
+        If the named interface is not here; or if none is named, ranks run on several nodes, and
+        the name of this one leads nowhere, or back to itself.
+    """
+    named = os.environ.get(INTERFACE_VARIABLE)
+    if named:
+        _require_interfaces(named)
+        yield
+    elif len(set(networks)) == 1:
+        os.environ[INTERFACE_VARIABLE] = _loopback()
+        try:
+            yield
+        finally:
+            del os.environ[INTERFACE_VARIABLE]
+    else:
+        _require_address()
+        yield
+
+
+def _require_interfaces(named: str) -> None:
+    present = _interfaces()
+    for name in named.split(","):
+        if name not in present:
+            raise BadInput(
+                f"{INTERFACE_VARIABLE} names {name!r}, which is no network interface of "
+                f"{node_name()}: name one of {', '.join(present)}, or none"
+            )
+
+
+def _loopback() -> str:
+    # Linux calls it lo, macOS lo0.
+    for name in _interfaces():
+        if name.startswith("lo"):
+            return name
+    raise BadInput(
+        f"{node_name()} has no loopback interface, by which its ranks could meet: name another "
+        f"by {INTERFACE_VARIABLE}"
+    )
+
+
+def _interfaces() -> list[str]:
+    return [name for _, name in socket.if_nameindex()]
+
+
+def _require_address() -> None:
+    """See that the host's name leads to an address that other nodes may reach.
+
+    Gloo takes the first address of that name that is this host's own. Where there is none it
+    takes the loopback address, which no other node reaches.
+    """
+    host = host_name()
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        found = []
+    own = next((where[0] for family, *_, where in found if _is_own(family, where)), None)
+    if own is not None and not ip_address(str(own).partition("%")[0]).is_loopback:
+        return
+    leads = f"leads back to itself ({own})" if own else "leads to no address of its own"
+    raise BadInput(
+        f"ranks on other nodes cannot reach {node_name()}, because the host name {host} {leads}: "
+        f"name the network interface that joins the nodes by {INTERFACE_VARIABLE} "
+        f"(here are {', '.join(_interfaces())})"
+    )
+
+
+def _is_own(family: int, address: tuple[object, ...]) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        try:
+            trial.bind(address)
+        except OSError:
+            return False
+    return True

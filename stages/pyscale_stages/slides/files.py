@@ -1,0 +1,73 @@
+"""Which slides lie at a path."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyscale_stages.errors import BadInput
+
+SLIDE_SUFFIXES = frozenset({
+    ".svs", ".tif", ".tiff", ".ndpi", ".mrxs", ".scn", ".bif", ".vms", ".vmu", ".svslide", ".zarr",
+})  # fmt: skip
+"""How names of slides end; folders count where they end in .zarr."""
+_ZARR = ".zarr"
+
+
+def slide_files(path: Path) -> list[Path]:
+    """List the slides at a path.
+
+    Parameters
+    ----------
+    path : Path
+        A slide, or a folder of slides; folders in it are not looked into.
+
+    Returns
+    -------
+    list of Path
+        Sorted by name.
+
+    Raises
+    ------
+    BadInput
+        If there is no slide.
+    """
+    if not path.exists():
+        raise BadInput(f"{path} does not exist: give a slide, or a folder of slides")
+    if path.is_file() or path.suffix.lower() == _ZARR:
+        return [path]
+    found = sorted(entry for entry in path.iterdir() if _is_slide(entry))
+    if not found:
+        raise BadInput(
+            f"{path} holds no slides: put slides there whose names end in one of "
+            f"{', '.join(sorted(SLIDE_SUFFIXES))}"
+        )
+    return found
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what no reader can open.
+
+    Parameters
+    ----------
+    path : Path
+        A file.
+
+    Raises
+    ------
+    BadInput
+        If there is none, this user may not read it, or it is empty.
+    """
+    if not path.exists():
+        raise BadInput(f"{path} does not exist: give the path of a slide")
+    if not os.access(path, os.R_OK):
+        raise BadInput(f"{path} may not be read by this user: change its permissions")
+    if path.is_file() and path.stat().st_size == 0:
+        raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
+
+
+def _is_slide(entry: Path) -> bool:
+    # Hidden files are what an operating system or an interrupted copy left.
+    if entry.name.startswith(".") or entry.suffix.lower() not in SLIDE_SUFFIXES:
+        return False
+    return entry.is_dir() == (entry.suffix.lower() == _ZARR)

@@ -1,0 +1,54 @@
+"""Whether the bytes of a JPEG tile are all there."""
+
+from __future__ import annotations
+
+import re
+
+_SCAN, _END = 0xDA, 0xD9
+_BETWEEN_SCANS = frozenset({_SCAN, 0xC4, 0xDB, 0xDD})
+"""Markers that may follow a scan: another, or tables for it."""
+_PADDING = b"\0\xff"
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""In a scan, 0xff is followed by 0 or by a number from the restart markers, and else a marker."""
+
+
+def is_whole(data: bytes) -> bool:
+    """Find whether the scans of a JPEG image end where they should.
+
+    Decoders fill what they cannot decode with grey, and only warn of it. This finds damage that
+    cuts a scan short; changed bytes that still decode to something cannot be found.
+
+    Parameters
+    ----------
+    data : bytes
+        A JPEG image.
+
+    Returns
+    -------
+    bool
+    """
+    try:
+        scan = _scan_after(data, 2)
+        while scan:
+            found = _MARKER.search(data, scan)
+            if found is None:
+                return False
+            marker = data[found.start() + 1]
+            if marker == _END:
+                return not data[found.end() :].strip(_PADDING)
+            if marker not in _BETWEEN_SCANS:
+                return False
+            scan = _scan_after(data, found.start())
+    except IndexError:
+        pass
+    return False
+
+
+def _scan_after(data: bytes, at: int) -> int:
+    """Where the next scan begins, past the segments from `at` on; 0 where they are none."""
+    while data[at] == 0xFF:
+        after = at + 2 + (data[at + 2] << 8) + data[at + 3]
+        if data[at + 1] == _SCAN:
+            return after
+        at = after
+    return 0

@@ -1,0 +1,159 @@
+"""Synthetic slides: tissue-like, pyramidal, of any size, the same for the same seed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+from uuid import uuid4
+
+from pydantic import Field, ValidationError
+
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import Record
+from pyscale_stages.errors import BadInput, as_stage_error
+
+PARAMS_FILE = "slides.json"
+
+
+class SlidesParams(Record):
+    """Parameters of synthetic slides; the same parameters give the same bytes."""
+
+    generator: Literal[1] = Field(
+        1, description="Version of the generator: another version draws other slides"
+    )
+    slides: int = Field(8, ge=1, le=100_000, description="Number of slides")
+    height_px: int = Field(4096, ge=512, le=200_000, description="Height of a slide")
+    width_px: int = Field(4096, ge=512, le=200_000, description="Width of a slide")
+    tile_px: int = Field(256, ge=64, le=1024, multiple_of=16, description="Side of a tile")
+    mpp: float = Field(0.5, ge=0.1, le=2, description="Micrometres a pixel at full resolution")
+    quality: int = Field(90, ge=10, le=100, description="Quality of the JPEG tiles")
+    seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything random")
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all slides at full resolution before compression."""
+        return 3 * self.slides * self.height_px * self.width_px
+
+    @property
+    def expected_bytes(self) -> int:
+        """About the bytes that the slides take on the disk, with their lower resolutions."""
+        # A JPEG encoder's own scale of its steps, and how the size of these slides follows it.
+        coarseness = 2 - self.quality / 50 if self.quality >= 50 else 50 / self.quality
+        bytes_per_pixel = 0.105 * max(coarseness, 0.03) ** -0.6
+        return int(bytes_per_pixel * self.slides * self.height_px * self.width_px)
+
+
+def slide_name(number: int) -> str:
+    """File name of a slide by its number from 0."""
+    return f"slide_{number:03d}.svs"
+
+
+def write_slides(
+    folder: Path, params: SlidesParams, advance: Callable[[int], None] | None = None
+) -> Path:
+    """Write slides as pyramidal TIFF in Aperio's layout; the folder appears whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to make. If it already holds the slides of these parameters, it is kept.
+    params : SlidesParams
+        The same parameters give the same bytes in every file, with the same versions of the
+        libraries on the same kind of processor.
+    advance : callable, optional
+        Told the uncompressed bytes as they are drawn, `params.uncompressed_bytes` in all.
+
+    Returns
+    -------
+    Path
+        `folder`: its slides are `slide_000.svs` and so on, and `slides.json` says how they
+        were made.
+
+    Raises
+    ------
+    BadInput
+        If `folder` holds anything else or cannot be made.
+    ResourceExhausted
+        If the disk is full.
+    """
+    if _is_there(folder, params):
+        return folder
+    # Random, because a process id says nothing on a filesystem that several nodes share.
+    partial = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.partial")
+    try:
+        partial.mkdir(parents=True)
+        for number in range(params.slides):
+            write_slide(partial / slide_name(number), params, number, advance)
+        write_atomically(partial / PARAMS_FILE, params.model_dump_json(indent=2) + "\n")
+        try:
+            partial.rename(folder)
+        except OSError:
+            # Another process may have made the same slides meanwhile.
+            if not _is_there(folder, params):
+                raise
+    except OSError as error:
+        # A write that fails does not say to which file.
+        error.filename = error.filename or str(folder)
+        raise as_stage_error(error) or BadInput(
+            f"{folder} cannot be written ({error.strerror}): choose another place"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def write_slide(
+    path: Path,
+    params: SlidesParams,
+    number: int = 0,
+    advance: Callable[[int], None] | None = None,
+) -> None:
+    """Write one of the slides, by its number from 0.
+
+    Raises
+    ------
+    OSError
+        If the disk refuses.
+    """
+    from pyscale_stages.slides.synthpyramid import write_pyramid
+    from pyscale_stages.slides.synthspecimen import Specimen
+
+    shape_yx = (params.height_px, params.width_px)
+    write_pyramid(
+        path,
+        Specimen(shape_yx, params.mpp, (params.seed, number)),
+        shape_yx,
+        tile_px=params.tile_px,
+        mpp=params.mpp,
+        quality=params.quality,
+        advance=advance or (lambda _bytes: None),
+    )
+
+
+def _is_there(folder: Path, params: SlidesParams) -> bool:
+    """Whether the folder holds these very slides; False if there is nothing.
+
+    Raises
+    ------
+    BadInput
+        If there is something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return False
+    try:
+        found = SlidesParams.model_validate_json((folder / PARAMS_FILE).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise BadInput(
+            f"{folder} exists and holds no synthetic slides of this version: "
+            "choose another name, or remove it"
+        ) from error
+    if found != params:
+        fields = SlidesParams.model_fields
+        other = [name for name in fields if getattr(found, name) != getattr(params, name)]
+        raise BadInput(
+            f"{folder} holds synthetic slides made with other parameters ({', '.join(other)}): "
+            "choose another name, or remove it"
+        )
+    return True

@@ -1,0 +1,188 @@
+"""Where the tiles of a TIFF lie, and what they hold: its directories, parsed once."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.slides.slide import Level, levels_of
+from pyscale_stages.slides.tifffacts import mpp_in, opened
+from pyscale_stages.slides.tiledecode import TileDecoder
+
+if TYPE_CHECKING:
+    import tifffile
+
+
+@dataclass(frozen=True, slots=True)
+class TiledLevel:
+    """The tiles of one level.
+
+    Attributes
+    ----------
+    across, down : int
+        Tiles side by side, and rows of them.
+    offsets, counts : ndarray of int64
+        Shape (groups, tiles): where each tile lies and how many bytes it has. A group holds all
+        samples of a pixel, or one channel where channels are kept apart.
+    decoder : TileDecoder
+    """
+
+    across: int
+    down: int
+    offsets: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    decoder: TileDecoder
+
+
+@dataclass(frozen=True, slots=True)
+class TiffLayout:
+    """A tiled TIFF, as its directories describe it.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+    tiles : tuple of TiledLevel
+        The same levels.
+    mpp : float or None
+        Micrometres per pixel of level 0.
+    channels : int
+    dtype : numpy dtype
+    has_gaps : bool
+        Whether a tile was never written.
+    """
+
+    levels: tuple[Level, ...]
+    tiles: tuple[TiledLevel, ...]
+    mpp: float | None
+    channels: int
+    dtype: np.dtype[Any]
+    has_gaps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OtherKind:
+    """A TIFF that is none of tiles which lie behind each other.
+
+    Attributes
+    ----------
+    why : str
+        What is different, in words.
+    reader : str
+        The reader that knows such files.
+    """
+
+    why: str
+    reader: Literal["openslide", "stack"]
+
+
+def tiff_layout(path: Path) -> TiffLayout | OtherKind:
+    """Parse the directories of a tiled TIFF.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    TiffLayout or OtherKind
+
+    Raises
+    ------
+    BadInput
+        If `path` is no TIFF, or ends before its pixels do.
+    """
+    with opened(path) as tiff:
+        if not tiff.series:
+            raise BadInput(f"{path} holds no image: copy it again, or take it out of the folder")
+        other = _other_kind(tiff)
+        if other:
+            return other
+        tiles: list[TiledLevel] = []
+        shapes: list[tuple[int, int]] = []
+        for pages in _pages_of_levels(tiff):
+            decoder = TileDecoder.of(pages[0])
+            if isinstance(decoder, str):
+                return OtherKind(decoder, "openslide")
+            offsets, counts = _index(path, pages)
+            tiles.append(
+                TiledLevel(
+                    across=math.ceil(pages[0].imagewidth / decoder.width_px),
+                    down=math.ceil(pages[0].imagelength / decoder.height_px),
+                    offsets=offsets,
+                    counts=counts,
+                    decoder=decoder,
+                )
+            )
+            shapes.append((pages[0].imagelength, pages[0].imagewidth))
+        first = tiles[0]
+        return TiffLayout(
+            levels=levels_of(shapes),
+            tiles=tuple(tiles),
+            mpp=mpp_in(tiff),
+            channels=first.offsets.shape[0] * first.decoder.samples,
+            dtype=np.dtype(first.decoder.dtype).newbyteorder("="),
+            has_gaps=any(bool((level.counts == 0).any()) for level in tiles),
+        )
+
+
+def _other_kind(tiff: tifffile.TiffFile) -> OtherKind | None:
+    page, axes = tiff.pages.first, tiff.series[0].axes
+    for kind in ("ndpi", "scn", "bif", "philips"):
+        # Their tiles overlap, lie in several areas, or are padded: each maker's rules differ.
+        if getattr(tiff, f"is_{kind}"):
+            return OtherKind(f"it is a slide of the kind {kind}", "openslide")
+    if not page.is_tiled:
+        return OtherKind("its pixels are not in tiles", "stack")
+    if axes not in {"YX", "YXS", "SYX", "CYX"}:
+        return OtherKind(f"it has the axes {axes}", "stack")
+    return None
+
+
+def _pages_of_levels(tiff: tifffile.TiffFile) -> list[list[tifffile.TiffPage]]:
+    """The pages of each level, the finest first; several where channels are pages."""
+    first, levels = tiff.pages.first, tiff.series[0].levels
+    if first.subifds or len(levels[0].pages) > 1:
+        found = [[page.aspage() for page in level.pages if page] for level in levels]
+        return [pages for pages in found if pages[0].is_tiled]
+    # Thumbnail, label and macro are in strips, or are not said to be the same image reduced. In
+    # Aperio's slides no level says so.
+    others = [tiff.pages[number].aspage() for number in range(1, len(tiff.pages))]
+    kind = (first.samplesperpixel, first.dtype)
+    found = [
+        [page]
+        for page in others
+        if page.is_tiled
+        and (tiff.is_svs or page.is_reduced)
+        and (page.samplesperpixel, page.dtype) == kind
+    ]
+    return [[first], *sorted(found, key=lambda pages: -pages[0].imagewidth)]
+
+
+def _index(
+    path: Path, pages: list[tifffile.TiffPage]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Offset and size of every tile, as (groups, tiles)."""
+    first = pages[0]
+    groups = len(pages) * (first.samplesperpixel if first.planarconfig != 1 else 1)
+    tiles = math.ceil(first.imagewidth / first.tilewidth) * math.ceil(
+        first.imagelength / first.tilelength
+    )
+    offsets = np.array([page.dataoffsets for page in pages], np.int64)
+    counts = np.array([page.databytecounts for page in pages], np.int64)
+    if offsets.size != groups * tiles or counts.size != groups * tiles:
+        raise BadInput(
+            f"{path} lists {offsets.size} tiles where its size needs {groups * tiles}: "
+            "it is damaged; copy it again"
+        )
+    end, size = int((offsets + counts).max()), path.stat().st_size
+    if end > size:
+        raise BadInput(
+            f"{path} ends at byte {size}, its pixels at byte {end}: it is truncated; copy it again"
+        )
+    return offsets.reshape(groups, tiles), counts.reshape(groups, tiles)

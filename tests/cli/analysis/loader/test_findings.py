@@ -1,0 +1,140 @@
+"""The findings advise what is fast and diverse, and say what delivered the same patches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeuploader import ENTRIES, Entry, entries_like, loading
+from pyscale.analysis.loader.columns import rank_schema
+from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
+from pyscale.store.loadingcolumns import loading_schema
+
+POOL8 = Entry("pool8", 640.0, 7.2)
+
+
+def find(*entries: Entry, keep: float = 0.5, **options: Any) -> LoaderFindings:
+    """What is found of these entries."""
+    found = loader_findings(loading(entries or ENTRIES, **options), keep=keep)
+    assert found is not None
+    return found
+
+
+def test_a_run_that_loaded_nothing_has_no_findings() -> None:
+    assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
+
+
+def test_the_front_of_the_made_up_grid_is_known() -> None:
+    points = find(ranks=(1,)).points
+    expected = {"pool1", "pool2", "pool4", "pool16", "pool16_workers8"}
+    assert set(points.filter("on_front")["stage"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("keep", "stage"),
+    [(1.0, "pool16"), (0.95, "pool16_workers8"), (0.35, "pool4"), (0.05, "pool1")],
+)
+def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep: float, stage: str) -> None:
+    advice = find(keep=keep, ranks=(1,)).advice
+    assert advice is not None
+    assert advice.stage == stage
+    assert advice.keeps >= keep
+    assert (advice.most_diverse_stage, advice.fastest_stage) == ("pool16", "pool1")
+    assert advice.given_up == pytest.approx(1 - advice.patches_per_s / 900)
+
+
+def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks() -> None:
+    found = find(ranks=(1, 4))
+    assert [advice.workers for advice in found.advices] == [1, 4]
+    assert found.advice == found.advices[1]
+
+
+def test_points_that_may_be_as_fast_are_named() -> None:
+    near = entries_like(POOL8, [{"stage": "near", "patches_per_s": 630.0}])
+    slow = entries_like(POOL8, [{"stage": "slow", "patches_per_s": 500.0}])
+    entries = [POOL8, *near, *slow]
+    advice = find(*entries, ranks=(1,), scatter=0.02).advice
+    assert advice is not None
+    assert (advice.stage, advice.as_fast) == ("pool8", ("near",))
+    # Where no interval is known, nothing is ruled out.
+    unsure = find(*entries, ranks=(1,), repeats=3).advice
+    assert unsure is not None
+    assert (unsure.low, unsure.as_fast) == (None, ("near", "slow"))
+
+
+def test_patches_that_say_no_place_give_no_advice() -> None:
+    found = find(Entry("mine", 500.0, None, factory="mine:make"))
+    assert found.advice is None
+    assert found.points["on_front"].null_count() == 2
+
+
+def test_the_fastest_that_failed_is_not_advised() -> None:
+    advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
+    assert advice is not None
+    assert (advice.stage, advice.fastest_stage) == ("pool8", "pool8")
+
+
+@pytest.mark.parametrize(
+    ("checksum", "verdict"), [("5eed", "same"), ("0ther", "different"), (None, "unknown")]
+)
+def test_factories_with_equal_settings_are_held_against_each_other(
+    checksum: str | None, verdict: str
+) -> None:
+    change = {"stage": "wsi", "factory": "wsistream", "checksum": checksum}
+    found = find(POOL8, *entries_like(POOL8, [change]), ranks=(1, 2))
+    assert [(one.workers, one.stages, one.verdict) for one in found.same_patches] == [
+        (workers, ("pool8", "wsi"), verdict) for workers in (1, 2)
+    ]
+    assert found.same_patches[0].makers == ("pyscale", "wsistream")
+
+
+def test_readers_are_held_against_each_other_too() -> None:
+    change = {"stage": "slow", "reader": "openslide", "checksum": "0ther"}
+    (found,) = find(POOL8, *entries_like(POOL8, [change]), ranks=(1,)).same_patches
+    assert (found.makers, found.verdict) == (("pyscale", "pyscale (openslide)"), "different")
+
+
+@pytest.mark.parametrize(
+    "change", [{"num_workers": 4}, {"pool_size": 2}, {"batch_size": 32}, {"patch_px": 128}]
+)
+def test_other_settings_need_not_deliver_the_same_patches(change: dict[str, Any]) -> None:
+    other = {"stage": "wsi", "factory": "wsistream"} | change
+    assert find(POOL8, *entries_like(POOL8, [other])).same_patches == ()
+
+
+def test_how_many_batches_are_kept_ready_changes_no_patch() -> None:
+    other = {"stage": "wsi", "factory": "wsistream", "prefetch_factor": 8, "pin_memory": True}
+    (found,) = find(POOL8, *entries_like(POOL8, [other]), ranks=(1,)).same_patches
+    assert found.verdict == "same"
+
+
+def test_a_factory_that_failed_everywhere_is_set_beside_nothing() -> None:
+    change = {"stage": "wsi", "factory": "wsistream", "error": "wsistream is not installed"}
+    assert find(POOL8, *entries_like(POOL8, [change])).same_patches == ()
+
+
+def test_points_that_one_factory_made_are_not_set_beside_each_other() -> None:
+    assert (
+        find(POOL8, *entries_like(POOL8, [{"stage": "again", "checksum": "x"}])).same_patches == ()
+    )
+
+
+def test_each_rank_has_a_row() -> None:
+    ranks = find(POOL8, ranks=(2,), slowest=0.5, nodes=2).ranks
+    assert ranks.columns == list(rank_schema())
+    assert ranks.select("workers", "rank", "node", "repeats").rows() == [
+        (2, 0, "node1", 6),
+        (2, 1, "node2", 6),
+    ]
+    assert ranks["patches_per_s"].to_list() == pytest.approx([640, 320])
+
+
+def test_a_rank_that_moved_between_nodes_names_them_all() -> None:
+    table = loading([POOL8], ranks=(1,)).with_columns(
+        node=pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
+    )
+    found = loader_findings(table, keep=0.5)
+    assert found is not None
+    assert found.ranks["node"].to_list() == ["node1,node7"]

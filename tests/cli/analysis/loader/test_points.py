@@ -1,0 +1,177 @@
+"""A row of a configuration says how fast and how diverse it is, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeuploader import GIB, Entry, loading
+from pyscale.analysis.loader.columns import point_schema
+from pyscale.analysis.loader.points import loader_points
+from pyscale.analysis.loader.trials import loader_trials
+
+ONE = Entry("one", 500.0, 4.0)
+
+
+def points(table: pl.DataFrame) -> pl.DataFrame:
+    """All rows of a table of loading."""
+    return loader_points(table, loader_trials(table), keep=0.5)
+
+
+def only(table: pl.DataFrame) -> dict[str, Any]:
+    """The only configuration of a table."""
+    found = points(table)
+    assert found.height == 1
+    return found.row(0, named=True)
+
+
+def flags(table: pl.DataFrame) -> list[str]:
+    return [code for code in only(table)["flags"].split(",") if code]
+
+
+def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch() -> None:
+    row = only(loading([ONE], ranks=(1,), scatter=0.02))
+    assert list(row) == list(point_schema())
+    assert row["patches_per_s"] == pytest.approx(500)
+    # The extremes of six enclose the median in 96.9 % of cases.
+    assert row["patches_per_s_low"] == pytest.approx(500 / 1.02)
+    assert row["patches_per_s_high"] == pytest.approx(500 / 0.98)
+    assert (row["repeats"], row["failed"], row["error"], row["flags"]) == (6, 0, None, "")
+
+
+def test_five_trials_give_no_interval_and_the_row_says_so() -> None:
+    table = loading([ONE], ranks=(2,), repeats=5)
+    row = only(table)
+    assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
+    ends = [value for name, value in row.items() if name.endswith(("_low", "_high"))]
+    assert ends == [None] * 8
+    assert flags(table) == ["few-repeats"]
+
+
+def test_what_was_measured_stands_beside_what_was_inferred() -> None:
+    row = only(loading([ONE], ranks=(2,), slowest=0.8, together=0.7))
+    assert row["inferred_per_s"] == pytest.approx(2 * 400)
+    assert row["aggregate_per_s"] == pytest.approx(900)
+    assert row["patches_per_s"] == pytest.approx(2 * 400 * 0.7)
+    quotient = [row[f"effective_over_inferred{end}"] for end in ("", "_low", "_high")]
+    assert quotient == pytest.approx([0.7] * 3)
+
+
+def test_with_one_rank_nothing_is_inferred_and_nobody_straggles() -> None:
+    row = only(loading([ONE], ranks=(1,)))
+    assert row["inferred_per_s"] == row["patches_per_s"]
+    names = ("effective_over_inferred", "slowest_rank", "straggling", "step_p50_s")
+    assert [row[name] for name in names] == [None] * 4
+
+
+@pytest.mark.parametrize(("slowest", "flagged"), [(0.81, False), (0.79, True)])
+def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(
+    slowest: float, flagged: bool
+) -> None:
+    table = loading([ONE], ranks=(3,), slowest=slowest)
+    row = only(table)
+    assert row["straggling"] == pytest.approx(1 - slowest)
+    assert row["slowest_rank"] == 2
+    assert ("straggler" in flags(table)) is flagged
+
+
+def test_a_rank_that_straggled_once_is_no_straggler() -> None:
+    table = loading([ONE], ranks=(3,), slowest=1.0).with_columns(
+        free_wall_s=pl.when((pl.col("rank") == 1) & (pl.col("block") == 2))
+        .then(3 * pl.col("free_wall_s"))
+        .otherwise("free_wall_s"),
+        together_wall_s=pl.when(pl.col("block") == 2)
+        .then(3 * pl.col("together_wall_s"))
+        .otherwise("together_wall_s"),
+    )
+    assert only(table)["straggling"] == pytest.approx(0)
+    assert "straggler" not in flags(table)
+
+
+def test_more_processes_than_cores_are_told() -> None:
+    # Two ranks with two loader processes each are six processes on the node.
+    fits, full = (loading([ONE], ranks=(2,), cores=cores) for cores in (6, 5))
+    assert (only(fits)["oversubscribed"], flags(fits)) == (False, [])
+    row = only(full)
+    assert (row["loader_processes"], row["cores"], row["oversubscribed"]) == (4, 5, True)
+    assert flags(full) == ["oversubscribed"]
+
+
+def test_memory_is_the_most_of_any_trial() -> None:
+    table = loading([ONE], ranks=(2,)).with_columns(
+        pss_bytes=pl.when(pl.col("block") == 3).then(5 * GIB).otherwise("pss_bytes")
+    )
+    assert only(table)["pss_bytes"] == 2 * 5 * GIB
+
+
+def test_a_configuration_that_failed_is_a_row_with_its_error() -> None:
+    table = loading([ONE, Entry("bad", 1.0, 1.0, error="no such file: b.svs")], ranks=(1, 2))
+    found = points(table).filter(stage="bad")
+    assert found.select("workers", "repeats", "failed", "error", "flags").rows() == [
+        (workers, 0, 6, "no such file: b.svs", "failed") for workers in (1, 2)
+    ]
+    assert found["patches_per_s"].null_count() == 2
+    assert set(found["num_workers"]) == {2}
+
+
+def test_trials_that_failed_are_counted_and_left_out() -> None:
+    table = loading([ONE], ranks=(1,), repeats=7).with_columns(
+        status=pl.when(pl.col("block") == 1).then(pl.lit("failed")).otherwise("status")
+    )
+    row = only(table)
+    assert (row["repeats"], row["failed"], row["flags"]) == (6, 1, "failed")
+
+
+@pytest.mark.parametrize(
+    ("asked", "state", "found"),
+    [
+        ("cold", "verified-cold", []),
+        ("warm", "warm", []),
+        ("cold", "warm", ["not-cold"]),
+        ("cold", "unsupported", ["not-cold"]),
+        ("cold", "evicted-unverified", ["evicted-unverified"]),
+        ("asis", "asis", ["cache-uncontrolled"]),
+        ("warm", "unsupported", ["cache-uncontrolled"]),
+    ],
+)
+def test_what_the_page_cache_held_is_told(asked: str, state: str, found: list[str]) -> None:
+    table = loading([ONE], ranks=(1,), cache_asked=asked, cache_state=state)
+    assert (only(table)["cache_state"], flags(table)) == (state, found)
+
+
+def test_trials_that_delivered_other_patches_are_told() -> None:
+    table = loading([ONE], ranks=(2,)).with_columns(
+        checksum=pl.when((pl.col("block") == 4) & (pl.col("rank") == 1))
+        .then(pl.lit("other"))
+        .otherwise("checksum")
+    )
+    assert (only(table)["checksum"], flags(table)) == ("differs", ["checksum-differs"])
+
+
+def test_scattered_rates_are_told() -> None:
+    assert flags(loading([ONE], ranks=(1,), scatter=0.3)) == ["unstable"]
+
+
+@pytest.mark.parametrize(
+    ("consumed", "feeds"),
+    [(None, None), (480.0, "yes"), (500.0, "not sure"), (520.0, "no")],
+)
+def test_training_is_fed_where_the_interval_leaves_no_doubt(
+    consumed: float | None, feeds: str | None
+) -> None:
+    entry = Entry("one", 500.0, 4.0, consumed_per_s=consumed)
+    row = only(loading([entry], ranks=(1,), scatter=0.02))
+    assert (row["consumed_per_s"], row["feeds"]) == (consumed and pytest.approx(consumed), feeds)
+
+
+def test_without_an_interval_nobody_knows_whether_training_is_fed() -> None:
+    entry = Entry("one", 500.0, 4.0, consumed_per_s=10.0)
+    assert only(loading([entry], ranks=(1,), repeats=3))["feeds"] == "not sure"
+
+
+def test_the_rows_are_in_the_order_of_the_suite() -> None:
+    entries = [Entry("z", 500.0, 4.0), Entry("a", 600.0, 3.0)]
+    found = points(loading(entries, ranks=(1, 2)))
+    assert found.select("stage", "workers").rows() == [("z", 1), ("z", 2), ("a", 1), ("a", 2)]

@@ -1,0 +1,154 @@
+"""What the ranks of a trial found is taken together as training would feel it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madeuploader import ENTRIES, GIB, Entry, loading
+from pyscale.analysis.loader.columns import trial_schema
+from pyscale.analysis.loader.trials import loader_trials
+
+POOL4 = next(entry for entry in ENTRIES if entry.stage == "pool4")
+
+
+def only(table: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    """The only trial of a table."""
+    trials = loader_trials(table, **options)
+    assert trials.height == 1
+    return trials.row(0, named=True)
+
+
+def of_ranks(count: int, **options: Any) -> pl.DataFrame:
+    """One trial of so many ranks."""
+    return loading([POOL4], ranks=(count,), repeats=1, **options)
+
+
+def test_with_one_rank_all_rates_are_its_own() -> None:
+    row = only(of_ranks(1))
+    assert list(row) == list(trial_schema())
+    rates = [row[name] for name in ("patches_per_s", "inferred_per_s", "aggregate_per_s")]
+    assert rates == pytest.approx([800] * 3)
+    assert row["step_p50_s"] is None
+
+
+def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart() -> None:
+    row = only(of_ranks(4, slowest=0.5, together=0.8))
+    assert row["aggregate_per_s"] == pytest.approx(3 * 800 + 400)
+    assert row["inferred_per_s"] == pytest.approx(4 * 400)
+    assert row["patches_per_s"] == pytest.approx(4 * 400 * 0.8)
+    assert (row["slowest_rank"], row["slowest_per_s"]) == (3, pytest.approx(400))
+    assert row["straggling"] == pytest.approx(0.5)
+
+
+def test_the_step_takes_as_long_as_the_rank_that_took_longest() -> None:
+    table = of_ranks(2)
+    late = pl.when(pl.col("rank") == 0).then(2 * pl.col("together_wall_s"))
+    table = table.with_columns(together_wall_s=late.otherwise("together_wall_s"))
+    patches = table["together_patches"].sum()
+    assert only(table)["patches_per_s"] == pytest.approx(patches / table["together_wall_s"].max())
+
+
+def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest() -> None:
+    table = of_ranks(2, slowest=0.5)
+    row = only(table)
+    assert row["wait_p99_s"] == table.filter(rank=1)["free_wait_p99_s"].item()
+    assert row["wait_p99_s"] > table.filter(rank=0)["free_wait_p99_s"].item()
+    assert row["step_p95_s"] == table["together_step_p95_s"].max()
+
+
+def test_a_node_needs_the_memory_of_all_its_ranks() -> None:
+    # Ranks 0 and 2 are on the first node, rank 1 is on the second.
+    row = only(of_ranks(3, nodes=2))
+    assert (row["node_pss_bytes"], row["node_rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
+
+
+def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node() -> None:
+    table = of_ranks(2)
+    unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
+    row = only(table.with_columns(unknown))
+    assert row["node_pss_bytes"] is None
+    assert row["node_rss_bytes"] == 2 * 3 * GIB
+
+
+def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these() -> None:
+    row = only(of_ranks(4))
+    assert row["effective_slides"] == pytest.approx(4 * 3.9)
+    assert row["diversity_patches"] == 4 * 2000
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=6), min_size=1, max_size=5))
+def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(
+    counts: list[list[int]],
+) -> None:
+    """Of patches that each rank took from each of its slides; all ranks take as many."""
+    shares = [[count / sum(own) for count in own] for own in counts]
+    each = [1 / sum(share**2 for share in own) for own in shares]
+    table = of_ranks(len(counts)).with_columns(effective_slides=pl.Series(each))
+    over_all = 1 / sum((share / len(counts)) ** 2 for own in shares for share in own)
+    assert only(table)["effective_slides"] == pytest.approx(over_all)
+
+
+def test_a_rank_with_a_single_slide_lowers_the_diversity_of_all() -> None:
+    table = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
+    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
+    assert only(table)["effective_slides"] == pytest.approx(3.0)
+
+
+def test_what_is_read_for_a_patch_is_of_all_ranks() -> None:
+    row = only(of_ranks(2, slowest=0.5))
+    assert row["read_bytes_per_patch"] == 40_000
+    assert row["storage_bytes_per_s"] == pytest.approx(36_000 * (800 + 400))
+    assert row["cpu_s_per_patch"] == pytest.approx(0.002)
+
+
+def test_the_checksum_of_ranks_tells_which_rank_delivered_what() -> None:
+    table = of_ranks(2)
+    one, other = (
+        only(table.with_columns(checksum=pl.Series(sums)))["checksum"]
+        for sums in (["a", "b"], ["b", "a"])
+    )
+    assert one != other
+    assert only(of_ranks(1))["checksum"] == POOL4.checksum
+    missing = table.with_columns(checksum=pl.Series(["a", None]))
+    assert only(missing)["checksum"] is None
+
+
+def test_training_on_all_ranks_takes_what_each_takes() -> None:
+    table = loading([Entry("fed", 500.0, 4.0, consumed_per_s=300.0)], ranks=(2,), repeats=1)
+    row = only(table)
+    assert (row["consumed_per_s"], row["consumer"]) == (600, "as the user said")
+    assert only(of_ranks(2))["consumed_per_s"] is None
+
+
+def test_a_trial_in_which_one_rank_failed_measured_nothing() -> None:
+    failed = pl.col("rank") == 1
+    table = of_ranks(2).with_columns(
+        status=pl.when(failed).then(pl.lit("failed")).otherwise("status"),
+        error=pl.when(failed).then(pl.lit("the slide a.svs is damaged")),
+    )
+    row = only(table)
+    assert (row["complete"], row["valid"]) == (False, False)
+    assert row["error"] == "the slide a.svs is damaged"
+    assert (row["patches_per_s"], row["effective_slides"]) == (None, None)
+
+
+def test_a_trial_of_which_a_rank_left_no_record_is_not_complete() -> None:
+    row = only(of_ranks(2).head(1))
+    assert (row["complete"], row["inferred_per_s"]) == (False, None)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted: bool) -> None:
+    row = only(of_ranks(1).with_columns(attempt=pl.lit(2)), count_retried=counted)
+    assert (row["complete"], row["valid"]) == (True, counted)
+
+
+def test_a_trial_was_as_cold_as_its_least_proved_rank() -> None:
+    table = of_ranks(2).with_columns(cache_state=pl.Series(["verified-cold", "warm"]))
+    assert only(table)["cache_state"] == "warm"

@@ -1,0 +1,180 @@
+"""Answers and sentences on loading patches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from madeuploader import ENTRIES
+from madeuploaderrun import consuming, made_up
+from pyscale.references.files import all_references
+from pyscale.references.matchingloading import matching_loading
+from pyscale.report.loader import answer
+from pyscale.report.loader.section import section
+from pyscale.report.loader.verdict import trust_in
+from pyscale.report.machine.tables import plain
+from pyscale.report.wording import number
+
+BEST = "num_workers=8, pool_size=16"
+
+
+def told(results):
+    return section(results)
+
+
+def row_of(results, stage, workers):
+    return results.loader.points.row(
+        by_predicate=(pl.col("stage") == stage) & (pl.col("workers") == workers), named=True
+    )
+
+
+def test_the_answer_says_what_was_measured_in_step_against_what_is_consumed(fed):
+    row = row_of(fed, "pool16_workers8", 2)
+    said = told(fed)["feeds"]
+    assert said.startswith(f"Yes: {number(row['patches_per_s'])} patches/s [")
+    assert "in step on 2 ranks against 1000 consumed (as the user said)" in said
+
+
+def test_storage_that_is_too_slow_does_not_feed_and_what_would_is_named():
+    results = made_up(consuming(620.0))
+    said = told(results)["feeds"]
+    assert said.startswith("No: ")
+    assert "pyscale, workers 2, pool 1, slide 200, visit 1 would feed it" in said
+
+
+def test_nothing_is_sure_without_an_interval():
+    said = told(made_up(consuming(100.0), repeats=3))["feeds"]
+    assert said.startswith("Not sure: ")
+    assert "[no 95 % interval]" in said
+    assert "3 trials give no interval, 6 would" in said
+
+
+def test_where_nobody_told_what_training_takes_the_report_says_how(unfed):
+    said = told(unfed)["feeds"]
+    assert said.startswith("Not told: ")
+    assert "consumes_per_s" in said
+    assert "[stages.loader]" in said
+
+
+def test_advice_names_the_settings_what_they_keep_and_what_they_cost(unfed):
+    first = told(unfed)["advised"][0]
+    assert BEST in first
+    assert "on 2 ranks that keeps 80 % of the diversity" in first
+    advice = unfed.loader.advice
+    assert f"gives up {100 * advice.given_up:.0f} % of the speed" in first
+    assert len(told(unfed)["advised"]) == 2
+
+
+def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():
+    diverse = replace(ENTRIES[0], effective_slides=12.0)
+    assert "no speed: nothing that was measured is faster" in told(made_up([diverse]))["advised"][0]
+
+
+def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
+    data, loader = (line for _, line in told(unfed)["paste"])
+    compile(f"{data}\n{loader}", "pasted", "exec")
+    assert "pool_size=16" in data
+    assert "num_workers=8" in loader
+    assert "prefetch_factor=2" in loader
+
+
+def test_without_loader_processes_nothing_is_prefetched():
+    alone = made_up([replace(ENTRIES[0], num_workers=0)])
+    _, loader = (line for _, line in told(alone)["paste"])
+    assert "num_workers=0" in loader
+    assert "prefetch_factor" not in loader
+
+
+def test_a_factory_of_the_users_own_is_called_by_its_name():
+    row = row_of(made_up([replace(ENTRIES[0], factory="mine.data:patches")]), "pool1", 1)
+    what, line = answer.to_paste(row)[0]
+    assert "mine.data:patches" in what
+    assert line.startswith("dataset = patches(slide_paths, ")
+
+
+def test_patches_that_say_no_place_are_told_of_by_speed_alone():
+    results = made_up([replace(entry, effective_slides=None) for entry in ENTRIES])
+    found = told(results)
+    assert found["advised"] == []
+    fastest = row_of(results, "pool1", 2)
+    assert number(fastest["patches_per_s"]) in found["feeds"]
+    assert any("How diverse" in sentence for sentence in found["not_measured"])
+    assert not any("Diversity" in table.caption for table in found["tables"])
+
+
+def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_not(unfed):
+    same = " ".join(told(unfed)["same"])
+    assert "delivered the same patches" in same
+    assert "(N = 1 and 2)" in same
+    other = [replace(e, checksum="0" if e.stage == "wsistream" else e.checksum) for e in ENTRIES]
+    assert "delivered different patches" in " ".join(told(made_up(other))["same"])
+
+
+def test_a_failed_configuration_is_a_row_with_its_error(failing):
+    rates = told(failing)["tables"][0]
+    columns, rows = plain(rates)
+    (row,) = (row for row in rows if "workers 8" in row[0] and row[1] == "2")
+    assert row[columns.index("Measured (patches/s)")] == "failed"
+    assert "CMU-1.svs" in row[columns.index("Doubts")]
+    assert "1 configuration failed" in told(failing)["verdict"].reasons
+    others = [plain(table)[1] for table in told(failing)["tables"][1:]]
+    assert not any("workers 8" in row[0] for rows in others for row in rows)
+
+
+def test_where_everything_failed_there_is_no_answer():
+    results = made_up([replace(entry, error="no slide") for entry in ENTRIES[:2]])
+    found = told(results)
+    assert found["feeds"] is None
+    assert found["paste"] == []
+    assert found["verdict"].trust == "no"
+
+
+def test_a_rank_that_lags_behind_is_named():
+    results = made_up(slowest=0.5, ranks=(4,))
+    said = told(results)["apart"]
+    assert any("rank 3 is slowest" in sentence and "50 % below" in sentence for sentence in said)
+    assert any(sentence.startswith("`straggler`") for sentence in told(results)["doubts"])
+
+
+def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside):
+    found = told(beside)
+    assert found["ranks"] is None
+    assert found["apart"] == []
+
+
+@pytest.mark.parametrize(
+    ("told_of", "reason"),
+    [
+        ({"repeats": 3}, "fewer than 6 trials"),
+        ({"cache_state": "warm"}, "slides lay in memory that were to be read cold"),
+        ({"cache_state": "evicted-unverified"}, "nothing proves that the page cache was cold"),
+        ({"cores": 2}, "more processes than cores"),
+    ],
+)
+def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):
+    trust, reasons = trust_in(made_up(**told_of).loader, ())
+    assert trust == "with care"
+    assert reason in reasons
+
+
+def test_cold_repeated_runs_are_to_be_trusted(fed):
+    verdict = told(fed)["verdict"]
+    assert verdict.trust == "yes"
+    assert [answered.answers for answered in verdict.answers] == ["feeds", "settings", "given-up"]
+
+
+def test_published_rates_stand_beside_the_same_settings_on_as_many_ranks(tmp_path):
+    known = list(all_references(tmp_path).values())
+    two = made_up(ENTRIES, ranks=(2,))
+    assert matching_loading(known, two.loader.points) == []
+    like = replace(ENTRIES[2], num_workers=4, pool_size=8)
+    four = made_up([ENTRIES[0], like], ranks=(2, 4))
+    ((reference, table),) = matching_loading(known, four.loader.points)
+    assert reference.name == "wsistream-sample"
+    assert table.select("stage", "workers").rows() == [(like.stage, 4)]
+    (shown,) = told(replace(four, loader_references=[(reference, table)]))["published"]
+    _, (row,) = plain(shown["table"])
+    assert "2150 patches/s" in row
+    assert any("page cache is not controlled" in sentence for sentence in shown["caveats"])

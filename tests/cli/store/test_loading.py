@@ -1,0 +1,200 @@
+"""What ranks loaded is a table: a row for each, with what it measured or why it could not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.planning import Dataset
+from pyscale.results import results_of
+from pyscale.store.folder import RunFolder
+from pyscale.store.loadingcolumns import loading_schema
+from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
+from pyscale.suite import Suite, SuiteStage
+from pyscale_stages.contract import BatchWindow, Diversity, Loading
+
+ALONE, BOTH = "loader-n1-b1", "loader-n2-b1"
+PARAMS = {"num_workers": 3, "pool_size": 5, "reader": "openslide", "mpp": 0.5}
+FREE = BatchWindow(
+    wall_s=4.0,
+    waits_s=(0.1, 0.2, 0.3, 0.4, 3.0),
+    patches=320,
+    prefetched_batches=6,
+    read_bytes=1000,
+    storage_read_bytes=900,
+    cpu_s=7.5,
+)
+TOGETHER = BatchWindow(
+    wall_s=5.0, waits_s=(1.0, 2.0), steps_s=(2.0, 3.0), copies_s=(0.25, 0.75), patches=128
+)
+LOADED = Loading(
+    factory="pyscale_stages.loader.factories:pyscale",
+    slides=4,
+    cores=2,
+    batch_size=64,
+    patch_bytes=196608,
+    free=FREE,
+    together=TOGETHER,
+    pss_bytes=500,
+    rss_bytes=800,
+    diversity=Diversity(patches=300, slides_per_batch=3.5, distance_px=None, effective_slides=3.2),
+    checksum="5eed",
+    checksum_patches=64,
+    consumed_per_s=90.0,
+    consumer="as the user said",
+)
+
+
+@pytest.fixture
+def run(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+    """A run of one rank and of two, which has ended and in which no rank said what it loaded."""
+    slides = tmp_path / "slides"
+    slides.mkdir()
+    for name in ("a.svs", "b.svs"):
+        (slides / name).write_bytes(b"a slide")
+    step = SuiteStage(inputs={"slides": "slides"}, params=PARAMS)
+    suite = Suite(name="loader", summary="Loads", data="slides", stages={"loader": step})
+    plan = make_of(suite, (1, 2), dataset=Dataset(slides, frames=2), repeats=1)
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    return run
+
+
+def record(run: RunFolder, trial: str, task: str, **keys: Any) -> None:
+    """Let a rank have said more."""
+    file = run.task(run.plan.trial(trial), task) / "result.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
+
+
+def loaded(run: RunFolder, trial: str, task: str, loading: Loading = LOADED) -> None:
+    """Let a rank have loaded this."""
+    record(run, trial, task, loading=loading.model_dump(mode="json"))
+
+
+def row(run: RunFolder, trial: str, task: str) -> dict[str, Any]:
+    """The row of a rank."""
+    return build_tables(run).loading.filter(trial=trial, task=task).row(0, named=True)
+
+
+def test_each_rank_has_a_row(run: RunFolder) -> None:
+    table = build_tables(run).loading
+    assert dict(table.schema) == loading_schema()
+    assert table.select("trial", "task", "rank", "workers").rows() == [
+        (ALONE, "w0", 0, 1),
+        (BOTH, "w0", 0, 2),
+        (BOTH, "w1", 1, 2),
+    ]
+
+
+def test_a_rank_says_what_it_was_and_where(run: RunFolder) -> None:
+    record(run, BOTH, "w1", stamp={"label": "xeon"})
+    found = row(run, BOTH, "w1")
+    task = build_tables(run).tasks.filter(trial=BOTH, task="w1").row(0, named=True)
+    for name in ("suite", "stage", "family", "point", "block", "node", "attempt", "cache_state"):
+        assert found[name] == task[name]
+    assert (found["hardware"], found["status"], found["error"]) == ("xeon", "done", None)
+    assert {name: found[name] for name in PARAMS} == PARAMS
+    settings = json.loads(found["settings"])
+    assert (settings["pool_size"], settings["batch_size"], found["batch_size"]) == (5, 64, 64)
+
+
+def test_the_batches_of_both_windows_are_summed_up(run: RunFolder) -> None:
+    loaded(run, BOTH, "w0")
+    found = row(run, BOTH, "w0")
+    expected = {
+        "free_wall_s": 4.0,
+        "free_batches": 5,
+        "free_patches": 320,
+        "free_prefetched": 6,
+        "free_wait_p50_s": 0.3,
+        "free_wait_max_s": 3.0,
+        "free_read_bytes": 1000,
+        "free_storage_read_bytes": 900,
+        "free_cpu_s": 7.5,
+        "together_wall_s": 5.0,
+        "together_batches": 2,
+        "together_patches": 128,
+        "together_wait_p50_s": 1.5,
+        "together_step_p50_s": 2.5,
+        "copy_mean_s": 0.5,
+    }
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    # Between the last two of five waits, 0.4 and 3.0: at 0.95 * 4 = 3.8 and at 3.96.
+    assert found["free_wait_p95_s"] == pytest.approx(0.4 + 0.8 * 2.6)
+    assert found["free_wait_p99_s"] == pytest.approx(0.4 + 0.96 * 2.6)
+
+
+def test_memory_diversity_and_the_checksum_stand_in_the_row(run: RunFolder) -> None:
+    loaded(run, BOTH, "w0")
+    found = row(run, BOTH, "w0")
+    expected = LOADED.model_dump(include={"slides", "cores", "patch_bytes", "checksum", "consumer"})
+    expected |= {"pss_bytes": 500, "rss_bytes": 800, "consumed_per_s": 90.0, "checksum_patches": 64}
+    expected |= {"diversity_patches": 300, "slides_per_batch": 3.5, "effective_slides": 3.2}
+    assert {name: found[name] for name in expected} == expected
+    assert found["distance_px"] is None
+    # What a user wrote, and not where it was found.
+    assert found["factory"] == "pyscale"
+
+
+def test_one_rank_has_no_others_to_wait_for(run: RunFolder) -> None:
+    copied = FREE.model_copy(update={"copies_s": (0.1, 0.3)})
+    changes = {"together": None, "diversity": None, "free": copied}
+    loaded(run, ALONE, "w0", LOADED.model_copy(update=changes))
+    found = row(run, ALONE, "w0")
+    unknown = [name for name in found if name.startswith("together_")]
+    assert [found[name] for name in (*unknown, "effective_slides")] == [None] * (len(unknown) + 1)
+    assert found["copy_mean_s"] == pytest.approx(0.2)
+
+
+def test_a_rank_that_failed_has_its_error_and_nothing_that_was_measured(run: RunFolder) -> None:
+    error = {"kind": "BadInput", "message": "the slide a.svs is damaged", "exit_code": 2}
+    record(run, BOTH, "w1", status="failed", error=error)
+    loaded(run, BOTH, "w0")
+    found = row(run, BOTH, "w1")
+    assert (found["status"], found["error"]) == ("failed", "the slide a.svs is damaged")
+    assert (found["pool_size"], found["free_wall_s"], found["checksum"]) == (5, None, None)
+    assert row(run, BOTH, "w0")["status"] == "done"
+
+
+def test_a_trial_that_never_ran_has_no_row(run: RunFolder) -> None:
+    for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
+        file.unlink()
+    assert set(build_tables(run).loading["trial"]) == {ALONE}
+
+
+def test_the_table_of_loading_is_written_while_there_is_any(
+    run: RunFolder, make: Callable[..., Plan], tmp_path: Path
+) -> None:
+    write_tables(run, build_tables(run))
+    assert pl.read_parquet(run.path / LOADING_FILE).height == 3
+    other = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
+    execute(other, MockExecutor(), lambda _event: None)
+    (other.path / LOADING_FILE).touch()
+    write_tables(other, build_tables(other))
+    assert not (other.path / LOADING_FILE).exists()
+
+
+@pytest.mark.parametrize("keep", ["0.9", None])
+def test_the_asked_diversity_is_read_when_the_run_is_analysed(
+    run: RunFolder, keep: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if keep is not None:
+        monkeypatch.setenv("PYSCALE_KEEP_DIVERSITY", keep)
+    loaded(run, BOTH, "w0")
+    loaded(run, BOTH, "w1")
+    results = results_of(run)
+    assert results.loader is not None
+    assert results.loader.keep == (0.9 if keep else 0.5)
+    assert results.loader_entries == {"loader"}
+    (rate,) = results.loader.points.filter(workers=2)["patches_per_s"]
+    assert rate == pytest.approx(2 * 128 / 5.0)
+    assert results.machine is None
+    assert results.grids == ()

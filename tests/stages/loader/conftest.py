@@ -1,0 +1,91 @@
+"""Tasks of the stage that run in this process, on slides that only have names."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.factories import dataset_of
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.stage import STAGE
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.runner import run_task
+
+SMALL: dict[str, Any] = {
+    "factory": "patchsets:numbered",
+    "num_workers": 0,
+    "batch_size": 4,
+    "warmup_batches": 2,
+    "batches": 3,
+    # Starts at once; the default imports torch anew in each loader process.
+    "start_method": "fork",
+}
+
+RunLoader = Callable[..., TaskResult]
+MakeBatches = Callable[..., Batches]
+
+
+@pytest.fixture
+def slides(tmp_path: Path) -> Path:
+    """A folder of four slides that only have names."""
+    folder = tmp_path / "slides"
+    folder.mkdir()
+    for name in "abcd":
+        (folder / f"{name}.svs").touch()
+    return folder
+
+
+@pytest.fixture
+def make_batches(slides: Path) -> Iterator[MakeBatches]:
+    """Begin batches of a made-up data set; its loader processes end with the test."""
+    made: list[Batches] = []
+
+    def make(*, seed: int = 0, **params: Any) -> Batches:
+        settings = LoaderParams(**(SMALL | params))
+        paths = [str(path) for path in sorted(slides.iterdir())]
+        dataset = dataset_of(settings, paths, seed)
+        batches = Batches(dataset, settings, seed, settings.num_workers)
+        made.append(batches.__enter__())
+        batches.begin()
+        return batches
+
+    yield make
+    for batches in made:
+        batches.__exit__(None, None, None)
+
+
+@pytest.fixture
+def run_loader(tmp_path: Path, slides: Path) -> RunLoader:
+    """Run a verb of the stage with small settings."""
+    torch.set_num_threads(1)
+
+    def run(
+        verb: str = "run",
+        *inputs: Path,
+        output: Path | None = None,
+        params: dict[str, Any] | None = None,
+        **spec: Any,
+    ) -> TaskResult:
+        slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
+        return run_task(
+            STAGE,
+            TaskSpec(
+                stage="loader",
+                verb=verb,  # type: ignore[arg-type]
+                inputs=tuple(slots) if verb != "run" else (("slides", slides),),
+                output=output or tmp_path / "output",
+                params=SMALL | (params or {}),
+                **spec,
+            ),
+            SpanRecorder(time.monotonic()),
+            None,
+        )
+
+    return run

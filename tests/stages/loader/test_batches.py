@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from patchsets import ENDS_AFTER, Ending, Numbered
+from pyscale_stages.errors import BadInput
+from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.params import LoaderParams
+
+MakeBatches = Callable[..., Batches]
+
+
+def xs(batch: Any) -> list[int]:
+    return list(map(int, batch["x"]))
+
+
+def test_a_data_set_that_ends_is_begun_again(make_batches: MakeBatches) -> None:
+    batches = make_batches(factory="patchsets:ending", batch_size=ENDS_AFTER)
+    assert xs(batches.take()) == xs(batches.take()) == list(range(ENDS_AFTER))
+    assert batches.ended == 1
+
+
+def test_its_last_batch_may_be_smaller(make_batches: MakeBatches) -> None:
+    batches = make_batches(factory="patchsets:ending")
+    assert [len(xs(batches.take())) for _ in range(4)] == [4, 4, 2, 4]
+
+
+@pytest.mark.parametrize("opening", ["excluded", "published"])
+def test_loader_processes_begin_it_again_too(make_batches: MakeBatches, opening: str) -> None:
+    batches = make_batches(factory="patchsets:ending", num_workers=1, opening=opening)
+    assert [xs(batches.take())[0] for _ in range(7)] == [0, 4, 8, 0, 4, 8, 0]
+    assert batches.ended == 2
+
+
+def test_a_data_set_without_patches_is_refused(make_batches: MakeBatches) -> None:
+    batches = make_batches(factory="patchsets:empty")
+    with pytest.raises(BadInput, match="the data set gives no patch"):
+        batches.take()
+
+
+def test_items_with_numbers_are_shuffled_by_the_seed(make_batches: MakeBatches) -> None:
+    def first(seed: int) -> list[int]:
+        batches = make_batches(factory="patchsets:pairs", batch_size=20, seed=seed)
+        found: list[int] = batches.take()[1].tolist()
+        return found
+
+    assert first(1) == first(1)
+    assert first(1) != first(2)
+    assert sorted(first(1)) == list(range(20))
+
+
+def test_as_many_batches_lie_ready_as_torch_asks_for(make_batches: MakeBatches) -> None:
+    assert make_batches(num_workers=2, prefetch_factor=3).ready_at_most == 6
+    assert make_batches(num_workers=0).ready_at_most == 0
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_loader_processes_are_gone_at_the_end(method: str) -> None:
+    params = LoaderParams(num_workers=2, batch_size=4, start_method=method)
+    before = set(multiprocessing.active_children())
+    with Batches(Numbered(["a"], 0), params, 0, 2) as batches:
+        batches.begin()
+        batches.take()
+        processes = set(multiprocessing.active_children()) - before
+        assert len(processes) == 2
+    assert not any(process.is_alive() for process in processes)
+
+
+def test_loader_processes_are_gone_after_an_error() -> None:
+    params = LoaderParams(num_workers=1, batch_size=4, start_method="fork")
+    slides = ["bad.svs"]
+    before = set(multiprocessing.active_children())
+    with (
+        pytest.raises(KeyError) as kept,
+        Batches(Numbered(slides, 0), params, 0, 1) as batches,
+    ):
+        batches.begin()
+        batches.take()
+        (process,) = set(multiprocessing.active_children()) - before
+        raise KeyError(process.pid)
+    # What was raised is still held, and with it every frame.
+    assert not Path(f"/proc/{kept.value.args[0]}").exists()
+
+
+def test_loader_processes_have_one_thread_each() -> None:
+    class Threads(Ending):
+        """Tells the threads of the process that loads."""
+
+        def item(self, number: int) -> dict[str, Any]:
+            """Count them."""
+            threads = torch.get_num_threads()
+            return {"image": torch.zeros(1, 2, 2), "threads": threads, "pid": os.getpid()}
+
+    params = LoaderParams(num_workers=1, batch_size=2, start_method="fork")
+    with Batches(Threads(["a"], 0, 4), params, 0, 1) as batches:
+        batches.begin()
+        batch = batches.take()
+    assert batch["threads"].tolist() == [1, 1]
+    assert os.getpid() not in batch["pid"].tolist()

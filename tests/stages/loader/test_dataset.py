@@ -1,0 +1,247 @@
+"""The shipped data set: what it delivers, and that wsistream delivers the same."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tifffile
+import torch
+from torch.utils.data import DataLoader
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.loader.dataset import PatchDataset
+from pyscale_stages.loader.factories import dataset_of
+from pyscale_stages.loader.keptslides import PatchOptions
+from pyscale_stages.loader.loadererrors import told
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.pool import Rotation
+from pyscale_stages.slides.synthetic import SlidesParams, write_slides
+
+Item = dict[str, Any]
+SLIDES = SlidesParams(slides=3, height_px=2304, width_px=1536, seed=4)
+"""Higher than the picture in which tissue is found, so that it is a smaller picture of them."""
+WHERE = ("x", "y", "level", "patch_size", "mpp")
+
+
+@pytest.fixture(scope="module", name="made")
+def made_slides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Paths of three made-up slides at 0.5 micrometres per pixel."""
+    folder = write_slides(tmp_path_factory.mktemp("loader") / "slides", SLIDES)
+    return [str(path) for path in sorted(folder.glob("*.svs"))]
+
+
+@pytest.fixture
+def wsistream(missing: Callable[[str, str], None]) -> None:
+    """Need the data set that the shipped one is compared with."""
+    if find_spec("wsistream") is None:
+        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+
+
+def patches(slides: list[str], count: int, seed: int = 7, **params: Any) -> list[Item]:
+    """The first patches that a loader gives, one a batch."""
+    chosen = LoaderParams.model_validate(
+        {"pool_size": 2, "patches_per_slide": 5, "num_workers": 0} | params
+    )
+    loader = DataLoader(
+        dataset_of(chosen, slides, seed),
+        batch_size=None,
+        num_workers=chosen.num_workers,
+        multiprocessing_context=chosen.start_method if chosen.num_workers else None,
+    )
+    with told(chosen):
+        return list(islice(loader, count))
+
+
+def place(item: Item) -> tuple[Any, ...]:
+    return (item["slide_path"], *(item[key] for key in WHERE))
+
+
+def assert_same(ours: list[Item], theirs: list[Item]) -> None:
+    assert [place(item) for item in ours] == [place(item) for item in theirs]
+    assert all(torch.equal(a["image"], b["image"]) for a, b in zip(ours, theirs, strict=True))
+
+
+@pytest.mark.usefixtures("wsistream")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"pool_size": 8},
+        {"pool_size": 1, "patches_per_visit": 3},
+        {"patches_per_visit": 4, "patches_per_slide": 6},
+        {"patch_px": 100},
+        {"tissue": False},
+        {"mpp": 0.5},
+    ],
+    ids=str,
+)
+def test_wsistream_gives_the_same_patches_in_the_same_order(
+    made: list[str], settings: dict[str, Any]
+) -> None:
+    ours, theirs = (
+        patches(made, 24, factory=factory, **settings) for factory in ("pyscale", "wsistream")
+    )
+    assert_same(ours, theirs)
+    assert len({item["slide_path"] for item in ours}) > 1
+
+
+@pytest.mark.usefixtures("wsistream")
+@pytest.mark.parametrize("num_workers", [1, 2])
+def test_loader_processes_give_the_patches_that_those_of_wsistream_give(
+    made: list[str], num_workers: int
+) -> None:
+    ours, theirs = (
+        patches(made, 24, factory=factory, num_workers=num_workers, start_method="fork")
+        for factory in ("pyscale", "wsistream")
+    )
+    assert_same(ours, theirs)
+
+
+@pytest.mark.usefixtures("wsistream")
+def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made: list[str]) -> None:
+    passes = []
+    for factory in ("pyscale", "wsistream"):
+        dataset = dataset_of(LoaderParams(factory=factory), made, 7)
+        passes.append([list(islice(dataset, 6)) for _ in range(2)])
+    (first, second), (their_first, their_second) = passes
+    assert_same(first, their_first)
+    assert_same(second, their_second)
+    assert [place(item) for item in first] != [place(item) for item in second]
+
+
+@pytest.mark.usefixtures("wsistream")
+def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made: list[str]) -> None:
+    """Their pixels differ: OpenSlide interpolates between pixels, where a place is between."""
+    ours, theirs = (
+        patches(made, 12, factory=factory, mpp=2.0, patch_px=128)
+        for factory in ("pyscale", "wsistream")
+    )
+    assert [place(item) for item in ours] == [place(item) for item in theirs]
+    assert {(item["level"], item["mpp"]) for item in ours} == {(1, 2.0)}
+
+
+@pytest.mark.parametrize("reader", ["openslide", "tiffslide"])
+def test_every_reader_gives_the_same_patches(made: list[str], reader: str) -> None:
+    assert_same(patches(made, 12, reader=reader), patches(made, 12, reader="tifffile"))
+
+
+def test_an_item_says_where_it_lies_and_holds_these_pixels(made: list[str]) -> None:
+    (item,) = patches(made, 1, patch_px=64)
+    with tifffile.TiffFile(item["slide_path"]) as file:
+        whole = file.series[0].levels[0].asarray()
+    y, x = item["y"], item["x"]
+    expected = whole[y : y + 64, x : x + 64].transpose(2, 0, 1) / np.float32(255)
+    assert item["image"].dtype == torch.float32
+    np.testing.assert_array_equal(item["image"].numpy(), expected)
+    assert item["mpp"] == 0.5
+    assert item["plane"] == 0
+
+
+def test_loader_processes_share_out_the_slides(made: list[str]) -> None:
+    given = patches(made, 30, num_workers=3, pool_size=8, start_method="fork")
+    assert [{item["slide_path"] for item in given[number::3]} for number in range(3)] == [
+        {slide} for slide in made
+    ]
+
+
+def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made: list[str]) -> None:
+    given = patches(made[:1], 10, num_workers=2, start_method="fork")
+    assert len(given) == 10
+
+
+def test_the_data_set_can_be_sent_to_other_processes(made: list[str]) -> None:
+    dataset = PatchDataset(made, Rotation(2, 5, 1), 7, PatchOptions())
+    list(islice(dataset, 1))
+    sent = pickle.loads(pickle.dumps(dataset))
+    assert_same(list(islice(sent, 3)), list(islice(dataset, 3)))
+
+
+def test_spawned_loader_processes_give_patches(made: list[str]) -> None:
+    spawned = patches(made, 6, num_workers=1, start_method="spawn")
+    assert_same(spawned, patches(made, 6, num_workers=1, start_method="fork"))
+
+
+def test_planes_of_a_stack_are_patches_too(tmp_path: Path) -> None:
+    stack = np.random.default_rng(0).integers(0, 2**16, (4, 40, 50), dtype=np.uint16)
+    tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
+    given = patches([str(tmp_path / "stack.ome.tif")], 40, patch_px=16, tissue=False)
+    assert {item["plane"] for item in given} == {0, 1, 2, 3}
+    for item in given:
+        y, x = item["y"], item["x"]
+        pixels = stack[item["plane"], y : y + 16, x : x + 16] / np.float32(65535)
+        np.testing.assert_array_equal(item["image"].numpy(), pixels[None])
+        assert item["mpp"] == -1
+
+
+def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path: Path) -> None:
+    import zarr
+
+    image = np.random.default_rng(0).integers(0, 2**16, (2, 3, 60, 70), dtype=np.uint16)
+    group = zarr.create_group(tmp_path / "image.zarr", zarr_format=2)
+    group.create_array("0", data=image, chunks=(1, 1, 32, 32))
+    group.attrs["multiscales"] = [
+        {
+            "version": "0.4",
+            "axes": [{"name": name} for name in "zcyx"],
+            "datasets": [
+                {
+                    "path": "0",
+                    "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 0.5, 0.5]}],
+                }
+            ],
+        }
+    ]
+    given = patches([str(tmp_path / "image.zarr")], 20, patch_px=16, tissue=False)
+    assert {item["plane"] for item in given} == {0, 1}
+    for item in given:
+        y, x = item["y"], item["x"]
+        pixels = image[item["plane"], :, y : y + 16, x : x + 16] / np.float32(65535)
+        np.testing.assert_array_equal(item["image"].numpy(), pixels)
+
+
+def test_tissue_is_not_sought_in_a_stack_of_16_bits(tmp_path: Path) -> None:
+    stack = np.zeros((2, 40, 50), dtype=np.uint16)
+    tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
+    with pytest.raises(BadInput, match=r"stack.ome.tif .*--params tissue=false"):
+        patches([str(tmp_path / "stack.ome.tif")], 1, patch_px=16)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_slide_of_glass_alone_is_refused_by_name(tmp_path: Path, num_workers: int) -> None:
+    glass = np.full((600, 600, 3), 255, dtype=np.uint8)
+    path = tmp_path / "glass.tif"
+    tifffile.imwrite(path, glass, tile=(256, 256), photometric="rgb", compression="jpeg")
+    with pytest.raises(BadInput, match=r"glass.tif has no place of 256 x 256") as raised:
+        patches([str(path)], 1, num_workers=num_workers, start_method="fork")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_damaged_slide_is_refused_by_name(
+    made: list[str], tmp_path: Path, num_workers: int
+) -> None:
+    damaged = tmp_path / "damaged.svs"
+    shutil.copy(made[0], damaged)
+    with damaged.open("r+b") as file:
+        file.truncate(damaged.stat().st_size // 2)
+    with pytest.raises(BadInput, match=r"damaged\.svs") as raised:
+        patches([*made[1:], str(damaged)], 30, num_workers=num_workers, start_method="fork")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_slide_that_does_not_say_its_pixel_size_has_no_asked_magnification(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "unsized.tif"
+    pixels = np.zeros((600, 600, 3), dtype=np.uint8)
+    tifffile.imwrite(path, pixels, tile=(256, 256), photometric="rgb")
+    with pytest.raises(BadInput, match=r"unsized\.tif .*mpp"):
+        patches([str(path)], 1, mpp=0.5)

@@ -1,0 +1,154 @@
+"""What makes the data set, by name or from a user's own module."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from torch.utils.data import Dataset
+
+from pyscale_stages.errors import BadInput, MissingPart, StageError
+from pyscale_stages.loader.dataset import PatchDataset
+from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
+from pyscale_stages.loader.params import LoaderParams
+
+WriteModule = Callable[[str], str]
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModule:
+    """Write a user's module, and give its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"patches_of_{abs(hash(tmp_path)):x}"
+
+    def write(source: str) -> str:
+        (tmp_path / f"{name}.py").write_text(dedent(source))
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return name
+
+    return write
+
+
+@pytest.fixture
+def wsistream(missing: Callable[[str, str], None]) -> None:
+    """Need the library of that factory."""
+    if find_spec("wsistream") is None:
+        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+
+
+def said(factory: str, kind: type[StageError] = BadInput) -> str:
+    with pytest.raises(kind) as raised:
+        dataset_of(LoaderParams(factory=factory), ["a.svs", "b.svs"], 3)
+    sentence = str(raised.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_the_shipped_factory_makes_the_shipped_data_set() -> None:
+    assert isinstance(dataset_of(LoaderParams(), ["a.svs"], 0), PatchDataset)
+
+
+@pytest.mark.usefixtures("wsistream")
+def test_wsistream_makes_its_own_data_set(tmp_path: Path) -> None:
+    from wsistream.torch import WsiStreamDataset
+
+    slide = tmp_path / "a.svs"
+    slide.touch()
+    made = dataset_of(LoaderParams(factory="wsistream"), [str(slide)], 0)
+    assert isinstance(made, WsiStreamDataset)
+
+
+@pytest.mark.usefixtures("wsistream")
+def test_wsistream_refuses_a_reader_that_it_does_not_have() -> None:
+    with pytest.raises(BadInput, match="wsistream has no reader zarr: take openslide"):
+        factory_of(LoaderParams(factory="wsistream", reader="zarr"))
+
+
+def test_a_factory_of_ones_own_is_called_with_the_settings(module: WriteModule) -> None:
+    name = module(
+        """
+        from torch.utils.data import Dataset
+
+        class Told(Dataset):
+            def __init__(self, *told):
+                self.told = told
+
+        def make_dataset(slide_paths, pool_size, patches_per_slide, patches_per_visit, seed):
+            return Told(slide_paths, pool_size, patches_per_slide, patches_per_visit, seed)
+        """
+    )
+    params = LoaderParams(
+        factory=f"{name}:make_dataset", pool_size=5, patches_per_slide=6, patches_per_visit=7
+    )
+    made = dataset_of(params, ["a.svs"], 8)
+    assert isinstance(made, Dataset)
+    assert made.told == (["a.svs"], 5, 6, 7, 8)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
+def test_what_names_no_factory_is_refused_with_what_there_is(name: str) -> None:
+    assert "take pyscale or wsistream, or name a function of your own" in said(name)
+
+
+def test_a_module_that_is_not_found_says_where_to_put_it() -> None:
+    assert said("no_such_package.patches:make") == (
+        "the module no_such_package.patches of the factory no_such_package.patches:make is not "
+        "found: put the folder that it lies in into PYTHONPATH"
+    )
+
+
+def test_a_module_without_the_function_is_refused(module: WriteModule) -> None:
+    name = module("")
+    assert f"the module {name} has no 'make'" in said(f"{name}:make")
+
+
+def test_what_cannot_be_called_is_refused(module: WriteModule) -> None:
+    name = module("make = 3")
+    assert "is an object of class int, which cannot be called" in said(f"{name}:make")
+
+
+def test_a_library_that_the_module_lacks_is_named(module: WriteModule) -> None:
+    name = module("import no_such_library")
+    assert "needs the library 'no_such_library'" in said(f"{name}:make", MissingPart)
+
+
+def test_a_module_that_fails_on_import_says_how(module: WriteModule) -> None:
+    name = module("1 / 0")
+    assert "cannot be imported (ZeroDivisionError: division by zero)" in said(f"{name}:make")
+
+
+def test_a_factory_that_fails_says_how(module: WriteModule) -> None:
+    name = module("def make(*told): raise KeyError('scanner')")
+    sentence = said(f"{name}:make", StageError)
+    assert f"the factory {name}:make failed with KeyError ('scanner')" in sentence
+
+
+def test_a_factory_with_other_arguments_says_which_it_is_called_with(module: WriteModule) -> None:
+    name = module("def make(paths): ...")
+    assert "it is called with (slide_paths, pool_size," in said(f"{name}:make", StageError)
+
+
+def test_what_is_no_data_set_is_refused(module: WriteModule) -> None:
+    name = module("def make(*told): return [1, 2]")
+    assert "gave an object of class list, which is no torch Dataset" in said(f"{name}:make")
+
+
+def test_a_factory_that_gives_nothing_is_refused(module: WriteModule) -> None:
+    name = module("def make(*told): ...")
+    assert "gave None, which is no torch Dataset" in said(f"{name}:make")
+
+
+@pytest.mark.parametrize(("num_workers", "slides", "idle"), [(0, 1, 0), (2, 2, 0), (4, 1, 3)])
+def test_loader_processes_without_a_slide_are_idle(
+    num_workers: int, slides: int, idle: int
+) -> None:
+    assert idle_processes(LoaderParams(num_workers=num_workers), slides) == idle
+
+
+def test_what_loader_processes_of_another_data_set_do_is_not_known() -> None:
+    params = LoaderParams(num_workers=4, factory="patches:make")
+    assert idle_processes(params, 1) == 0

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.utils.data import default_collate
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.loader.items import Places, on_device, pixels_of, places_in
+
+IMAGE = torch.zeros(3, 8, 8)
+
+
+def test_pixels_are_the_image_of_a_dict() -> None:
+    batch = default_collate([{"mask": IMAGE[0], "image": IMAGE}])
+    assert pixels_of(batch).shape == (1, 3, 8, 8)
+
+
+def test_pixels_are_the_first_tensor_with_axes_of_a_tuple() -> None:
+    assert pixels_of(default_collate([(5, IMAGE)] * 2)).shape == (2, 3, 8, 8)
+    assert pixels_of(torch.zeros(4, 3, 8, 8)).shape == (4, 3, 8, 8)
+
+
+def test_an_image_of_several_views_is_its_first() -> None:
+    assert pixels_of({"image": {"near": IMAGE, "far": IMAGE[:, :4]}}).shape == IMAGE.shape
+
+
+def test_items_without_pixels_are_refused() -> None:
+    with pytest.raises(BadInput, match="hold no tensor or array of pixels"):
+        pixels_of({"slide_path": ["a"], "x": torch.tensor([1])})
+
+
+def test_places_are_copied_out_of_the_batch() -> None:
+    items = [
+        {"slide_path": name, "x": x, "y": 2 * x, "level": 1} for name, x in (("a", 3), ("b", 4))
+    ]
+    batch = default_collate(items)
+    found = places_in(batch)
+    batch["x"].zero_()
+    assert found == Places(("a", "b"), (3, 4), (6, 8), (1, 1))
+
+
+def test_a_batch_without_slides_says_no_place() -> None:
+    assert places_in({"x": torch.tensor([1])}) is None
+    assert places_in((IMAGE, 3)) is None
+    assert places_in({"slide": "one for all"}) is None
+
+
+def test_places_that_are_half_known_are_unknown() -> None:
+    assert places_in({"slide": ["a", "b"], "x": torch.tensor([1, 2])}) == Places(("a", "b"))
+
+
+def test_every_tensor_is_copied_and_the_rest_is_kept() -> None:
+    there = on_device({"image": IMAGE, "more": [IMAGE], "slide": "a"}, torch.device("meta"))
+    assert there["image"].device.type == there["more"][0].device.type == "meta"
+    assert there["slide"] == "a"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pyscale_stages.loader.processes import (
+    Memory,
+    Use,
+    memory_of,
+    process_tree,
+    used_between,
+    uses_of,
+)
+
+HELD_BYTES = 64 << 20
+
+
+@pytest.fixture
+def child() -> Iterator[int]:
+    """A process that has a child of its own and waits."""
+    code = "import subprocess, sys; subprocess.run(['cat'], stdin=sys.stdin)"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"print('up', flush=True); {code}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        # What goes through the grandchild has come out of it: so it is there.
+        process.stdin.write(b"x\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        yield process.pid
+
+
+def test_children_of_children_belong_to_the_tree(child: int) -> None:
+    tree = process_tree()
+    assert tree[0] == os.getpid()
+    assert child in tree
+    grandchildren = Path(f"/proc/{child}/task/{child}/children")
+    if grandchildren.exists():
+        assert {int(pid) for pid in grandchildren.read_text().split()} <= set(tree)
+    assert len(set(tree)) == len(tree)
+
+
+def test_what_is_read_between_two_moments_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(bytes(1 << 20))
+    before = uses_of([os.getpid()])
+    file.read_bytes()
+    used = used_between(before, uses_of([os.getpid()]))
+    assert used.read_bytes is not None
+    assert 1 << 20 <= used.read_bytes < 2 << 20
+
+
+def test_nothing_is_known_of_a_process_that_ended_in_between() -> None:
+    use = Use(1, 1, 1.0)
+    assert used_between({1: use, 2: use}, {1: use}) == Use(None, None, None)
+
+
+def test_a_process_that_has_ended_is_left_out() -> None:
+    with subprocess.Popen(["true"]) as process:
+        process.wait()
+        assert uses_of([process.pid]) == {}
+
+
+def test_pages_that_two_processes_share_count_once() -> None:
+    # No tensor: the threads that would sum it up are not in a forked process.
+    block = np.ones(HELD_BYTES, dtype=np.uint8)
+    alone = memory_of([os.getpid()])
+    parent, child = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        total = int(block.sum())
+        os.write(parent[1], b"x" if total else b"")
+        os.read(child[0], 1)
+        os._exit(0)
+    try:
+        os.read(parent[0], 1)
+        both = memory_of([os.getpid(), pid])
+    finally:
+        os.write(child[1], b"x")
+        os.waitpid(pid, 0)
+        for end in (*parent, *child):
+            os.close(end)
+    assert alone.pss_bytes is not None
+    assert both.pss_bytes is not None
+    assert both.pss_bytes < alone.pss_bytes + HELD_BYTES / 2
+    assert both.rss_bytes > alone.rss_bytes + HELD_BYTES
+
+
+def test_a_batch_that_waits_in_shared_memory_counts() -> None:
+    before = memory_of([os.getpid()])
+    # As torch keeps it: a file without a name, that is open and that nobody maps.
+    waiting = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
+    try:
+        os.ftruncate(waiting, HELD_BYTES)
+        os.posix_fallocate(waiting, 0, HELD_BYTES)
+        after = memory_of([os.getpid()])
+    finally:
+        os.close(waiting)
+    assert before.pss_bytes is not None
+    assert after.pss_bytes is not None
+    assert HELD_BYTES * 0.9 < after.pss_bytes - before.pss_bytes < HELD_BYTES * 1.1
+    assert after.rss_bytes - before.rss_bytes < HELD_BYTES / 2
+
+
+def test_a_batch_that_is_mapped_and_open_counts_once() -> None:
+    before = memory_of([os.getpid()])
+    batch = torch.ones(HELD_BYTES, dtype=torch.uint8).share_memory_()
+    after = memory_of([os.getpid()])
+    assert len(batch) == HELD_BYTES
+    assert before.pss_bytes is not None
+    assert after.pss_bytes is not None
+    assert after.pss_bytes - before.pss_bytes < HELD_BYTES * 1.5
+
+
+def test_the_largest_of_each_is_kept() -> None:
+    assert Memory(1, 4).largest(Memory(2, 3)) == Memory(2, 4)
+    assert Memory(None, 4).largest(Memory(2, 3)) == Memory(2, 4)
+    assert Memory(None, 1).largest(Memory(None, 2)) == Memory(None, 2)

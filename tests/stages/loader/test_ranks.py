@@ -1,0 +1,149 @@
+"""Two processes that meet, as the command line starts them, and what joins their outputs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale_stages.contract import Loading, TaskResult
+
+TESTS = Path(__file__).resolve().parents[2]
+SMALL = {
+    "factory": "patchsets:numbered",
+    "num_workers": 1,
+    "batch_size": 4,
+    "warmup_batches": 2,
+    "batches": 5,
+    "start_method": "fork",
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a rank ended."""
+
+    exit_code: int
+    said: str
+    result: TaskResult
+
+    @property
+    def loading(self) -> Loading:
+        """What it measured."""
+        assert self.result.loading is not None, self.said
+        return self.result.loading
+
+
+RunRanks = Callable[..., list[Ended]]
+
+
+@pytest.fixture
+def run_ranks(tmp_path: Path, slides: Path) -> RunRanks:
+    """Start ranks at once, and wait for all of them."""
+
+    def run(count: int = 2, **params: Any) -> list[Ended]:
+        params_file = tmp_path / "params.json"
+        params_file.write_text(json.dumps(SMALL | params))
+        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
+        processes = [
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "pyscale_stages", "loader", "run"),
+                    *("--input", f"slides={slides}", "--output", str(tmp_path / f"rank{number}")),
+                    *("--params", str(params_file)),
+                    *("--result", str(tmp_path / f"rank{number}.json")),
+                    *("--rank", str(number), "--ranks", str(count)),
+                    *("--meeting", str(tmp_path / "meeting")),
+                ],
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+            for number in range(count)
+        ]
+        said = [process.communicate(timeout=120)[1] for process in processes]
+        return [
+            Ended(
+                process.returncode,
+                said[number],
+                TaskResult.model_validate_json((tmp_path / f"rank{number}.json").read_bytes()),
+            )
+            for number, process in enumerate(processes)
+        ]
+
+    return run
+
+
+def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks: RunRanks, tmp_path: Path) -> None:
+    ranks = run_ranks()
+    assert [rank.exit_code for rank in ranks] == [0, 0]
+    for rank in ranks:
+        found = rank.loading
+        assert found.slides == 2
+        assert found.together is not None
+        assert found.free.patches == found.together.patches == 20
+        assert len(found.together.steps_s) == 5
+        assert found.free.steps_s == ()
+        assert found.diversity is not None
+        assert found.diversity.effective_slides == 2
+    # In step, no rank is a whole step ahead of the other.
+    walls = [rank.loading.together.wall_s for rank in ranks if rank.loading.together]
+    longest = max(max(rank.loading.together.steps_s) for rank in ranks if rank.loading.together)
+    assert abs(walls[0] - walls[1]) <= longest
+    assert ranks[0].loading.checksum != ranks[1].loading.checksum
+    merged = merge(tmp_path, "rank1", "rank0")
+    assert merged.error is None
+    assert merged.counters.frames == 80
+    table = pl.read_parquet(tmp_path / "merged" / "loading.parquet")
+    assert table.group_by("rank", "window", maintain_order=True).len().rows() == [
+        (0, "free", 5), (0, "together", 5), (1, "free", 5), (1, "together", 5)
+    ]  # fmt: skip
+    twice = merge(tmp_path, "rank0", "rank0").error
+    assert twice is not None
+    assert "the folders hold the ranks 0, 0 of 2" in twice.message
+
+
+def merge(folder: Path, *names: str) -> TaskResult:
+    """Join outputs of ranks by the command line."""
+    inputs = [part for name in names for part in ("--input", str(folder / name))]
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pyscale_stages", "loader", "merge", *inputs),
+            *("--output", str(folder / "merged"), "--params", str(folder / "params.json")),
+            *("--result", str(folder / "merged.json")),
+        ],
+        capture_output=True,
+        check=False,
+    )
+    return TaskResult.model_validate_json((folder / "merged.json").read_bytes())
+
+
+def test_a_rank_that_fails_ends_the_others(run_ranks: RunRanks, slides: Path) -> None:
+    # Of the sorted slides the second rank has the last one.
+    (slides / "d.svs").rename(slides / "bad.svs")
+    (slides / "a.svs").rename(slides / "z.svs")
+    ranks = run_ranks(factory="patchsets:refusing", batches=9)
+    assert [rank.exit_code for rank in ranks] == [1, 1]
+    messages = [rank.result.error.message for rank in ranks if rank.result.error]
+    failed = next(m for m in messages if m.startswith("the data set of the factory"))
+    (heard,) = (m for m in messages if m != failed)
+    assert failed.startswith("the data set of the factory patchsets:refusing failed")
+    assert "tile 3 is damaged" in heard
+
+
+def test_more_ranks_than_slides_is_one_sentence(run_ranks: RunRanks, slides: Path) -> None:
+    for slide in sorted(slides.iterdir())[1:]:
+        slide.unlink()
+    ranks = run_ranks()
+    assert [rank.exit_code for rank in ranks] == [2, 2]
+    for rank in ranks:
+        assert rank.result.error is not None
+        assert "has 1 slides for 2 ranks" in rank.result.error.message

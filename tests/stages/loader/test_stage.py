@@ -1,0 +1,180 @@
+"""Tasks of the stage in this process: what one rank records."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import torch
+
+from pyscale_stages.contract import Loading, TaskResult
+from pyscale_stages.loader.table import TYPES
+
+RunLoader = Callable[..., TaskResult]
+
+
+def loading(result: TaskResult) -> Loading:
+    assert result.error is None, result.error
+    assert result.loading is not None
+    return result.loading
+
+
+def sentence(result: TaskResult) -> str:
+    assert result.error is not None
+    assert "\n" not in result.error.message
+    return result.error.message
+
+
+def test_one_rank_records_what_loading_gave_it(run_loader: RunLoader) -> None:
+    result = run_loader(params={"num_workers": 2, "pool_size": 3})
+    found = loading(result)
+    assert (found.factory, found.slides, found.batch_size) == ("patchsets:numbered", 4, 4)
+    assert found.patch_bytes == 3 * 8 * 8
+    # Three batches are made up to two rounds of two loader processes.
+    assert (found.free.patches, found.free.prefetched_batches) == (16, 4)
+    assert found.together is None
+    assert found.diversity is not None
+    assert (found.diversity.patches, found.diversity.effective_slides) == (16, 4)
+    assert found.pss_bytes is not None
+    assert found.pss_bytes < found.rss_bytes
+    assert found.checksum_patches == 4
+    assert (found.consumed_per_s, found.consumer) == (None, "")
+    assert result.counters.frames == 16
+    assert {span.phase for span in result.spans} >= {
+        "import", "model_load", "read", "compute", "write"
+    }  # fmt: skip
+
+
+def test_no_loader_process_is_left(run_loader: RunLoader) -> None:
+    before = multiprocessing.active_children()
+    loading(run_loader(params={"num_workers": 2}))
+    sentence(run_loader(params={"num_workers": 2, "factory": "patchsets:dying", "batches": 99}))
+    assert multiprocessing.active_children() == before
+
+
+def test_each_timed_batch_is_a_row(run_loader: RunLoader, tmp_path: Path) -> None:
+    found = loading(run_loader())
+    table = pl.read_parquet(tmp_path / "output" / "loading.parquet")
+    assert list(table.columns) == list(TYPES)
+    assert table["wait_s"].to_list() == list(found.free.waits_s)
+    assert table["window"].to_list() == ["free"] * 3
+    assert table["slides"].to_list() == [4] * 3
+    assert table["checksum"].to_list() == [found.checksum] * 3
+    assert table["step_s"].null_count() == 3
+
+
+def test_the_same_seed_gives_the_same_checksum(run_loader: RunLoader) -> None:
+    checksums = [loading(run_loader(seed=seed)).checksum for seed in (1, 1, 2)]
+    assert checksums[0] == checksums[1] != checksums[2]
+
+
+def test_loader_processes_do_not_change_the_checksum(run_loader: RunLoader) -> None:
+    alone = loading(run_loader())
+    helped = loading(run_loader(params={"num_workers": 2, "prefetch_factor": 3}))
+    assert alone.checksum == helped.checksum
+
+
+def test_bytes_and_floats_of_the_same_patches_have_one_checksum(run_loader: RunLoader) -> None:
+    floats = loading(run_loader(params={"factory": "patchsets:floating"}))
+    assert floats.checksum == loading(run_loader()).checksum
+    assert floats.patch_bytes == 4 * 3 * 8 * 8
+
+
+def test_a_data_set_without_places_is_timed_all_the_same(run_loader: RunLoader) -> None:
+    found = loading(run_loader(params={"factory": "patchsets:pairs"}))
+    assert found.free.patches == 12
+    assert found.diversity is None
+    assert found.checksum is not None
+
+
+def test_no_checksum_is_made_where_none_is_wanted(run_loader: RunLoader) -> None:
+    found = loading(run_loader(params={"checksum_batches": 0}))
+    assert (found.checksum, found.checksum_patches) == (None, 0)
+
+
+def test_a_data_set_that_ends_is_warned_of(run_loader: RunLoader) -> None:
+    result = run_loader(params={"factory": "patchsets:ending"})
+    # Five batches of 4, of 10 patches: 4, 4, 2, 4, 4.
+    assert loading(result).free.patches == 10
+    assert any("came to its end and was begun again (times: 1)" in w for w in result.warnings)
+
+
+def test_what_training_takes_may_be_stated(run_loader: RunLoader) -> None:
+    found = loading(run_loader(params={"consumes_per_s": 123.0}))
+    assert (found.consumed_per_s, found.consumer) == (123.0, "stated by the user")
+
+
+def test_what_training_takes_may_be_measured(run_loader: RunLoader) -> None:
+    found = loading(run_loader(params={"consumer": True}))
+    assert found.consumed_per_s is not None
+    assert found.consumed_per_s > 0
+    assert "batches of 4 on the processor with 1 thread" in found.consumer
+
+
+def test_it_is_stated_or_measured(run_loader: RunLoader) -> None:
+    said = sentence(run_loader(params={"consumer": True, "consumes_per_s": 1.0}))
+    assert "give one of them" in said
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"factory": "patchsets:empty"}, "gives no patch"),
+        ({"factory": "patchsets:words"}, "hold no tensor"),
+        ({"factory": "patchsets:dying", "num_workers": 1, "batches": 9}, "loader process"),
+        ({"to_device": True}, "copies batches to a GPU, and this task runs on cpu"),
+    ],
+)
+def test_what_cannot_be_timed_is_one_sentence(
+    run_loader: RunLoader, params: dict[str, Any], expected: str
+) -> None:
+    assert expected in sentence(run_loader(params=params))
+
+
+def test_an_error_of_the_data_set_names_it(run_loader: RunLoader, slides: Path) -> None:
+    (slides / "bad.svs").touch()
+    said = sentence(run_loader(params={"factory": "patchsets:refusing", "batches": 9}))
+    assert "patchsets:refusing failed with ValueError (tile 3 is damaged)" in said
+
+
+def test_a_missing_gpu_is_one_sentence(run_loader: RunLoader) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("this machine has a GPU")
+    assert "the device cuda was asked for" in sentence(run_loader(device="cuda"))
+
+
+def test_pinned_memory_without_a_gpu_is_warned_of(run_loader: RunLoader) -> None:
+    if torch.accelerator.is_available():
+        pytest.skip("this machine has a GPU")
+    result = run_loader(params={"pin_memory": True})
+    assert any("pin_memory has no effect" in warning for warning in result.warnings)
+
+
+def test_an_empty_folder_is_one_sentence(run_loader: RunLoader, slides: Path) -> None:
+    for slide in slides.iterdir():
+        slide.unlink()
+    assert "holds no slides" in sentence(run_loader())
+
+
+def test_two_outputs_of_one_seed_agree(run_loader: RunLoader, tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+        loading(run_loader(output=tmp_path / name, seed=seed))
+    same = run_loader("check", tmp_path / "one", tmp_path / "two").agreement
+    other = run_loader("check", tmp_path / "one", tmp_path / "three").agreement
+    assert same is not None
+    assert other is not None
+    assert (same.same, same.score) == (True, 1)
+    assert (other.same, other.score) == (False, 0)
+
+
+def test_an_output_without_a_checksum_is_not_compared(
+    run_loader: RunLoader, tmp_path: Path
+) -> None:
+    output = tmp_path / "without"
+    loading(run_loader(output=output, params={"checksum_batches": 0}))
+    said = sentence(run_loader("check", output, output))
+    assert "has no checksum of its patches" in said

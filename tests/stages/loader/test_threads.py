@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from pyscale_stages.loader.threads import VARIABLES, Crew, one_thread_each, oversubscription
+
+FOUR_CPUS = (0, 1, 2, 3)
+
+
+def test_threads_are_one_inside_and_as_before_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    monkeypatch.delenv("BLOSC_NTHREADS", raising=False)
+    torch.set_num_threads(2)
+    with one_thread_each():
+        assert torch.get_num_threads() == 1
+        assert {os.environ[name] for name in VARIABLES} == {"1"}
+    assert torch.get_num_threads() == 2
+    assert os.environ["OMP_NUM_THREADS"] == "2"
+    assert "BLOSC_NTHREADS" not in os.environ
+    torch.set_num_threads(1)
+
+
+def test_opencv_has_one_thread_whether_imported_before_or_after() -> None:
+    cv2 = pytest.importorskip("cv2")
+    before = cv2.getNumThreads()
+    try:
+        with one_thread_each():
+            assert cv2.getNumThreads() == 1
+            later = subprocess.run(
+                [sys.executable, "-c", "import cv2; print(cv2.getNumThreads())"],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            assert later.stdout.strip() == "1"
+    finally:
+        cv2.setNumThreads(before)
+
+
+def test_a_node_with_enough_cores_is_not_warned_of() -> None:
+    assert oversubscription([Crew("n1", FOUR_CPUS, 4, 4)], "n1") == ""
+
+
+def test_the_rank_needs_a_core_beside_its_loader_processes() -> None:
+    sentence = oversubscription([Crew("n1", FOUR_CPUS, 4, 5)], "n1")
+    assert "4 loader processes are 5 processes on 4 usable cores" in sentence
+
+
+def test_ranks_with_cores_of_their_own_do_not_share_them() -> None:
+    crews = [Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)]
+    assert oversubscription(crews, "n1") == ""
+
+
+def test_ranks_that_may_run_on_the_same_cores_share_them() -> None:
+    crews = [Crew("n1", FOUR_CPUS, 4, 3)] * 2
+    assert "2 ranks on n1" in oversubscription(crews, "n1")
+
+
+def test_ranks_that_are_granted_parts_of_the_same_cores_have_them_all() -> None:
+    crews = [Crew("n1", FOUR_CPUS, 2, 2)] * 2
+    assert oversubscription(crews, "n1") == ""
+
+
+def test_other_nodes_do_not_count() -> None:
+    crews = [Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)]
+    assert oversubscription(crews, "n1") == ""

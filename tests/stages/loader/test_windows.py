@@ -1,0 +1,123 @@
+"""Which batches are timed: x is the number of a patch, and batches have four."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.windows import (
+    Timed,
+    batches_to_time,
+    late_start,
+    time_free,
+    time_together,
+)
+from pyscale_stages.ranks.group import Group
+
+MakeBatches = Callable[..., Batches]
+
+
+def params_of(**params: Any) -> LoaderParams:
+    return LoaderParams(**{"num_workers": 1, "batches": 3} | params)
+
+
+def first_x(timed: Timed) -> list[float]:
+    """Number of the first patch of each timed batch."""
+    return [places.x_px[0] for places in timed.places if places is not None]
+
+
+def test_batches_that_may_lie_ready_are_left_out(make_batches: MakeBatches) -> None:
+    batches = make_batches(num_workers=1, prefetch_factor=3)
+    timed = time_free(batches, params_of(), None)
+    assert first_x(timed) == [12, 16, 20]
+    assert timed.window.prefetched_batches == 3
+
+
+def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) -> None:
+    timed = time_free(make_batches(), params_of(num_workers=0), None)
+    assert first_x(timed) == [0, 4, 8]
+    assert timed.window.prefetched_batches == 0
+
+
+def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> None:
+    batches = make_batches(num_workers=1, opening="empty")
+    batches.take()
+    timed = time_free(batches, params_of(opening="empty"), None)
+    assert first_x(timed) == [0, 4, 8]
+    assert timed.window.prefetched_batches == 0
+
+
+def test_the_published_window_begins_with_what_lies_ready(make_batches: MakeBatches) -> None:
+    batches = make_batches(num_workers=1, opening="published")
+    batches.take()
+    timed = time_free(batches, params_of(opening="published"), None)
+    assert first_x(timed) == [4, 8, 12]
+
+
+def test_each_wait_is_within_the_window(make_batches: MakeBatches) -> None:
+    window = time_free(make_batches(), params_of(num_workers=0), None).window
+    assert len(window.waits_s) == 3
+    assert 0 < sum(window.waits_s) <= window.wall_s
+    assert window.patches == 12
+    assert (window.steps_s, window.copies_s) == ((), ())
+
+
+def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBatches) -> None:
+    copied: list[int] = []
+
+    def copy(batch: dict[str, Any]) -> None:
+        copied.append(int(batch["x"][0]))
+
+    timed = time_together(make_batches(), params_of(num_workers=0), copy, Group(0, 1))
+    window = timed.window
+    assert copied == [0, 4, 8]
+    for wait_s, copy_s, step_s in zip(window.waits_s, window.copies_s, window.steps_s, strict=True):
+        assert wait_s + copy_s <= step_s
+    assert sum(window.steps_s) <= window.wall_s
+
+
+def test_batches_are_left_out_in_step_with_the_others(make_batches: MakeBatches) -> None:
+    class Counting(Group):
+        """Counts the meetings of one rank that is alone."""
+
+        meetings = 0
+
+        def meet(self) -> None:
+            """Count."""
+            self.meetings += 1
+
+    group = Counting(0, 1)
+    batches = make_batches(num_workers=1, prefetch_factor=2)
+    timed = time_together(batches, params_of(), None, group)
+    assert first_x(timed) == [8, 12, 16]
+    assert group.meetings == 2 + 3
+
+
+def test_what_loader_processes_read_counts(make_batches: MakeBatches) -> None:
+    window = time_free(make_batches(num_workers=1), params_of(), None).window
+    # They read at least what tells them which batch is wanted.
+    assert window.read_bytes is not None
+    assert window.read_bytes > 0
+    assert window.cpu_s is not None
+
+
+@pytest.mark.parametrize(
+    ("num_workers", "opening", "expected"),
+    [(0, "excluded", 50), (4, "excluded", 52), (64, "empty", 64), (4, "published", 50)],
+)
+def test_a_window_is_whole_rounds_of_the_loader_processes(
+    num_workers: int, opening: str, expected: int
+) -> None:
+    assert batches_to_time(LoaderParams(num_workers=num_workers, opening=opening)) == expected
+
+
+def test_ranks_that_start_at_nearly_one_moment_are_not_warned_of() -> None:
+    assert late_start([100.0, 100.1], [1.0, 2.0]) == ""
+
+
+def test_ranks_that_start_apart_are_warned_of() -> None:
+    assert "began 0.3 s apart and the shortest took 1 s" in late_start([5.0, 5.3], [1.0, 2.0])

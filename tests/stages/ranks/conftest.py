@@ -1,0 +1,94 @@
+"""Ranks as real processes that meet over gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MEMBER = Path(__file__).with_name("member.py")
+NEVER_S = 600.0
+"""A timeout that no test lives to see: what ends before was not ended by it."""
+PATIENCE_S = 120.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the process of a rank ended."""
+
+    code: int
+    given: Any
+    error: str
+    err: str
+
+
+class Ranks:
+    """Starts ranks, and ends those that are left."""
+
+    def __init__(self, meeting: Path, ends: ExitStack) -> None:
+        self.meeting = meeting
+        self._ends = ends
+
+    def start(
+        self,
+        deed: str,
+        number: int,
+        count: int,
+        *,
+        timeout_s: float = NEVER_S,
+        variables: Mapping[str, str] | None = None,
+        inside: Sequence[str] = (),
+    ) -> subprocess.Popen[str]:
+        """Start one rank, inside another program where one is named."""
+        line = [sys.executable, MEMBER, deed, number, count, self.meeting, timeout_s]
+        process = subprocess.Popen(
+            [*inside, *(str(word) for word in line)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(variables or {})},
+        )
+        self._ends.enter_context(process)
+        self._ends.callback(process.kill)
+        return process
+
+    def end(self, process: subprocess.Popen[str]) -> Outcome:
+        """Wait for a rank."""
+        out, err = process.communicate(timeout=PATIENCE_S)
+        said = json.loads(out) if out else {}
+        return Outcome(process.returncode, said.get("given"), said.get("error", ""), err)
+
+    def run(self, deed: str, count: int, **options: Any) -> list[Outcome]:
+        """Start all ranks at once and wait for them."""
+        processes = [self.start(deed, number, count, **options) for number in range(count)]
+        return [self.end(process) for process in processes]
+
+
+@pytest.fixture
+def ranks(tmp_path: Path) -> Iterator[Ranks]:
+    with ExitStack() as ends:
+        yield Ranks(tmp_path / "meeting", ends)
+
+
+@pytest.fixture(scope="session")
+def other_host(missing: Callable[[str, str], None]) -> Callable[[str, bool], list[str]]:
+    """Words before a command that runs it under another host name, or in another network too."""
+
+    def words(name: str, network: bool) -> list[str]:
+        namespaces = ["unshare", "--user", "--map-root-user", "--uts", *["--net"] * network]
+        return [*namespaces, "sh", "-c", f'hostname {name} && exec "$@"', "sh"]
+
+    try:
+        subprocess.run([*words("elsewhere", True), "true"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        missing("a process under another host name", f"allow user namespaces ({error})")
+    return words

@@ -1,0 +1,162 @@
+"""One rank of a test, as a process of its own: what it does when it has met the others.
+
+Run as `python member.py DEED NUMBER COUNT MEETING TIMEOUT_S`; prints what the deed gave as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.ranks.rank import Rank
+
+Deed = Callable[[Group], Any]
+
+
+def talk(group: Group) -> Any:
+    """Use every call."""
+    group.meet()
+    group.barrier()
+    group.agree(None)
+    return group.all_gather({"number": group.number, "nothing": None})
+
+
+def addresses(group: Group) -> Any:
+    """Return this process's own addresses of connections that stand."""
+    import psutil
+
+    group.meet()
+    found = psutil.Process().net_connections(kind="tcp")
+    standing = sorted({each.laddr.ip for each in found if each.status == "ESTABLISHED"})
+    group.meet()
+    return standing
+
+
+def meet_without_the_last(group: Group) -> None:
+    """Lose the last rank, which is killed."""
+    if group.number == group.count - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    group.meet()
+
+
+def gather_without_the_last(group: Group) -> Any:
+    """Lose the last rank while values are gathered."""
+    if group.number == group.count - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return group.all_gather("here")
+
+
+def wait_for_the_last(group: Group) -> None:
+    """Wait for the last rank, which does not come until its stdin is closed."""
+    sys.stderr.write("all have met\n")
+    sys.stderr.flush()
+    if group.number == group.count - 1:
+        sys.stdin.read()
+    group.meet()
+
+
+def fail_in_the_first(group: Group) -> None:
+    """Lose the first rank by an error that its user can act on."""
+    if group.number == 0:
+        raise BadInput("slide 7 is no slide: take it away")
+    group.meet()
+
+
+def break_in_the_first(group: Group) -> None:
+    """Lose the first rank by a defect."""
+    if group.number == 0:
+        raise ZeroDivisionError("by nought")
+    group.meet()
+
+
+def agree_without_the_first(group: Group) -> Any:
+    """Give an error in every rank, and then in the first alone."""
+    group.agree(f"error {group.number}")
+    group.agree("slide 7 is no slide" if group.number == 0 else None)
+    return "went on to its own error"
+
+
+def agree_with_the_dead(group: Group) -> Any:
+    """Give an error in the first rank, of which a killed one cannot hear."""
+    if group.number == group.count - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    group.agree("slide 7 is no slide")
+    return "went on to its own error"
+
+
+def part_early(group: Group) -> Any:
+    """End the group inside the block, as training scripts do."""
+    import torch.distributed as dist
+
+    group.barrier()
+    dist.destroy_process_group()
+    return "parted"
+
+
+def load(group: Group) -> Any:
+    """Take batches from loader processes of every kind, in step with the others."""
+    sums = {}
+    for start_method in ("fork", "spawn", "forkserver"):
+        of_each = sums[start_method] = []
+        for batch in batches(start_method):
+            of_each.append(float(batch.sum()))
+            group.meet()
+    return group.all_gather(sums)
+
+
+def load_and_die(group: Group, start_method: str) -> None:
+    """Lose the last rank while its loader processes live."""
+    taken = batches(start_method)
+    # A batch of each: one that was still being started would outlive its rank for ever.
+    next(taken)
+    next(taken)
+    group.meet()
+    if group.number == group.count - 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    group.meet()
+
+
+def batches(start_method: str) -> Iterator[Any]:
+    """Four batches of two loader processes."""
+    from torch.utils.data import DataLoader
+
+    return iter(
+        DataLoader(
+            range(16),
+            batch_size=4,
+            num_workers=2,
+            multiprocessing_context=start_method,
+        )
+    )
+
+
+def deed(name: str) -> Deed:
+    """Return the deed of a name; a start method may follow a colon."""
+    name, _, start_method = name.partition(":")
+    found = globals()[name]
+    return (lambda group: found(group, start_method)) if start_method else found
+
+
+def main(name: str, number: str, count: str, meeting: str, timeout_s: str) -> int:
+    """Join the others, do the deed, and say what it gave."""
+    rank = Rank(int(number), int(count), Path(meeting))
+    try:
+        with rank.joined(timeout_s=float(timeout_s)) as group:
+            answer = {"given": deed(name)(group)}
+            code = 0
+    except StageError as error:
+        answer = {"error": str(error)}
+        code = error.exit_code
+    sys.stdout.write(json.dumps(answer))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

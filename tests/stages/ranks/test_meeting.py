@@ -1,0 +1,98 @@
+"""How ranks find each other, and how each way of missing each other is said."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from torch.distributed import FileStore
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.ranks.rank import Rank
+
+
+def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks) -> None:
+    outcome = ranks.end(ranks.start("talk", 1, 3, timeout_s=1))
+    assert outcome.code == 1
+    assert outcome.error.startswith(
+        f"1 of 3 ranks came to {ranks.meeting} within 1 s, without ranks 0 and 2: start all"
+    )
+
+
+def test_a_rank_that_comes_when_the_others_have_given_up_does_not_wait(ranks) -> None:
+    assert ranks.end(ranks.start("talk", 0, 2, timeout_s=1)).code == 1
+    late = ranks.end(ranks.start("talk", 1, 2))
+    assert late.code == 2
+    assert f"--meeting {ranks.meeting} was used before" in late.error
+
+
+def test_a_file_of_an_earlier_attempt_is_refused(ranks) -> None:
+    ranks.run("meet_without_the_last", 2)
+    assert ranks.meeting.exists()
+    for outcome in ranks.run("talk", 2):
+        assert outcome.code == 2
+        assert "was used before, or more than 2 ranks were started: give" in outcome.error
+
+
+def test_two_ranks_of_one_number_are_refused(ranks) -> None:
+    processes = [ranks.start("talk", 1, 2) for _ in range(2)]
+    for outcome in map(ranks.end, processes):
+        assert outcome.code == 2
+        assert outcome.error.startswith("2 processes (on ")
+        assert f"came to {ranks.meeting} as rank 1: give each another --rank" in outcome.error
+
+
+def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
+    first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
+    assert first.stderr.readline() == "all have met\n"
+    outcome = ranks.end(ranks.start("talk", 1, 2))
+    assert outcome.code == 2
+    assert "or more than 2 ranks were started" in outcome.error
+    last.kill()
+    assert "because the connection with rank 1 broke" in ranks.end(first).error
+
+
+def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks) -> None:
+    """Its killed first rank has left its arrival; the new second rank takes it for a new one."""
+    seen = FileStore(str(ranks.meeting))
+    early = ranks.start("talk", 0, 2)
+    seen.wait(["arrival/0"], timedelta(seconds=60))
+    early.kill()
+    second = ranks.start("talk", 1, 2)
+    seen.wait(["ready/1"], timedelta(seconds=60))
+    refused = ranks.end(ranks.start("talk", 0, 2))
+    assert (refused.code, ranks.end(second).code) == (2, 1)
+    assert "was used before" in refused.error
+
+
+def test_ranks_that_expect_different_numbers_of_ranks_are_refused(ranks) -> None:
+    outcomes = [ranks.end(p) for p in [ranks.start("talk", n, 2 + n) for n in range(2)]]
+    assert sorted(outcome.code for outcome in outcomes) in ([1, 2], [2, 2])
+    for outcome in outcomes:
+        assert "expects 3 ranks" in outcome.error
+        assert "give all of them the same --ranks" in outcome.error
+
+
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    movie = tmp_path / "movie.tif"
+    movie.write_bytes(b"II*\0\x08\0\0\0")
+    with pytest.raises(BadInput, match=r"movie.tif cannot be where ranks meet: give a file"):
+        join(movie)
+    assert movie.read_bytes() == b"II*\0\x08\0\0\0"
+
+
+@pytest.mark.parametrize("place", ["absent/meeting", "."])
+def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path, place: str) -> None:
+    with pytest.raises(BadInput, match="cannot be where ranks meet"):
+        join(tmp_path / place)
+
+
+def test_ranks_without_a_meeting_are_refused() -> None:
+    with pytest.raises(BadInput, match="2 ranks need a --meeting to find each other"):
+        join(None)
+
+
+def join(meeting: Path | None) -> None:
+    with Rank(0, 2, meeting).joined():
+        raise AssertionError("a rank alone has met another")

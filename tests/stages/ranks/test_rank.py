@@ -1,0 +1,116 @@
+"""Ranks that meet: what they do together, and how each ends where another one fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.ranks.rank import Rank
+
+ALONE = """
+import sys
+from pyscale_stages.ranks.rank import Rank
+with Rank(0, 1, None).joined() as group:
+    group.meet()
+    group.barrier()
+    group.agree(None)
+    group.agree("an error of its own")
+    assert group.all_gather(None) == [None]
+    assert (group.number, group.count) == (0, 1)
+assert "torch" not in sys.modules
+"""
+
+
+def test_one_rank_alone_waits_for_nobody_and_imports_no_torch() -> None:
+    subprocess.run([sys.executable, "-c", ALONE], check=True, timeout=60)
+
+
+def test_a_task_says_which_rank_it_is(tmp_path: Path) -> None:
+    spec = TaskSpec(stage="x", inputs=(), rank=1, ranks=3, meeting=tmp_path / "meeting")
+    assert Rank.of(spec) == Rank(1, 3, tmp_path / "meeting")
+
+
+def test_ranks_gather_values_in_their_order(ranks) -> None:
+    outcomes = ranks.run("talk", 3)
+    of_each = [{"number": number, "nothing": None} for number in range(3)]
+    assert [outcome.given for outcome in outcomes] == [of_each] * 3
+    assert [outcome.err for outcome in outcomes] == [""] * 3
+
+
+def test_a_meeting_that_ended_well_leaves_no_file_and_may_be_used_again(ranks) -> None:
+    assert [outcome.code for outcome in ranks.run("talk", 2)] == [0, 0]
+    assert not ranks.meeting.exists()
+    assert [outcome.code for outcome in ranks.run("talk", 2)] == [0, 0]
+
+
+@pytest.mark.parametrize("deed", ["meet_without_the_last", "gather_without_the_last"])
+def test_a_killed_rank_ends_the_others_at_once_with_a_sentence(ranks, deed: str) -> None:
+    *others, killed = ranks.run(deed, 3)
+    assert killed.code == -9
+    for number, outcome in enumerate(others):
+        assert outcome.code == 1
+        assert outcome.error.startswith(
+            f"rank {number} of 3 stopped because the connection with ranks {1 - number} and 2 broke"
+        )
+        assert "Traceback" not in outcome.err
+
+
+def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks) -> None:
+    processes = [ranks.start("wait_for_the_last", n, 2, timeout_s=2) for n in range(2)]
+    waited = ranks.end(processes[0])
+    assert waited.code == 1
+    assert "rank 0 of 2 waited 2 s for rank 1 in vain" in waited.error
+    assert ranks.end(processes[1]).code == 1
+
+
+def test_the_others_are_told_which_error_ended_a_rank(ranks) -> None:
+    first, *others = ranks.run("fail_in_the_first", 3)
+    sentence = "slide 7 is no slide: take it away"
+    assert (first.code, first.error) == (2, sentence)
+    for number, outcome in enumerate(others, start=1):
+        assert outcome.code == 1
+        assert outcome.error == f"rank 0 of 3 ended, so rank {number} stopped too: {sentence}"
+
+
+def test_the_others_are_told_of_a_defect_too(ranks) -> None:
+    first, other = ranks.run("break_in_the_first", 2)
+    assert "Traceback" in first.err
+    assert other.error == "rank 0 of 2 ended, so rank 1 stopped too: ZeroDivisionError: by nought"
+
+
+def test_ranks_go_on_only_if_all_can(ranks) -> None:
+    first, *others = ranks.run("agree_without_the_first", 3)
+    assert first.given == "went on to its own error"
+    for number, outcome in enumerate(others, start=1):
+        assert outcome.code == 1
+        assert outcome.error == (
+            f"rank 0 of 3 cannot go on, so rank {number} stopped too: slide 7 is no slide"
+        )
+
+
+def test_a_rank_with_an_error_keeps_it_though_another_was_killed(ranks) -> None:
+    assert ranks.run("agree_with_the_dead", 2)[0].given == "went on to its own error"
+
+
+def test_a_group_that_was_ended_inside_the_block_ends_quietly(ranks) -> None:
+    for outcome in ranks.run("part_early", 2):
+        assert (outcome.code, outcome.given, outcome.err) == (0, "parted", "")
+
+
+@pytest.mark.slow
+def test_loader_processes_may_be_started_under_a_joined_group(ranks) -> None:
+    of_each = {how: [6.0, 22.0, 38.0, 54.0] for how in ("fork", "spawn", "forkserver")}
+    for outcome in ranks.run("load", 2):
+        assert outcome.given == [of_each] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start_method", ["fork", "spawn"])
+def test_a_killed_rank_is_noticed_though_its_loader_processes_live(ranks, start_method) -> None:
+    other, killed = ranks.run(f"load_and_die:{start_method}", 2)
+    assert killed.code == -9
+    assert "rank 0 of 2 stopped because the connection with rank 1 broke" in other.error

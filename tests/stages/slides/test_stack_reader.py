@@ -1,0 +1,107 @@
+"""Microscopy stacks as slides of one level."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tifffile
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.slides import stack_reader
+from pyscale_stages.slides.reading import open_slide
+from pyscale_stages.slides.slide import Slide
+from pyscale_stages.slides.stack_reader import StackSlide
+
+Values = npt.NDArray[np.uint16]
+
+
+@pytest.fixture
+def values() -> Values:
+    """Four frames of two channels of 16 bits."""
+    return np.random.default_rng(3).integers(0, 2**16, (4, 2, 70, 83), dtype=np.uint16)
+
+
+@pytest.fixture
+def stack(tmp_path: Path, values: Values) -> Path:
+    """The same as OME-TIFF."""
+    path = tmp_path / "movie.ome.tif"
+    tifffile.imwrite(
+        path,
+        values,
+        photometric="minisblack",
+        metadata={"axes": "TCYX", "PhysicalSizeX": 0.65, "PhysicalSizeXUnit": "µm"},
+    )
+    return path
+
+
+def test_frames_of_a_stack_are_planes_with_their_values(stack: Path, values: Values) -> None:
+    slide = open_slide(stack)
+    assert isinstance(slide, StackSlide)
+    assert (slide.planes, slide.channels, slide.dtype) == (4, 2, np.dtype(np.uint16))
+    assert (len(slide.levels), slide.mpp) == (1, 0.65)
+    for plane in (2, 0, 3, 2, 1):
+        found = slide.read(0, 11, 20, 40, 63, plane=plane)
+        np.testing.assert_array_equal(
+            found, np.moveaxis(values[plane], 0, -1)[11:51, 20:83], strict=True
+        )
+        found[:] = 0
+    with pytest.raises(BadInput, match="has no plane 4: it has 4, from 0"):
+        slide.read(0, 0, 0, 9, 9, plane=4)
+
+
+def test_frames_are_kept_within_bounds(
+    stack: Path, values: Values, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack_reader, "KEPT_BYTES", 2 * values[0].nbytes)
+    slide = StackSlide(stack)
+    for plane in (0, 1, 0, 2):
+        slide.read(0, 0, 0, 9, 9, plane=plane)
+    assert list(slide._kept) == [0, 2]
+    monkeypatch.setattr(stack_reader, "KEPT_BYTES", 1)
+    slide.read(0, 0, 0, 9, 9, plane=3)
+    assert list(slide._kept) == [3]
+    slide.close()
+    assert not slide._kept
+    assert slide.read(0, 0, 0, 9, 9, plane=3).any()
+
+
+def test_pixel_sizes_of_imagej_are_read(tmp_path: Path, values: Values) -> None:
+    tifffile.imwrite(
+        tmp_path / "ij.tif",
+        values[:, 0],
+        imagej=True,
+        resolution=(4, 4),
+        metadata={"axes": "TYX", "unit": "um"},
+    )
+    assert open_slide(tmp_path / "ij.tif").mpp == 0.25
+    tifffile.imwrite(tmp_path / "plain.tif", values[:, 0], photometric="minisblack")
+    assert open_slide(tmp_path / "plain.tif").mpp is None
+
+
+def _total(slide: Slide) -> int:
+    return int(slide.read(0, 3, 4, 60, 60, plane=2).sum(dtype=np.int64))
+
+
+def _send_total(slide: Slide, totals: Any) -> None:
+    totals.put(_total(slide))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_stack_that_was_read_from_can_be_read_in_other_processes(
+    stack: Path, method: str
+) -> None:
+    slide = open_slide(stack)
+    expected = _total(slide)
+    context: Any = multiprocessing.get_context(method)
+    totals = context.Queue()
+    others = [context.Process(target=_send_total, args=(slide, totals)) for _ in range(2)]
+    for process in others:
+        process.start()
+    assert [totals.get(timeout=60) for _ in others] == [expected] * 2
+    for process in others:
+        process.join()

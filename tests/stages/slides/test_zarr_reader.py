@@ -1,0 +1,158 @@
+"""OME-Zarr of both versions, with any of its axes."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import zarr
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.slides.reading import open_slide
+from pyscale_stages.slides.slide import Slide
+from pyscale_stages.slides.zarr_reader import ZarrSlide
+
+Values = npt.NDArray[np.uint16]
+_UNITS = {"y": "micrometer", "x": "nanometer"}
+
+
+def _write(
+    path: Path, pixels: Values, axes: str, *, version: str = "0.5", scale: float = 250.0
+) -> None:
+    """Write an image with a second level half as large."""
+    group = zarr.open_group(str(path), mode="w", zarr_format=3 if version == "0.5" else 2)
+    halved = tuple(slice(None, None, 2) if axis in "yx" else slice(None) for axis in axes)
+    levels = []
+    for number, level in enumerate((pixels, pixels[halved])):
+        group.create_array(
+            str(number), data=level, chunks=tuple(min(64, side) for side in level.shape)
+        )
+        steps = [scale * 2**number if axis in "yx" else 1.0 for axis in axes]
+        levels.append({
+            "path": str(number),
+            "coordinateTransformations": [{"type": "scale", "scale": steps}],
+        })  # fmt: skip
+    named = [
+        {"name": axis, "unit": _UNITS[axis]} if axis in _UNITS else {"name": axis} for axis in axes
+    ]
+    image = {"axes": named, "datasets": levels}
+    if version == "0.5":
+        group.attrs["ome"] = {"version": "0.5", "multiscales": [image]}
+    else:
+        group.attrs["multiscales"] = [image | {"version": "0.4"}]
+
+
+@pytest.fixture
+def values() -> Values:
+    """Two times, three channels and two depths, each pixel another value."""
+    return np.arange(2 * 3 * 2 * 90 * 101, dtype=np.uint16).reshape(2, 3, 2, 90, 101)
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_times_and_depths_are_planes_and_channels_go_last(
+    tmp_path: Path, values: Values, version: str
+) -> None:
+    path = tmp_path / "image.zarr"
+    _write(path, values, "tczyx", version=version)
+    slide = open_slide(path)
+    assert isinstance(slide, ZarrSlide)
+    assert (slide.planes, slide.channels, slide.dtype) == (4, 3, np.dtype(np.uint16))
+    assert slide.mpp == 0.25
+    assert [(level.height_px, level.width_px) for level in slide.levels] == [(90, 101), (45, 51)]
+    for plane, (time, depth) in enumerate([(0, 0), (0, 1), (1, 0), (1, 1)]):
+        np.testing.assert_array_equal(
+            slide.read(0, 5, 60, 80, 30, plane=plane),
+            np.moveaxis(values[time, :, depth], 0, -1)[5:85, 60:90],
+        )
+        np.testing.assert_array_equal(
+            slide.read(1, 1, 2, 40, 45, plane=plane),
+            np.moveaxis(values[time, :, depth, ::2, ::2], 0, -1)[1:41, 2:47],
+        )
+
+
+@pytest.mark.parametrize("axes", ["cyx", "yxs", "yxc", "yx"])
+def test_colours_before_or_after_the_pixels_are_found(
+    tmp_path: Path, values: Values, axes: str
+) -> None:
+    expected = np.moveaxis(values[0, :, 0], 0, -1)[..., : 1 if axes == "yx" else 3]
+    stored = {"cyx": np.moveaxis(expected, -1, 0), "yx": expected[..., 0]}.get(axes, expected)
+    _write(tmp_path / "image.zarr", stored, axes)
+    slide = open_slide(tmp_path / "image.zarr")
+    assert slide.planes == 1
+    found = slide.read(0, 10, 20, 50, 60)
+    np.testing.assert_array_equal(found, expected[10:60, 20:80])
+
+
+def test_the_first_image_of_several_in_numbered_groups_is_read(
+    tmp_path: Path, values: Values
+) -> None:
+    zarr.open_group(str(tmp_path / "slide.zarr"), mode="w")
+    _write(tmp_path / "slide.zarr" / "0", values[0, :, 0], "cyx")
+    slide = open_slide(tmp_path / "slide.zarr")
+    np.testing.assert_array_equal(slide.read(0, 0, 0, 90, 101), np.moveaxis(values[0, :, 0], 0, -1))
+
+
+def test_a_folder_that_is_no_image_is_said(tmp_path: Path, values: Values) -> None:
+    (tmp_path / "empty.zarr").mkdir()
+    with pytest.raises(BadInput, match=r"empty.zarr is not an OME-Zarr image"):
+        open_slide(tmp_path / "empty.zarr")
+    group = zarr.open_group(str(tmp_path / "plain.zarr"), mode="w")
+    group.create_array("0", data=values)
+    with pytest.raises(BadInput, match=r"plain.zarr is not an OME-Zarr image"):
+        open_slide(tmp_path / "plain.zarr")
+
+
+def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(
+    tmp_path: Path, values: Values
+) -> None:
+    _write(tmp_path / "lost.zarr", values, "tczyx")
+    (tmp_path / "lost.zarr" / "1" / "zarr.json").unlink()
+    with pytest.raises(BadInput, match=r"lost.zarr lacks a level that its description names"):
+        open_slide(tmp_path / "lost.zarr")
+    _write(tmp_path / "odd.zarr", values[0, 0], "zyx")
+    group = zarr.open_group(str(tmp_path / "odd.zarr"), mode="r+")
+    described: Any = group.attrs["ome"]
+    described["multiscales"][0]["axes"] = [{"name": "y"}, {"name": "x"}]
+    group.attrs["ome"] = described
+    with pytest.raises(BadInput, match=r"odd.zarr has the axes y x and arrays of the shape"):
+        open_slide(tmp_path / "odd.zarr")
+
+
+def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
+    path = tmp_path / "image.zarr"
+    _write(path, values[0, :, 0], "cyx")
+    chunk = path / "0" / "c" / "0" / "0" / "0"
+    chunk.write_bytes(b"garbage" * 30)
+    slide = open_slide(path)
+    with pytest.raises(BadInput, match=r"image.zarr cannot be read at level 0, row 0, column 0"):
+        slide.read(0, 0, 0, 10, 10)
+    assert slide.read(0, 64, 64, 10, 10).shape == (10, 10, 3)
+
+
+def _total(slide: Slide) -> int:
+    return int(slide.read(0, 3, 4, 80, 90).sum(dtype=np.int64))
+
+
+def _send_total(slide: Slide, totals: Any) -> None:
+    totals.put(_total(slide))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_an_image_that_was_read_from_can_be_read_in_other_processes(
+    tmp_path: Path, values: Values, method: str
+) -> None:
+    _write(tmp_path / "image.zarr", values[0, :, 0], "cyx")
+    slide = open_slide(tmp_path / "image.zarr")
+    expected = _total(slide)
+    context: Any = multiprocessing.get_context(method)
+    totals = context.Queue()
+    others = [context.Process(target=_send_total, args=(slide, totals)) for _ in range(2)]
+    for process in others:
+        process.start()
+    assert [totals.get(timeout=60) for _ in others] == [expected] * 2
+    for process in others:
+        process.join()
