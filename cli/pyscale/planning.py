@@ -13,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 from pyscale.blockorder import FROM_OUTSIDE, block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, Layout, Suite, load_suite, suite_names
@@ -103,7 +104,7 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
-    _refuse_ranks_apart(sorted(measured & suite.loader_entries), settings, site)
+    refuse_ranks_apart(sorted(measured & suite.loader_entries), settings, site)
     place = _place(settings) if suite.machine_entries else None
     sources = _Sources(dataset, place)
     entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
@@ -133,38 +134,11 @@ def _sweep(
     if dataset is None:
         return Sweep.of_the_machine(workers)
     if suite.data == "slides":
-        _refuse_more_ranks_than_slides(dataset, max(workers))
+        refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
         return Sweep.of_ranks(workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
     sweep.refuse_too_short(dataset.movie.name)
     return sweep
-
-
-def _refuse_more_ranks_than_slides(dataset: Dataset, ranks: int) -> None:
-    if ranks > dataset.frames:
-        slides = f"{dataset.frames} slide{'s' * (dataset.frames != 1)}"
-        raise UserError(
-            f"each of {ranks} ranks loads patches of slides of its own, and {dataset.movie} has "
-            f"{slides}: ask for fewer --workers, or give more slides"
-        )
-
-
-def _refuse_ranks_apart(
-    entries: Sequence[str], settings: Mapping[str, Any], site: Site | None
-) -> None:
-    """Raise where ranks that wait for each other would not all run at the same time."""
-    if not entries:
-        return
-    if settings["chunks_per_worker"] > 1:
-        raise UserError(
-            f"ranks of {entries[0]} load patches, which have no windows, so --chunks-per-worker "
-            f"{settings['chunks_per_worker']} means nothing: leave it out, or set it to 1"
-        )
-    if settings["layout"] == "array" and site is not None:
-        raise UserError(
-            f"ranks of {entries[0]} wait for each other, so one job starts all of them, and "
-            "--layout array would start each by itself: leave it out, or set it to gang"
-        )
 
 
 def _measured(suite: Suite, only: Sequence[str]) -> set[str]:

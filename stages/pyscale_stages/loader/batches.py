@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from contextlib import suppress
 from multiprocessing import connection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.threads import pin_this_process
+from pyscale_stages.loader.threads import begin_loader_process
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -53,7 +54,7 @@ class Batches:
             "prefetch_factor": params.prefetch_factor,
             # What was published ends them with each pass over the data set.
             "persistent_workers": params.opening != "published",
-            "worker_init_fn": pin_this_process,
+            "worker_init_fn": begin_loader_process,
         }
         self._loader: DataLoader[Any] = DataLoader(
             dataset,
@@ -84,17 +85,17 @@ class Batches:
         _trace: TracebackType | None,
     ) -> None:
         processes = self._processes | self._living()
-        try:
-            # torch does it when the iterator goes, but the trace of an error keeps that alive.
-            if (shut_down := getattr(self._iterator, "_shutdown_workers", None)) is not None:
+        # torch does it when the iterator goes, but the trace of an error keeps that alive.
+        if (shut_down := getattr(self._iterator, "_shutdown_workers", None)) is not None:
+            # How a loader process ends that nobody wants more of says nothing of what it gave.
+            with suppress(RuntimeError):
                 shut_down()
-        finally:
-            self._iterator = None
-            for process in processes:
-                process.join(ENDING_S)
-                if process.is_alive():
-                    process.kill()
-                    process.join()
+        self._iterator = None
+        for process in processes:
+            process.join(ENDING_S)
+            if process.is_alive():
+                process.kill()
+                process.join()
 
     def begin(self) -> None:
         """Begin a pass over the data set with empty queues; living loader processes go on.

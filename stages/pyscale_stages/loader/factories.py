@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
+from pyscale_stages.loader.ownfactory import look_in_folder
 from pyscale_stages.loader.params import LoaderParams
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def _imported(path: str) -> Factory:
             f"there is no factory {path!r}: take {' or '.join(SHIPPED)}, or name a function of "
             "your own as package.module:name"
         )
+    look_in_folder()
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.sampling import Places, TissueMap
 from pyscale_stages.slides.level import level_for
 from pyscale_stages.slides.reading import Reader, open_slide
@@ -100,7 +101,8 @@ class KeptSlides:
         Raises
         ------
         BadInput
-            The slide cannot be read, has no such level, or is smaller than a patch.
+            The slide cannot be read, has no such level, is smaller than a patch, or has no
+            colours and is to give tissue.
         """
         slide = self._closed.pop(path, None) or open_slide(Path(path), self._options.reader)
         level = level_for(slide, self._options.mpp).level
@@ -119,6 +121,12 @@ class KeptSlides:
         if path in self._tissue:
             self._tissue.move_to_end(path)
             return self._tissue[path].tissue()
+        if slide.channels == 1:
+            # Darker than the rest is tissue in stained sections, and background in fluorescence.
+            raise BadInput(
+                f"slide {path} has no colours, by which tissue is told from glass: take "
+                "--params tissue=false"
+            )
         tissue = TissueMap(*tissue_mask(slide))
         self._tissue[path] = _Bits.of(tissue)
         if len(self._tissue) > KEPT:

@@ -62,7 +62,7 @@ class LoaderParams(StageParams):
         1, ge=0, description="Batches whose places and pixels are summed up, after all timing"
     )
     start_method: Literal["spawn", "fork", "forkserver"] = Field(
-        "spawn", description="How loader processes are started"
+        "fork", description="How loader processes are started; fork is torch's own way on Linux"
     )
     to_device: bool = Field(False, description="Copy each batch to the device, and time the copy")
     consumes_per_s: float | None = Field(

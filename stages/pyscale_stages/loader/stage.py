@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.loader.agreement import check
 from pyscale_stages.loader.merge import merge
+from pyscale_stages.loader.ownfactory import folder_of_factory
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.run import run
 from pyscale_stages.loader.table import LOADING
@@ -27,5 +28,6 @@ STAGE = Stage(
     check=check,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
+    surroundings=folder_of_factory,
     meets=True,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -43,7 +44,17 @@ def one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def pin_this_process(_loader_process: int = 0) -> None:
+def begin_loader_process(_number: int) -> None:
+    """Pin a loader process, and let it end at once when its work has ended.
+
+    One that is spawned would else take Python down in order, while a thread of its own may still
+    move a batch: torch then aborts it, and calls it killed.
+    """
+    pin_this_process()
+    atexit.register(os._exit, 0)
+
+
+def pin_this_process() -> None:
     """Pin libraries that are already imported; those that come later read the variables."""
     import torch
 

@@ -207,8 +207,11 @@ def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path: Path) -> N
         np.testing.assert_array_equal(item["image"].numpy(), pixels)
 
 
-def test_tissue_is_not_sought_in_a_stack_of_16_bits(tmp_path: Path) -> None:
-    stack = np.zeros((2, 40, 50), dtype=np.uint16)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_tissue_is_not_sought_where_there_are_no_colours(
+    tmp_path: Path, dtype: type[np.generic]
+) -> None:
+    stack = np.zeros((2, 40, 50), dtype=dtype)
     tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
     with pytest.raises(BadInput, match=r"stack.ome.tif .*--params tissue=false"):
         patches([str(tmp_path / "stack.ome.tif")], 1, patch_px=16)
