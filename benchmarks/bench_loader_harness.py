@@ -82,7 +82,7 @@ def arms(batch_s: float, *, n_batches: int) -> tuple[Callable[[], None], Callabl
     bare = iter(DataLoader(Paced(batch_s), batch_size=BATCH_SIZE))
 
     def recorded() -> None:
-        time_free(batches, params, None)
+        time_free(batches, params, None, [])
 
     def alone() -> None:
         for _ in range(n_batches):

@@ -31,7 +31,7 @@ from pyscale_stages.loader.params import LoaderParams
 
 COPIED = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
 )
 GIB = 2**30
 BATCHES = 50

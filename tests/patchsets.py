@@ -14,10 +14,14 @@ from torch.utils.data import Dataset, IterableDataset, get_worker_info
 
 SIDE_PX = 8
 ENDS_AFTER = 10
+READ_BYTES = 1 << 20
 
 
 class Numbered(IterableDataset[dict[str, Any]]):
-    """Patches with numbers from 0: slides take turns, and each patch lies right of the last."""
+    """Patches with numbers from 0: slides take turns, and each patch lies right of the last.
+
+    A larger seed has them further apart.
+    """
 
     def __init__(self, slides: list[str], seed: int, *, floats: bool = False) -> None:
         self.slides = slides
@@ -37,7 +41,7 @@ class Numbered(IterableDataset[dict[str, Any]]):
         return {
             "image": image.float() / 255 if self.floats else image,
             "slide_path": self.slides[number % len(self.slides)],
-            "x": number,
+            "x": number * (1 + self.seed),
             "y": 0,
             "level": 0,
         }
@@ -51,6 +55,36 @@ def numbered(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int)
 def floating(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
     """The same patches as floats from 0 to 1."""
     return Numbered(slides, seed, floats=True)
+
+
+class Reading(Numbered):
+    """The same, and as many bytes are read for each patch."""
+
+    def item(self, number: int) -> dict[str, Any]:
+        """One patch."""
+        with Path("/dev/zero").open("rb") as file:
+            file.read(READ_BYTES)
+        return super().item(number)
+
+
+def reading(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+    """Bytes, after others were read."""
+    return Reading(slides, seed)
+
+
+class OfFiles(Numbered):
+    """The same, and the beginning of its slide is read for each patch."""
+
+    def item(self, number: int) -> dict[str, Any]:
+        """One patch."""
+        with Path(self.slides[number % len(self.slides)]).open("rb") as file:
+            file.read(READ_BYTES)
+        return super().item(number)
+
+
+def of_files(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+    """Bytes, after others were read from the slides."""
+    return OfFiles(slides, seed)
 
 
 class Ending(Numbered):

@@ -16,7 +16,7 @@ from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.requests import request_of
-from pyscale.analysis.scaling import configurations
+from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
@@ -160,7 +160,7 @@ def analysed(
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
     return Results(
-        configurations=with_costs(table, holding, held, prices),
+        configurations=with_costs(_without_speedups(table, loader_entries), holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table)),
@@ -178,6 +178,14 @@ def analysed(
         loader=loader,
         loader_entries=loader_entries,
     )
+
+
+def _without_speedups(table: pl.DataFrame, entries: frozenset[str]) -> pl.DataFrame:
+    """Blank what compares wall times over N, where N ranks load what N ranks of training take."""
+    import polars as pl
+
+    of_ranks = pl.col("stage").is_in(list(entries))
+    return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
 
 
 def _without_points(table: pl.DataFrame, grids: Iterable[GridFindings]) -> pl.DataFrame:

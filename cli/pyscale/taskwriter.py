@@ -54,9 +54,15 @@ class TaskWriter:
         drafts = {}
         for task in tasks:
             folder = self._run.task(trial, task)
-            start = self._runtime.start(self._spec(trial, task), folder, trial.image)
+            spec = self._spec(trial, task)
+            start = self._runtime.start(spec, folder, trial.image)
             drafts[folder] = TaskOrder(
-                argv=start.argv, env=start.env, container=start.container, node_work=node_work
+                argv=start.argv,
+                env=start.env,
+                container=start.container,
+                node_work=node_work,
+                meeting=spec.meeting,
+                rank=None if spec.meeting is None else spec.rank,
             )
         return drafts
 

@@ -230,6 +230,11 @@ class BatchWindow(Record):
         (), description="Each copy from the host to the device; none where none was asked for"
     )
     patches: int = Field(ge=1, description="Patches in these batches")
+    cache: CacheState | None = Field(
+        None,
+        description="Page cache of the slides as the window was opened, where they were evicted "
+        "for it; None where nothing was",
+    )
     prefetched_batches: int = Field(
         0, ge=0, description="Batches taken before the clock started, as they lay ready in queues"
     )

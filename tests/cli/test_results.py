@@ -285,3 +285,14 @@ def test_a_run_that_measured_no_machine_has_no_findings_of_one(run: RunFolder) -
     assert results.machine is None
     assert results.machine_entries == frozenset()
     assert "scaling" in results.context.settings
+
+
+def test_wall_times_of_ranks_have_no_speedup(make: Callable[..., Plan], tmp_path: Path) -> None:
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
+    _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
+    apart = analysed(
+        results.trials, results.context, loader_entries=frozenset({"register_denoise"})
+    ).configurations
+    assert results.configurations["speedup"].null_count() == 0
+    assert apart["speedup"].null_count() == apart["efficiency"].null_count() == 2
+    assert apart["wall_s"].to_list() == results.configurations["wall_s"].to_list()

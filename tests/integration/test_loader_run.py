@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from watchfiles import watch
 
 from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
-from pyscale.store.records import LAUNCH_FILE
+from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import BatchWindow, Loading
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
@@ -27,8 +27,11 @@ from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slid
 CommandLine = Callable[..., Answer]
 Start = Callable[..., subprocess.Popen[str]]
 
-PATIENCE_S = 180.0
-"""How long what was disturbed may take to end, on a machine that has other work too."""
+PATIENCE_S = 300.0
+"""How long a command may take, on a machine that has other work too."""
+PYTHON = (sys.executable, "-m")
+ONCE = ("--repeats", "1")
+WHERE = ("--output", "out", "--params", "params.json")
 SLIDES = 4
 SMALL: dict[str, Any] = {
     "num_workers": 1,
@@ -36,25 +39,24 @@ SMALL: dict[str, Any] = {
     "batches": 4,
     "warmup_batches": 1,
     "patch_px": 64,
+    "start_method": "fork",
 }
-# What a user may write without a thought: it goes well until loader processes are spawned.
+# What users write: it goes well until loader processes are spawned.
 UNPICKLABLE = """
+import torch
 from torch.utils.data import IterableDataset
-from torchdata import tensor_of
 
 class Scaled(IterableDataset):
-    def __init__(self, slide_paths):
+    def __init__(self):
         self.scale = lambda image: image / 255
 
     def __iter__(self):
         while True:
-            yield {"image": self.scale(tensor_of())}
+            yield {"image": self.scale(torch.zeros(3, 8, 8))}
 
 def make_dataset(slide_paths, pool_size, patches_per_slide, patches_per_visit, seed):
-    return Scaled(slide_paths)
-""".replace("from torchdata import tensor_of\n", "import torch\n").replace(
-    "tensor_of()", "torch.zeros(3, 8, 8)"
-)
+    return Scaled()
+"""
 # A pipe without a writer is like storage that no longer answers.
 HELD = """
 import os
@@ -73,24 +75,353 @@ class Held(IterableDataset):
 
     def __iter__(self):
         if (HERE / "pipe").exists():
-            (HERE / f"held.{os.getpid()}").touch()
+            (HERE / f"waiting.{os.getpid()}").touch()
             (HERE / "pipe").read_bytes()
         yield from self.patches
 
-def make_dataset(slide_paths, pool_size, patches_per_slide, patches_per_visit, seed):
-    make = factory_of(LoaderParams(patch_px=64))
-    patches = make(slide_paths, pool_size, patches_per_slide, patches_per_visit, seed)
-    return patches if any("000" in path for path in slide_paths) else Held(patches)
+def make_dataset(slide_paths, *settings):
+    patches = factory_of(LoaderParams(patch_px=64))(slide_paths, *settings)
+    is_of_first_rank = any("slide_000" in path for path in slide_paths)
+    return patches if is_of_first_rank else Held(patches)
+"""
+
+# Python runs it before the program: this rank has not even begun to import.
+KILLED_AT_ONCE = """
+import os
+import signal
+import sys
+from pathlib import Path
+
+if "pyscale_stages" in sys.orig_argv and Path.cwd().name == "w1":
+    os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def write_suite(path: Path, **entries: dict[str, Any]) -> Path:
-    """Write a suite of entries with these parameters, beside small ones."""
+def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
+    """Write a suite of small entries, each with parameters of its own."""
     lines = ['name = "tiny"', 'summary = "Some patches, in a moment"', 'data = "slides"']
     for entry, params in entries.items():
         lines += [f"[stages.{entry}]", 'stage = "loader"', 'inputs = { slides = "slides" }']
         lines += ['threads = "all"', f"[stages.{entry}.params]"]
-        # Strings and numbers are written in TOML as in JSON.
+        # TOML writes text and numbers as JSON does.
         lines += [f"{name} = {json.dumps(value)}" for name, value in (SMALL | params).items()]
+    path = folder / "tiny.toml"
     path.write_text("\n".join(lines))
     return path
+
+
+@pytest.fixture(scope="module")
+def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of four small slides."""
+    folder = tmp_path_factory.mktemp("of slides") / "slides"
+    return write_slides(folder, SlidesParams(slides=SLIDES, height_px=1024, width_px=1024))
+
+
+class Left(NamedTuple):
+    """What a run of three configurations left, one of which fails."""
+
+    answer: subprocess.CompletedProcess[str]
+    run: RunFolder
+
+    def loading(self, entry: str, workers: int) -> list[Loading]:
+        """What each rank of a trial measured."""
+        (trial,) = (
+            trial
+            for trial in self.run.plan.trials
+            if (trial.entry, trial.workers) == (entry, workers)
+        )
+        results = [read_task(self.run.task(trial, name)).result for name in trial.window_tasks]
+        return [result.loading for result in results if result and result.loading]
+
+    def table(self, name: str) -> pl.DataFrame:
+        """A table of the report."""
+        return pl.read_csv(self.run.report / name)
+
+
+@pytest.fixture(scope="module")
+def left(
+    slides: Path, tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], None]
+) -> Left:
+    """A run of both shipped factories, and of one that cannot be sent to loader processes."""
+    if find_spec("wsistream") is None:
+        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "unpicklable.py").write_text(UNPICKLABLE)
+    failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}
+    suite = write_suite(folder, ours={}, theirs={"factory": "wsistream"}, failing=failing)
+    answer = subprocess.run(
+        [*PYTHON, "pyscale", "run", suite, "--data", slides, *("--workers", "1,2", *ONCE)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return Left(answer, find_run(folder / "runs", None))
+
+
+def rate(window: BatchWindow) -> float:
+    return window.patches / window.wall_s
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", ["ours", "theirs"])
+def test_two_ranks_meet_and_what_they_deliver_is_measured_in_step(left: Left, entry: str) -> None:
+    (alone,) = left.loading(entry, 1)
+    assert alone.together is None
+    ranks = left.loading(entry, 2)
+    in_step = [rank.together for rank in ranks if rank.together]
+    assert len(in_step) == 2
+    assert all(len(window.steps_s) == SMALL["batches"] for window in in_step)
+    points = left.table("benchmark_loader.csv").filter(stage=entry).sort("workers")
+    effective = sum(each.patches for each in in_step) / max(each.wall_s for each in in_step)
+    assert points["patches_per_s"].to_list() == pytest.approx([rate(alone.free), effective])
+    inferred = 2 * min(rate(rank.free) for rank in ranks)
+    assert points["inferred_per_s"].to_list() == pytest.approx([rate(alone.free), inferred])
+
+
+@pytest.mark.slow
+def test_both_factories_deliver_the_same_patches(left: Left) -> None:
+    for workers in (1, 2):
+        ours, theirs = (left.loading(entry, workers) for entry in ("ours", "theirs"))
+        checksums = [rank.checksum for rank in ours]
+        assert checksums == [rank.checksum for rank in theirs]
+        assert len({*checksums}) == workers, "each rank has slides of its own"
+        assert [rank.diversity for rank in ours] == [rank.diversity for rank in theirs]
+    assert "pyscale and wsistream delivered the same patches" in " ".join(
+        left.answer.stdout.split()
+    )
+
+
+@pytest.mark.slow
+def test_slides_are_proved_cold_before_each_trial(left: Left, slides: Path) -> None:
+    for trial in left.run.plan.trials:
+        cache = json.loads((left.run.trial(trial) / CACHE_FILE).read_bytes())
+        found = {Path(each["path"]).name: each["after"] for each in cache["evictions"]}
+        assert cache["state"] == "verified-cold"
+        for number in range(SLIDES):
+            assert found[slide_name(number)]["resident_bytes"] == 0
+    assert (slides / slide_name(0)).stat().st_size > 0
+    states = pl.read_parquet(left.run.path / "loading.parquet")["cache_state"]
+    assert set(states) == {"verified-cold"}
+
+
+@pytest.mark.slow
+def test_a_configuration_that_fails_is_a_row_with_its_error(left: Left) -> None:
+    assert left.answer.returncode == 1, left.answer.stderr
+    assert "Traceback" not in left.answer.stderr
+    points = left.table("benchmark_loader.csv").sort("stage", "workers")
+    assert points.select("stage", "workers", "failed").rows() == [
+        *(("failing", 1, 1), ("failing", 2, 1)),
+        *(("ours", 1, 0), ("ours", 2, 0), ("theirs", 1, 0), ("theirs", 2, 0)),
+    ]
+    cannot_be_sent = "the factory unpicklable:make_dataset cannot be sent to loader processes"
+    failed = points.filter(pl.col("failed") > 0)
+    assert failed["error"].str.contains(cannot_be_sent, literal=True).all()
+    assert failed["patches_per_s"].null_count() == 2
+    assert cannot_be_sent in " ".join(left.answer.stdout.split())
+
+
+@pytest.mark.slow
+def test_the_report_has_table_figure_page_and_text(left: Left) -> None:
+    report = left.run.report
+    ranks = left.table("benchmark_loader_ranks.csv").sort("stage", "workers", "rank")
+    assert ranks.select("stage", "workers", "rank").rows() == [
+        (entry, *of) for entry in ("ours", "theirs") for of in ((1, 0), (2, 0), (2, 1))
+    ]
+    for kind in ("png", "svg", "pdf"):
+        assert (report / f"benchmark_loader_pareto.{kind}").stat().st_size > 1000
+    for name in ("scaling_analysis.md", "report.html"):
+        text = (report / name).read_text()
+        assert "Can storage feed the GPU?" in text
+        assert "cannot be sent to loader processes" in text
+    assert not (report / "benchmark_speedup.png").exists(), "ranks have no speedup"
+
+
+@pytest.mark.slow
+def test_a_run_of_loading_gives_no_n_to_request(left: Left, pyscale: CommandLine) -> None:
+    answer = pyscale("advise", left.run.path)
+    assert answer.code == 2
+    assert "measured how patches are loaded" in answer.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("params", "why"),
+    [
+        pytest.param({}, "holds no slides: put slides there", id="empty folder"),
+        pytest.param({}, "slide_001.svs ends at byte 3000", id="corrupted slide"),
+        pytest.param(
+            {"mpp": 0.1}, "has no level near 0.1 micrometres per pixel", id="other magnification"
+        ),
+        pytest.param(
+            {"factory": "unpicklable:make_dataset", "start_method": "spawn"},
+            "cannot be sent to loader processes",
+            id="unpicklable factory",
+        ),
+    ],
+)
+def test_what_cannot_be_loaded_is_refused_in_one_sentence(
+    home: Path, slides: Path, params: dict[str, Any], why: str, request: pytest.FixtureRequest
+) -> None:
+    folder = home / "of mine"
+    folder.mkdir()
+    if "empty" not in request.node.callspec.id:
+        for slide in slides.iterdir():
+            (folder / slide.name).write_bytes(slide.read_bytes())
+    if "corrupted" in request.node.callspec.id:
+        os.truncate(folder / slide_name(1), 3000)
+    (home / "unpicklable.py").write_text(UNPICKLABLE)
+    (home / "params.json").write_text(json.dumps(SMALL | params))
+    done = subprocess.run(
+        [*PYTHON, "pyscale_stages", "loader", "run", "--input", folder, *WHERE],
+        env=os.environ | {"PYTHONPATH": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    *words_of_a_library, sentence = done.stderr.splitlines()
+    assert sentence.startswith("error: ")
+    assert why in sentence
+    assert all(line.startswith("<tifffile.") for line in words_of_a_library)
+    assert not list(home.glob("out/*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (("--workers", "5"), "has 4 slides: ask for fewer --workers, or give more slides"),
+        (
+            (
+                "--workers",
+                "2",
+                "--layout",
+                "array",
+                "--executor",
+                "slurm",
+                "--cpus-per-worker",
+                "1",
+            ),
+            "one job starts all of them",
+        ),
+    ],
+)
+def test_ranks_that_could_not_meet_are_refused_before_a_run_is_made(
+    pyscale: CommandLine, home: Path, slides: Path, options: tuple[str, ...], why: str
+) -> None:
+    answer = pyscale("run", write_suite(home, ours={}), "--data", slides, "--repeats", 1, *options)
+    assert answer.code == 2
+    assert why in answer.err
+    assert len(answer.err.strip().splitlines()) == 1
+    assert not (home / "runs").exists()
+
+
+class Held(NamedTuple):
+    """A run of two ranks whose second one waits for its first patch, and will for ever."""
+
+    process: subprocess.Popen[str]
+    run: RunFolder
+    home: Path
+
+    @property
+    def loader_processes(self) -> list[int]:
+        """Those that wait."""
+        return [int(file.suffix[1:]) for file in self.home.glob("waiting.*")]
+
+    def left_over(self) -> list[psutil.Process]:
+        """Processes that still work for the run."""
+        return [
+            process
+            for process in psutil.process_iter(["cwd", "status"])
+            # What is left of one that has ended goes when its parent asks for it.
+            if process.info["status"] != psutil.STATUS_ZOMBIE
+            and (
+                process.pid in self.loader_processes
+                or Path(process.info["cwd"] or "/").is_relative_to(self.run.path)
+            )
+        ]
+
+    def release(self) -> None:
+        """Let what comes from now on load patches."""
+        (self.home / "pipe").unlink()
+
+
+@pytest.fixture
+def held(start: Start, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+    """Start the run and wait until it is in its middle."""
+    (home / "held.py").write_text(HELD)
+    os.mkfifo(home / "pipe")
+    monkeypatch.setenv("PYTHONPATH", str(home))
+    monkeypatch.setenv("PYSCALE_RETRIES", "0")
+    suite = write_suite(home, mine={"factory": "held:make_dataset"})
+    process = start("run", suite, "--data", slides, "--workers", "2", "--repeats", "1")
+    for _ in watch(home, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        assert process.poll() is None, process.communicate()
+        if any(home.glob("waiting.*")):
+            break
+    return Held(process, find_run(home / "runs", None), home)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(
+    pyscale: CommandLine, held: Held
+) -> None:
+    assert held.left_over()
+    # The terminal sends Ctrl-C to every process of the foreground.
+    os.killpg(held.process.pid, signal.SIGINT)
+    _, said = held.process.communicate(timeout=PATIENCE_S)
+    assert held.process.returncode == 130
+    assert "Traceback" not in said
+    assert held.left_over() == []
+    held.release()
+    assert pyscale("run", "--resume", held.run.path.name).code == 0
+    table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
+    assert table.select("rank", "status", "together_batches").rows() == [
+        (0, "done", SMALL["batches"]),
+        (1, "done", SMALL["batches"]),
+    ]
+
+
+@pytest.mark.slow
+def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(
+    pyscale: CommandLine, held: Held
+) -> None:
+    (trial,) = held.run.plan.trials
+    launched = json.loads((held.run.task(trial, "w1") / LAUNCH_FILE).read_bytes())
+    os.kill(launched["pid"], signal.SIGKILL)
+    _, said = held.process.communicate(timeout=PATIENCE_S)
+    assert held.process.returncode == 1
+    assert "Traceback" not in said
+    assert held.left_over() == []
+    errors = [read_task(held.run.task(trial, name)).error for name in trial.window_tasks]
+    assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
+    table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
+    assert table["status"].to_list() == ["failed", "failed"]
+    assert "w1: the process was ended by SIGKILL" in held.run.journal_file.read_text()
+    held.release()
+    assert pyscale("run", "--resume", held.run.path.name).code == 0
+
+
+@pytest.mark.slow
+def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
+    pyscale: CommandLine, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "sitecustomize.py").write_text(KILLED_AT_ONCE)
+    monkeypatch.setenv("PYTHONPATH", str(home))
+    monkeypatch.setenv("PYSCALE_RETRIES", "0")
+    suite = write_suite(home, ours={})
+    answer = pyscale("run", suite, "--data", slides, "--workers", "2", *ONCE)
+    assert answer.code == 1
+    run = find_run(home / "runs", None)
+    (trial,) = run.plan.trials
+    errors = [read_task(run.task(trial, name)).error for name in trial.window_tasks]
+    assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
+    assert errors[0] is not None
+    assert errors[0].message == (
+        "rank 1 of 2 ended, so rank 0 stopped too: its process was ended by SIGKILL"
+    )
+    assert "w1: the process was ended by SIGKILL" in answer.err

@@ -16,6 +16,12 @@ from pyscale.analysis.requested import requested_and_used
 if TYPE_CHECKING:
     import polars as pl
 
+OVER_N = (
+    *("speedup", "speedup_low", "speedup_high", "efficiency", "computation_scaling"),
+    *("karp_flatt", "gustafson"),
+)
+"""Columns that compare a wall time with the baseline's."""
+
 
 def configurations(
     trials: pl.DataFrame, *, interleaved: bool = True, drifts: Sequence[Drift] = ()

@@ -21,6 +21,7 @@ from typing import Any
 
 from pyscale.executors.clock import offset_to
 from pyscale.executors.nodework import do_once_on_this_node
+from pyscale.executors.rankend import SIGNALS_FROM, tell_other_ranks
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
@@ -29,8 +30,6 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""
-SIGNALS_FROM = 128
-"""What shells add to the number of a signal to make it an exit code."""
 
 
 def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> int | None:
@@ -193,6 +192,8 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _write_exit(
     task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None = None
 ) -> None:
+    # Before the record: once that is there, another attempt may have taken the folder.
+    tell_other_ranks(task, order, returncode, cause)
     _write(
         task / "exit.json",
         token=order["token"],

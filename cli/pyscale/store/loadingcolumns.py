@@ -76,6 +76,7 @@ consumer
         "pin_memory": flag,
         "patch_px": whole,
         "mpp": real,
+        "tissue": flag,
         "settings": text,
         "slides": whole,
         "cores": whole,

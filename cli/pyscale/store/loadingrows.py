@@ -17,7 +17,7 @@ _HEADER = (
 )
 _PARAMETERS = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
 )
 _PERCENTILES = {"p50_s": 50, "p95_s": 95, "p99_s": 99}
 
@@ -57,6 +57,8 @@ def _measured(found: Loading) -> dict[str, Any]:
     free, together, diversity = found.free, found.together, found.diversity
     copies = (together or free).copies_s
     return {
+        # What was evicted for the window is cold in it, whatever was asked for before the trial.
+        **({} if free.cache is None else {"cache_asked": "cold", "cache_state": free.cache}),
         "slides": found.slides,
         "cores": found.cores,
         "patch_bytes": found.patch_bytes,

@@ -73,6 +73,10 @@ class TaskOrder(Record):
     clock: str | None = Field(
         None, description="Addresses and port at which the orchestrator tells its time to nodes"
     )
+    meeting: Path | None = Field(
+        None, description="Where the task's ranks meet, and hear how others ended; None: nowhere"
+    )
+    rank: int | None = Field(None, description="Which of them it is, from 0; None without others")
 
 
 class ClockOffset(Record):

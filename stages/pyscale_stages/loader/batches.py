@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import warnings
 from contextlib import suppress
 from multiprocessing import connection
 from types import TracebackType
@@ -102,7 +103,10 @@ class Batches:
 
         Batches that were asked for before are waited for and dropped.
         """
-        self._iterator = iter(self._loader)
+        with warnings.catch_warnings():
+            # torch warns of what it then raises; the stage says it once.
+            warnings.filterwarnings("ignore", message="Got pickle error")
+            self._iterator = iter(self._loader)
         self._processes |= self._living()
 
     def take(self) -> Any:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.loader.ownfactory import look_in_folder
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.params import SHIPPED, LoaderParams
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
 TAKES = "slide_paths, pool_size, patches_per_slide, patches_per_visit, seed"
-SHIPPED = ("pyscale", "wsistream")
 
 
 def make_dataset(
@@ -113,6 +113,29 @@ def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Datas
     return made
 
 
+def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
+    """Refuse slides that wsistream leaves out, or takes from another level, without failing.
+
+    It opens every slide, so it is for after the timing.
+
+    Raises
+    ------
+    BadInput
+        A slide cannot be opened, or has no level near the asked micrometres per pixel.
+    """
+    from pyscale_stages.slides.level import level_for
+    from pyscale_stages.slides.reading import open_slide
+
+    if params.factory != "wsistream":
+        return
+    for path in slides:
+        # What it takes for auto.
+        with open_slide(
+            Path(path), "openslide" if params.reader == "auto" else params.reader
+        ) as slide:
+            level_for(slide, params.mpp)
+
+
 def idle_processes(params: LoaderParams, slides: int) -> int:
     """Count loader processes that have no slide: of the shipped data sets each takes its own."""
     return max(0, params.num_workers - slides) if params.factory in SHIPPED else 0
@@ -130,19 +153,14 @@ def _of_wsistream(options: PatchOptions) -> Factory:
     if options.reader not in {"auto", "openslide", "tiffslide"}:
         raise BadInput(
             f"wsistream has no reader {options.reader}: take openslide or tiffslide "
-            "(--params reader=...)"
+            "(--grid reader=...)"
         )
     return partial(make_wsistream_dataset, options=options)
 
 
 def _imported(path: str) -> Factory:
     """Import a function by its dotted path."""
-    module_name, colon, name = path.partition(":")
-    if not colon or not module_name or not name:
-        raise BadInput(
-            f"there is no factory {path!r}: take {' or '.join(SHIPPED)}, or name a function of "
-            "your own as package.module:name"
-        )
+    module_name, _, name = path.partition(":")
     look_in_folder()
     try:
         module = import_module(module_name)

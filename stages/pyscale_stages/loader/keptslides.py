@@ -125,7 +125,7 @@ class KeptSlides:
             # Darker than the rest is tissue in stained sections, and background in fluorescence.
             raise BadInput(
                 f"slide {path} has no colours, by which tissue is told from glass: take "
-                "--params tissue=false"
+                "--grid tissue=false"
             )
         tissue = TissueMap(*tissue_mask(slide))
         self._tissue[path] = _Bits.of(tissue)

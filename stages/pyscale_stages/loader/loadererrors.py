@@ -42,7 +42,7 @@ def told(params: LoaderParams) -> Iterator[None]:
     except StopIteration as error:
         raise BadInput(
             f"the data set of the factory {params.factory} ended before all batches were timed: "
-            "let it give patches for ever, or ask for fewer (--params batches=...)"
+            "let it give patches for ever, or ask for fewer (--grid batches=...)"
         ) from error
     except Exception as error:
         raise _sentence(error, params) from error
@@ -72,7 +72,7 @@ def _sentence(error: Exception, params: LoaderParams) -> StageError:
         return BadInput(
             f"the data set of the factory {params.factory} cannot be sent to loader processes "
             f"({said}): make it of classes and functions at the top of a module, without "
-            "lambdas and open files, or take --params start_method=fork"
+            "lambdas and open files, or take --grid start_method=fork"
         )
     traceback.print_exception(error)
     return StageError(

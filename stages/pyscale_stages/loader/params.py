@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pyscale_stages.contract import StageParams
+
+SHIPPED = ("pyscale", "wsistream")
+"""Factories that are known by name."""
 
 Opening = Literal["excluded", "empty", "published"]
 """How the clock starts: after what lay ready in queues, with empty queues, or as published."""
@@ -47,6 +51,11 @@ class LoaderParams(StageParams):
         "queues, empty none as a new pass over the data set begins with empty queues and opens "
         "its slides again, published none though the queues may begin full",
     )
+    cold_windows: bool = Field(
+        False,
+        description="Evict the slides from the page cache before each timed window, so that it "
+        "reads from storage what warm-up has read already",
+    )
     warmup_batches: int = Field(
         10,
         ge=1,
@@ -71,6 +80,16 @@ class LoaderParams(StageParams):
     consumer: bool = Field(
         False, description="Measure how many patches a small model takes in a second on the device"
     )
+
+    @field_validator("factory")
+    @classmethod
+    def _names_a_factory(cls, value: str) -> str:
+        if value not in SHIPPED and not re.fullmatch(r"[\w.]+:\w+", value):
+            raise ValueError(
+                f"there is no factory {value!r}: take {' or '.join(SHIPPED)}, or name a function "
+                "of your own as package.module:name"
+            )
+        return value
 
     @model_validator(mode="after")
     def _one_consumption(self) -> LoaderParams:

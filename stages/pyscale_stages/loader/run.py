@@ -14,7 +14,7 @@ from pyscale_stages.loader.checksums import checksum_of
 from pyscale_stages.loader.consumption import STATED, measured_consumption
 from pyscale_stages.loader.device import copy_to, device_of
 from pyscale_stages.loader.diversity import diversity_of
-from pyscale_stages.loader.factories import dataset_of
+from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
 from pyscale_stages.loader.hearing import hearing
 from pyscale_stages.loader.items import pixels_of
 from pyscale_stages.loader.loadererrors import told
@@ -73,6 +73,7 @@ def run(task: Task) -> None:
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             with hearing(group), told(params):
+                refuse_unsaid(params, slides)
                 checksum, checksum_patches = _checksum(params, slides, seed)
         consumed_per_s, consumer = params.consumes_per_s, ""
         if consumed_per_s is not None:
@@ -127,19 +128,19 @@ def _windows(
             # No meeting in between: what was published has none.
             with hearing(group), told(params):
                 _warm_up(task, params, batches)
-                free = _free(task, params, batches, copy)
+                free = _free(task, params, batches, copy, slides)
         else:
             with hearing(group), told(params):
                 _warm_up(task, params, batches)
             with hearing(group), told(params):
-                free = _free(task, params, batches, copy)
+                free = _free(task, params, batches, copy, slides)
         memory = memory_of(process_tree())
         _warn_of_late_start(task, group, free)
         together = None
         if group.count > 1:
             # It meets inside: a rank that fails there leaves, and the next meeting tells.
             with told(params), task.span("compute"):
-                together = time_together(batches, params, copy, group)
+                together = time_together(batches, params, copy, slides, group)
             memory = memory.largest(memory_of(process_tree()))
         if batches.ended:
             task.warn(
@@ -157,9 +158,11 @@ def _warm_up(task: Task, params: LoaderParams, batches: Batches) -> None:
             batches.take()
 
 
-def _free(task: Task, params: LoaderParams, batches: Batches, copy: Copy | None) -> Timed:
+def _free(
+    task: Task, params: LoaderParams, batches: Batches, copy: Copy | None, slides: list[str]
+) -> Timed:
     with task.span("compute"):
-        return time_free(batches, params, copy)
+        return time_free(batches, params, copy, slides)
 
 
 def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:

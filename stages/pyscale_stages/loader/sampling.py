@@ -100,7 +100,7 @@ class Places:
             raise BadInput(
                 f"slide {slide.path} has {here.height_px} x {here.width_px} pixels at level "
                 f"{level}, less than a patch of {patch_px}: leave it out, or take smaller "
-                "patches (--params patch_px=...)"
+                "patches (--grid patch_px=...)"
             )
         self._found_any = False
 
@@ -134,5 +134,5 @@ class Places:
         raise BadInput(
             f"slide {self._slide.path} has no place of {self._patch_px} x {self._patch_px} pixels "
             f"with {LEAST_TISSUE:.0%} of tissue: leave it out, or take patches from anywhere "
-            "(--params tissue=false)"
+            "(--grid tissue=false)"
         )

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pyscale_stages.contract import BatchWindow
+from pyscale_stages.contract import BatchWindow, CacheState
 from pyscale_stages.loader.batches import Batches
+from pyscale_stages.loader.coldness import evict_slides
 from pyscale_stages.loader.items import Places, pixels_of, places_in
 from pyscale_stages.loader.params import LoaderParams, Opening
 from pyscale_stages.loader.processes import process_tree, used_between, uses_of
@@ -37,6 +38,10 @@ class Timed:
     sizes: tuple[int, ...]
     places: tuple[Places | None, ...]
     start_unix_s: float
+
+    def opened(self, cache: CacheState | None) -> Timed:
+        """The same, with the page cache that it was opened on."""
+        return replace(self, window=self.window.model_copy(update={"cache": cache}))
 
 
 LATE = 0.1
@@ -72,32 +77,48 @@ def batches_to_time(params: LoaderParams) -> int:
     return -(-params.batches // params.num_workers) * params.num_workers
 
 
-def time_free(batches: Batches, params: LoaderParams, copy: Copy | None) -> Timed:
+def time_free(
+    batches: Batches, params: LoaderParams, copy: Copy | None, slides: Sequence[str]
+) -> Timed:
     """Take batches as soon as they come.
 
     All ranks are to begin at one moment, from a meeting: the batches that are left out come after
     it, since queues fill again while a rank waits for the others.
     """
     pids = process_tree()
+    cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, None)
-    return _timed(batches, batches_to_time(params), copy, None, excluded=excluded, pids=pids)
+    timed = _timed(batches, batches_to_time(params), copy, None, excluded=excluded, pids=pids)
+    return timed.opened(cache)
 
 
-def time_together(batches: Batches, params: LoaderParams, copy: Copy | None, group: Group) -> Timed:
+def time_together(
+    batches: Batches,
+    params: LoaderParams,
+    copy: Copy | None,
+    slides: Sequence[str],
+    group: Group,
+) -> Timed:
     """Take each batch when all ranks have had their last one, as training does.
 
     The batches that are left out are taken in step, too, so that all clocks start at one meeting.
+    So do they where queues are emptied: a slow rank waits there for what was asked for, and a
+    clock that ran meanwhile in a fast one would count it.
     """
     pids = process_tree()
     group.barrier()
+    cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, group.meet)
-    return _timed(batches, batches_to_time(params), copy, group.meet, excluded=excluded, pids=pids)
+    timed = _timed(batches, batches_to_time(params), copy, group.meet, excluded=excluded, pids=pids)
+    return timed.opened(cache)
 
 
 def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -> int:
     """Bring the queues to the state that is asked for; say how many batches were left out."""
     if opening == "empty":
         batches.begin()
+        if meet is not None:
+            meet()
     if opening != "excluded":
         return 0
     for _ in range(batches.ready_at_most):

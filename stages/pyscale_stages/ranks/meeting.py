@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.ranks.arrivals import Arrival, named, require_harmony
+from pyscale_stages.ranks.ended import first_end
 from pyscale_stages.ranks.parting import LastWord, LostRank, short
 
 if TYPE_CHECKING:
@@ -155,8 +156,13 @@ class Meeting:
     def parted(self, raised: RuntimeError) -> LostRank:
         """Return the error of this rank where a call of `torch.distributed` failed."""
         with suppress(RuntimeError):
-            if self.path.exists() and (word := self._last_word()) is not None:
-                return self._lost(word)
+            if self.path.exists():
+                # What started a killed rank hears of its end when this one does.
+                self.store.wait([_LAST_WORD], timedelta(seconds=_LOOK_S))
+                if (word := self._last_word()) is not None:
+                    return self._lost(word)
+        if (word := self._end_of_another()) is not None:
+            return self._lost(word)
         others = named([number for number in range(self.count) if number != self.number])
         if "timed out" in str(raised).lower():
             return LostRank(
@@ -180,7 +186,7 @@ class Meeting:
                 self.store.wait(list(keys), timedelta(seconds=min(left, _LOOK_S)))
             except RuntimeError:
                 # No more than that not all are set yet: a file that is gone fails the next look.
-                if (word := self._last_word()) is not None:
+                if (word := self._last_word() or self._end_of_another()) is not None:
                     raise self._lost(word) from None
             else:
                 return True
@@ -190,6 +196,11 @@ class Meeting:
         if not self.store.check([_LAST_WORD]):
             return None
         return LastWord.read(self.store.get(_LAST_WORD))
+
+    def _end_of_another(self) -> LastWord | None:
+        """What is said of a rank that could not speak, by what started it."""
+        end = first_end(self.path, self.number, self.count)
+        return None if end is None else LastWord(*end)
 
     def _lost(self, word: LastWord) -> LostRank:
         return LostRank(

@@ -55,7 +55,7 @@ def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
     if slide.mpp is None:
         raise BadInput(
             f"{slide.path} does not say how large its pixels are, so {mpp:g} micrometres per "
-            "pixel cannot be found in it: leave out --params mpp"
+            "pixel cannot be found in it: leave out --grid mpp"
         )
     sizes = [slide.mpp * level.downsample for level in slide.levels]
     nearest = min(range(len(sizes)), key=lambda level: abs(sizes[level] - mpp))
@@ -64,6 +64,6 @@ def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
         held = ", ".join(f"{size:.3g}" for size in sizes)
         raise BadInput(
             f"{slide.path} has no level near {mpp:g} micrometres per pixel (it has {held}): ask "
-            "for one of these with --params mpp, or leave that out"
+            "for one of these with --grid mpp, or leave that out"
         )
     return LevelChoice(nearest, scale)

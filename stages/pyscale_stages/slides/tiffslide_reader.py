@@ -79,7 +79,7 @@ def _open(path: Path) -> tiffslide.TiffSlide:
     except ImportError as error:
         raise MissingPart(
             f"TiffSlide, which was asked to read {path}, is not installed here ({error}): install "
-            "pyscale with its extra loader, or leave out --params reader"
+            "pyscale with its extra loader, or leave out --grid reader"
         ) from error
     check_readable(path)
     try:

@@ -97,7 +97,7 @@ def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]
     if slide.dtype != np.uint8 or slide.channels not in {1, _COLOURS}:
         raise BadInput(
             f"{slide.path} has {slide.channels} channels of {slide.dtype}, in which tissue cannot "
-            "be told from glass: take --params tissue=false"
+            "be told from glass: take --grid tissue=false"
         )
     number = _level_for_picture(slide, longest_px)
     level = slide.levels[number]

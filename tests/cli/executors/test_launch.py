@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from pyscale.executors.clock import telling_time
+from pyscale.executors.rankend import tell_other_ranks
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
@@ -24,6 +26,7 @@ from pyscale.store.records import (
     TaskOrder,
 )
 from pyscale.store.taskfiles import read_node, read_task
+from pyscale_stages.ranks.ended import ended_file
 
 LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
 LAUNCH_RANK = """
@@ -32,6 +35,7 @@ from pyscale.executors.launch import launch_rank
 launch_rank(sys.argv[1:3], sys.argv[3:5] or None)
 """
 HEAVY = ("pydantic", "psutil", "numpy", "submitit")
+KILLED = "import os; os.kill(os.getpid(), 9)"
 SAYS_SO = "open('ran', 'a').write('x')"
 """What the task's process does: it works in the task's folder."""
 REPLACE = (
@@ -183,6 +187,77 @@ def test_a_merge_of_too_many_windows_says_so(order: Order) -> None:
     assert "Argument list too long" in error.message
     assert "--chunks-per-worker" in error.message
     assert "install" not in error.message
+
+
+class TestHowARankEnded:
+    """Those that wait for it hear of it from its launcher."""
+
+    @pytest.fixture
+    def meeting(self, tmp_path: Path) -> Path:
+        """Where ranks meet."""
+        (tmp_path / "meeting").mkdir()
+        return tmp_path / "meeting" / "ranks"
+
+    @pytest.mark.parametrize(
+        ("program", "sentence"),
+        [
+            (KILLED, "its process was ended by SIGKILL"),
+            ("raise SystemExit('slide 7 is no slide')", "slide 7 is no slide"),
+            ("raise SystemExit(3)", "its process ended with exit code 3 and said nothing"),
+            ("#" * (4 << 20), "cannot be started on"),
+        ],
+    )
+    def test_badly_is_said_in_a_sentence(
+        self, order: Order, meeting: Path, program: str, sentence: str
+    ) -> None:
+        folder = order(program=program, meeting=meeting, rank=1)
+        launch(folder)
+        assert ended(folder).returncode != 0
+        (file,) = meeting.parent.iterdir()
+        assert file.name == "ranks.ended-1"
+        (said,) = file.read_text().splitlines()
+        assert sentence in said
+
+    def test_badly_in_a_container_is_said_by_the_signal(self, tmp_path: Path) -> None:
+        meeting = tmp_path / "ranks"
+        order = {"meeting": str(meeting), "rank": 0, "container": {"program": "apptainer"}}
+        tell_other_ranks(tmp_path, order, 137, None)
+        assert ended_file(meeting, 0).read_text() == "its process was ended by SIGKILL\n"
+
+    def test_well_is_not_said(self, order: Order, meeting: Path) -> None:
+        folder = order(meeting=meeting, rank=1)
+        launch(folder)
+        assert ended(folder).returncode == 0
+        assert list(meeting.parent.iterdir()) == []
+
+    def test_is_not_said_where_it_meets_nobody(self, order: Order, tmp_path: Path) -> None:
+        folder = order(program=KILLED)
+        launch(folder)
+        assert ended(folder).returncode == -9
+        assert not list(tmp_path.rglob("*.ended-*"))
+
+    def test_is_not_said_for_an_order_of_an_earlier_pyscale(self, order: Order) -> None:
+        folder = order(program=KILLED)
+        of_today = json.loads((folder / ORDER_FILE).read_bytes())
+        of_then = {k: v for k, v in of_today.items() if k not in {"meeting", "rank"}}
+        (folder / ORDER_FILE).write_text(json.dumps(of_then))
+        launch(folder)
+        assert ended(folder).returncode == -9
+        error = read_task(folder).error
+        assert error is not None
+        assert error.kind == "Killed"
+
+    def test_is_recorded_though_it_cannot_be_said(self, order: Order, meeting: Path) -> None:
+        ended_file(meeting, 1).mkdir()
+        folder = order(program=KILLED, meeting=meeting, rank=1)
+        launch(folder)
+        assert ended(folder).returncode == -9
+
+    def test_is_recorded_though_the_meeting_is_gone(self, order: Order, tmp_path: Path) -> None:
+        folder = order(program=KILLED, meeting=tmp_path / "gone" / "ranks", rank=1)
+        launch(folder)
+        assert ended(folder).returncode == -9
+        assert not (tmp_path / "gone").exists()
 
 
 class TestAnOrderThatWasBegunBefore:

@@ -213,7 +213,7 @@ def test_tissue_is_not_sought_where_there_are_no_colours(
 ) -> None:
     stack = np.zeros((2, 40, 50), dtype=dtype)
     tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
-    with pytest.raises(BadInput, match=r"stack.ome.tif .*--params tissue=false"):
+    with pytest.raises(BadInput, match=r"stack.ome.tif .*--grid tissue=false"):
         patches([str(tmp_path / "stack.ome.tif")], 1, patch_px=16)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from pydantic import ValidationError
 from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
@@ -91,7 +92,10 @@ def test_a_factory_of_ones_own_is_called_with_the_settings(module: WriteModule) 
 
 @pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
 def test_what_names_no_factory_is_refused_with_what_there_is(name: str) -> None:
-    assert "take pyscale or wsistream, or name a function of your own" in said(name)
+    with pytest.raises(
+        ValidationError, match="take pyscale or wsistream, or name a function of your own"
+    ):
+        LoaderParams(factory=name)
 
 
 def test_a_module_that_is_not_found_says_where_to_put_it() -> None:

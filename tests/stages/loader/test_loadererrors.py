@@ -82,7 +82,7 @@ def test_a_data_set_that_cannot_be_sent_is_told_with_the_ways_out() -> None:
     error = said(WithALambda(), 1, "spawn")
     assert isinstance(error, BadInput)
     assert "cannot be sent to loader processes" in str(error)
-    assert "--params start_method=fork" in str(error)
+    assert "--grid start_method=fork" in str(error)
 
 
 def test_a_data_set_that_cannot_be_sent_serves_forked_processes() -> None:

@@ -59,6 +59,26 @@ def test_what_is_read_between_two_moments_is_counted(tmp_path: Path) -> None:
     used = used_between(before, uses_of([os.getpid()]))
     assert used.read_bytes is not None
     assert 1 << 20 <= used.read_bytes < 2 << 20
+    # It was just written, and so lies in memory.
+    assert used.storage_read_bytes is not None
+    assert used.storage_read_bytes < 1 << 20
+
+
+def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them() -> None:
+    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+    before = os.times()
+    used_s = uses_of([os.getpid()])[os.getpid()].cpu_s
+    after = os.times()
+    assert used_s is not None
+    assert before.user + before.system - tick_s < used_s < after.user + after.system + tick_s
+
+
+def test_what_all_processes_used_is_summed_up() -> None:
+    before = {1: Use(10, 1, 1.0), 2: Use(20, 2, 2.0)}
+    after = {1: Use(11, 3, 1.5), 2: Use(24, 7, 4.0)}
+    assert used_between(before, after) == Use(5, 7, 2.5)
+    unknown = after | {2: Use(None, 7, 4.0)}
+    assert used_between(before, unknown) == Use(None, 7, 2.5)
 
 
 def test_nothing_is_known_of_a_process_that_ended_in_between() -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import torch
 
+from patchsets import READ_BYTES
 from pyscale_stages.contract import Loading, TaskResult
 from pyscale_stages.loader.table import TYPES
 
@@ -47,6 +48,21 @@ def test_one_rank_records_what_loading_gave_it(run_loader: RunLoader) -> None:
     assert {span.phase for span in result.spans} >= {
         "import", "model_load", "read", "compute", "write"
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("opening", ["excluded", "empty", "published"])
+def test_a_cold_window_reads_from_storage_what_warming_up_has_read(
+    run_loader: RunLoader, slides: Path, opening: str
+) -> None:
+    for slide in slides.iterdir():
+        slide.write_bytes(bytes(READ_BYTES))
+    asked = {"factory": "patchsets:of_files", "opening": opening}
+    warm = loading(run_loader(params=asked)).free
+    cold = loading(run_loader(params=asked | {"cold_windows": True})).free
+    assert (warm.cache, cold.cache) == (None, "verified-cold")
+    assert warm.storage_read_bytes is not None
+    assert cold.storage_read_bytes is not None
+    assert cold.storage_read_bytes > warm.storage_read_bytes
 
 
 def test_no_loader_process_is_left(run_loader: RunLoader) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from patchsets import READ_BYTES
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.windows import (
@@ -32,13 +33,13 @@ def first_x(timed: Timed) -> list[float]:
 
 def test_batches_that_may_lie_ready_are_left_out(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, prefetch_factor=3)
-    timed = time_free(batches, params_of(), None)
+    timed = time_free(batches, params_of(), None, [])
     assert first_x(timed) == [12, 16, 20]
     assert timed.window.prefetched_batches == 3
 
 
 def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) -> None:
-    timed = time_free(make_batches(), params_of(num_workers=0), None)
+    timed = time_free(make_batches(), params_of(num_workers=0), None, [])
     assert first_x(timed) == [0, 4, 8]
     assert timed.window.prefetched_batches == 0
 
@@ -46,7 +47,7 @@ def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) 
 def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, opening="empty")
     batches.take()
-    timed = time_free(batches, params_of(opening="empty"), None)
+    timed = time_free(batches, params_of(opening="empty"), None, [])
     assert first_x(timed) == [0, 4, 8]
     assert timed.window.prefetched_batches == 0
 
@@ -54,12 +55,12 @@ def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> 
 def test_the_published_window_begins_with_what_lies_ready(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, opening="published")
     batches.take()
-    timed = time_free(batches, params_of(opening="published"), None)
+    timed = time_free(batches, params_of(opening="published"), None, [])
     assert first_x(timed) == [4, 8, 12]
 
 
 def test_each_wait_is_within_the_window(make_batches: MakeBatches) -> None:
-    window = time_free(make_batches(), params_of(num_workers=0), None).window
+    window = time_free(make_batches(), params_of(num_workers=0), None, []).window
     assert len(window.waits_s) == 3
     assert 0 < sum(window.waits_s) <= window.wall_s
     assert window.patches == 12
@@ -72,7 +73,7 @@ def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBat
     def copy(batch: dict[str, Any]) -> None:
         copied.append(int(batch["x"][0]))
 
-    timed = time_together(make_batches(), params_of(num_workers=0), copy, Group(0, 1))
+    timed = time_together(make_batches(), params_of(num_workers=0), copy, [], Group(0, 1))
     window = timed.window
     assert copied == [0, 4, 8]
     for wait_s, copy_s, step_s in zip(window.waits_s, window.copies_s, window.steps_s, strict=True):
@@ -80,28 +81,62 @@ def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBat
     assert sum(window.steps_s) <= window.wall_s
 
 
-def test_batches_are_left_out_in_step_with_the_others(make_batches: MakeBatches) -> None:
-    class Counting(Group):
-        """Counts the meetings of one rank that is alone."""
+def test_the_clock_runs_for_the_timed_batches_alone(
+    make_batches: MakeBatches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that goes on by one with each batch."""
+    batches = make_batches(num_workers=1, prefetch_factor=3)
+    taken: list[Any] = []
+    take = batches.take
+    monkeypatch.setattr(batches, "take", lambda: taken.append(take()))
+    monkeypatch.setattr("pyscale_stages.loader.windows.pixels_of", lambda _: range(4))
+    monkeypatch.setattr("pyscale_stages.loader.windows.time.perf_counter", lambda: len(taken))
+    window = time_free(batches, params_of(), None, []).window
+    assert (window.wall_s, window.waits_s, len(taken)) == (3, (1, 1, 1), 6)
 
-        meetings = 0
 
-        def meet(self) -> None:
-            """Count."""
-            self.meetings += 1
+class Noting(Group):
+    """Notes the meetings of one rank that is alone."""
 
-    group = Counting(0, 1)
-    batches = make_batches(num_workers=1, prefetch_factor=2)
-    timed = time_together(batches, params_of(), None, group)
-    assert first_x(timed) == [8, 12, 16]
-    assert group.meetings == 2 + 3
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+        self.noted: list[str] = []
+
+    def meet(self) -> None:
+        """Note."""
+        self.noted.append("meet")
+
+    def barrier(self) -> None:
+        """Note."""
+        self.noted.append("barrier")
+
+
+@pytest.mark.parametrize(
+    ("opening", "before", "numbers"),
+    [
+        # As many as may lie ready are taken in step.
+        ("excluded", 2, [8, 12, 16]),
+        # A fast rank's clock waits until a slow one has emptied its queues.
+        ("empty", 1, [0, 4, 8]),
+        ("published", 0, [0, 4, 8]),
+    ],
+)
+def test_all_clocks_start_at_a_meeting(
+    make_batches: MakeBatches, opening: str, before: int, numbers: list[int]
+) -> None:
+    group = Noting()
+    batches = make_batches(num_workers=1, prefetch_factor=2, opening=opening)
+    timed = time_together(batches, params_of(opening=opening), None, [], group)
+    assert first_x(timed) == numbers
+    assert group.noted == ["barrier"] + ["meet"] * (before + 3)
 
 
 def test_what_loader_processes_read_counts(make_batches: MakeBatches) -> None:
-    window = time_free(make_batches(num_workers=1), params_of(), None).window
-    # They read at least what tells them which batch is wanted.
+    batches = make_batches(factory="patchsets:reading", num_workers=1, prefetch_factor=1)
+    window = time_free(batches, params_of(), None, []).window
+    # Of the three batches of four patches one may have been read before the clock started.
     assert window.read_bytes is not None
-    assert window.read_bytes > 0
+    assert window.read_bytes >= 2 * 4 * READ_BYTES
     assert window.cpu_s is not None
 
 

@@ -9,6 +9,7 @@ import pytest
 from torch.distributed import FileStore
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.ranks.ended import tell_end
 from pyscale_stages.ranks.rank import Rank
 
 
@@ -96,3 +97,30 @@ def test_ranks_without_a_meeting_are_refused() -> None:
 def join(meeting: Path | None) -> None:
     with Rank(0, 2, meeting).joined():
         raise AssertionError("a rank alone has met another")
+
+
+def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks) -> None:
+    seen = FileStore(str(ranks.meeting))
+    waiting = ranks.start("talk", 0, 2)
+    seen.wait(["arrival/0"], timedelta(seconds=60))
+    tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
+    outcome = ranks.end(waiting)
+    assert outcome.code == 1
+    assert outcome.error == (
+        "rank 1 of 2 ended, so rank 0 stopped too: its process was ended by SIGKILL"
+    )
+
+
+def test_a_rank_that_comes_when_another_is_said_to_have_ended_does_not_wait(ranks) -> None:
+    tell_end(ranks.meeting, 2, "its process was ended by SIGKILL")
+    outcome = ranks.end(ranks.start("talk", 0, 3))
+    assert outcome.code == 1
+    assert outcome.error.startswith("rank 2 of 3 ended, so rank 0 stopped too: ")
+
+
+def test_a_connection_that_broke_is_explained_by_how_the_rank_is_said_to_have_ended(ranks) -> None:
+    first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
+    assert first.stderr.readline() == "all have met\n"
+    tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
+    last.kill()
+    assert "rank 1 of 2 ended, so rank 0 stopped too: its process was" in ranks.end(first).error

@@ -34,7 +34,7 @@ def test_nothing_asked_is_the_finest_level_also_where_pixels_have_no_size(
 def test_a_slide_that_does_not_say_its_pixel_size_cannot_be_asked_for_one(
     make_svs: MakeSvs,
 ) -> None:
-    with pytest.raises(BadInput, match=r"slide.svs does not say .*leave out --params mpp"):
+    with pytest.raises(BadInput, match=r"slide.svs does not say .*leave out --grid mpp"):
         level_for(open_slide(make_svs(mpp="")), 0.5)
 
 

@@ -161,6 +161,7 @@ distance_px, effective_slides, diversity_patches, consumed_per_s
         "pin_memory": flag,
         "patch_px": whole,
         "mpp": real,
+        "tissue": flag,
         "loader_processes": whole,
         "cores": whole,
         "oversubscribed": flag,

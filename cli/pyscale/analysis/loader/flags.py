@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 STRAGGLING = 0.2
 """A slowest rank that is this far below the median of the ranks is a straggler."""
 
+FROM_MEMORY = 0.01
+"""Of what is read, a share from block devices below which memory gave nearly all."""
+
 DIFFERS = "differs"
 """What stands for a checksum that is not the same in all trials."""
 
@@ -31,6 +34,12 @@ SENTENCES = {
     "not-cold": (
         "Slides were to be read cold, but lay in the page cache or in a filesystem that keeps "
         "them in memory: the rate is not the storage's."
+    ),
+    "from-memory": (
+        f"Less than {FROM_MEMORY:.0%} of what the timed batches read came from block devices, "
+        "though it was to be read cold. Unless the slides lie on a network's filesystem, whose "
+        "bytes are not counted, they lay in memory before the clock started, and the rate is not "
+        "the storage's."
     ),
     "evicted-unverified": (
         "Slides were evicted from the page cache, but nothing here can prove that they were gone."
@@ -84,6 +93,8 @@ def flag_codes(
         set(counted.filter(whether)["cache_state"].drop_nulls())
         for whether in (asked_cold, ~asked_cold)
     )
+    stored, read = pl.col("storage_read_bytes_per_patch"), pl.col("read_bytes_per_patch")
+    little = (read > 0) & (stored < FROM_MEMORY * read)
     holds: dict[str, Any] = {
         "failed": not trials["complete"].all(),
         "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
@@ -91,6 +102,7 @@ def flag_codes(
         "few-repeats": 0 < counted.height < repeats_needed(),
         "unstable": is_unstable((1 / counted["patches_per_s"].drop_nulls()).to_list()),
         "not-cold": bool(cold & {"warm", "unsupported"}),
+        "from-memory": not counted.filter(asked_cold & little).is_empty(),
         "evicted-unverified": "evicted-unverified" in cold,
         "cache-uncontrolled": bool(other & {"asis", "unsupported"}),
         "oversubscribed": bool(trials["oversubscribed"].any()),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s")
 PARAMETERS = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
 )
 MEDIANS = (
     *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.loader.front import COMPARABLE
 from pyscale.report.loader.cells import value
 from pyscale.report.loader.words import (
     DATASET,
     LOADER,
-    SHIPPED,
     Row,
     names_of,
     ranks,
@@ -22,6 +22,7 @@ from pyscale.report.machine.tables import cell_text
 from pyscale.report.machine.told import named
 from pyscale.report.page.values import Cell
 from pyscale.report.wording import number, percent
+from pyscale_stages.loader.params import SHIPPED
 
 if TYPE_CHECKING:
     from pyscale.analysis.loader.advice import LoaderAdvice
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 HEADS = {"yes": "Yes", "no": "No", "not sure": "Not sure"}
 NOT_TOLD = "Not told"
+NOT_TIMED = f"{NOT_TOLD}: no configuration was timed."
+_EFFECTIVE = " effective slides"
 HOW_TO_TELL = (
     "`consumes_per_s = …` (patches a second on each rank) or `consumer = true` (measured with a "
     "small model) under `[stages.loader]` in `pyscale.toml` tells how many training takes"
@@ -82,24 +85,30 @@ def settings(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
     rows = findings.points.to_dicts()
     names = names_of(rows)
     row = _row(rows, advice.stage, advice.workers)
-    others = [names[stage] for stage in advice.as_fast]
-    as_fast = f"; {named(others)} may be as fast" if others else ""
+    head = (", ".join(settings_of(row, varied_in(rows))) or names[advice.stage],)
+    slides = value(row, "effective_slides", number(row["effective_slides"]))
+    if _is_alone(rows, row):
+        return Said(head, (f": the only one timed {_where(rows, row)} (", slides, _EFFECTIVE, ")."))
     return Said(
-        (", ".join(settings_of(row, varied_in(rows))) or names[advice.stage],),
+        head,
         (
-            f": the fastest on {ranks(advice.workers)} that keeps {percent(findings.keep)} of the "
+            f": the fastest {_where(rows, row)} that keeps {percent(findings.keep)} of the "
             "diversity (",
-            value(row, "effective_slides", number(row["effective_slides"])),
-            f" effective slides, {percent(advice.keeps)} of the most){as_fast}.",
+            slides,
+            f"{_EFFECTIVE}, {percent(advice.keeps)} of the most)"
+            f"{_as_fast([names[stage] for stage in advice.as_fast], row)}.",
         ),
     )
 
 
 def given_up(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
     """Say what speed keeping the diversity costs."""
-    if advice.fastest_stage == advice.stage:
-        return Said(("No speed",), (": nothing that was measured is faster.",))
     rows = findings.points.to_dicts()
+    if advice.fastest_stage == advice.stage:
+        row = _row(rows, advice.stage, advice.workers)
+        told = "else was timed" if _is_alone(rows, row) else "that was measured"
+        faster = "" if _is_alone(rows, row) else " is faster"
+        return Said(("No speed",), (f": nothing {told} {_where(rows, row)}{faster}.",))
     fastest = _row(rows, advice.fastest_stage, advice.workers)
     return Said(
         (percent(advice.given_up),),
@@ -146,7 +155,8 @@ def _why_not_sure(row: Row) -> Cell:
     if row["feeds"] != "not sure":
         return ("",)
     if row["patches_per_s_low"] is None:
-        return (f"; {row['repeats']} trials give no interval, {repeats_needed()} would",)
+        gives = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
+        return (f"; {gives} no interval, {repeats_needed()} would",)
     return ("; what is consumed lies inside the interval",)
 
 
@@ -159,6 +169,31 @@ def _other(findings: LoaderFindings, row: Row) -> Cell:
     best = max(able, key=lambda one: float(one["patches_per_s"]))
     rate = value(best, "patches_per_s", number(best["patches_per_s"]))
     return ("; ", names_of(rows)[best["stage"]], " would feed it with ", rate, " patches/s")
+
+
+def _peers(rows: Sequence[Row], row: Row) -> list[Row]:
+    """Configurations that were timed on as many ranks, with patches of the same size."""
+    timed = [one for one in rows if one["patches_per_s"] is not None]
+    return [one for one in timed if all(one[name] == row[name] for name in COMPARABLE)]
+
+
+def _is_alone(rows: Sequence[Row], row: Row) -> bool:
+    return len(_peers(rows, row)) == 1
+
+
+def _where(rows: Sequence[Row], row: Row) -> str:
+    """Say among which configurations one is the fastest."""
+    sizes = {"patch_px", "mpp"} & set(varied_in(rows))
+    return f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
+
+
+def _as_fast(others: Sequence[str], row: Row) -> str:
+    if not others:
+        return ""
+    if row["patches_per_s_low"] is not None:
+        return f"; {named(others)} may be as fast"
+    proves = "1 trial does" if row["repeats"] == 1 else f"{row['repeats']} trials do"
+    return f"; {proves} not prove it faster than {named(others)}"
 
 
 def _row(rows: Sequence[Row], stage: str, workers: int) -> Row:

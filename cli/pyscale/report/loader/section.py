@@ -38,7 +38,7 @@ def section(results: Results) -> dict[str, Any] | None:
         "heading": "Whether storage feeds the GPU",
         "ran": told.ran(points),
         "verdict": verdict(findings, of_trials),
-        "feeds": said.text if (said := answer.feeds(findings)) else None,
+        "feeds": said.text if (said := answer.feeds(findings)) else answer.NOT_TIMED,
         "advised": [
             f"Take {answer.settings(findings, advice).text} It gives up "
             f"{_lowered(answer.given_up(findings, advice).text)}"

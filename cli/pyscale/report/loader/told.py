@@ -22,6 +22,7 @@ IN_SHORT = OF_TRIALS | {
     "oversubscribed": "more processes than cores",
     "straggler": "one rank lags behind",
     "checksum-differs": "trials delivered different patches",
+    "from-memory": "batches came from memory, not from storage",
 }
 """Every flag in a few words; `pyscale.analysis.loader.flags.SENTENCES` says it in full."""
 DELIVERED = {
@@ -68,8 +69,9 @@ def measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) ->
     yield (
         "What ranks deliver in step, over what is inferred from the slowest of them by itself, as "
         f"others publish it: {ratio(least['effective_over_inferred'])}{sure} with "
-        f"{at(names[least['stage']], least)}{', the least' if reach else ''}{reach}. The rest is "
-        "waiting for each other."
+        f"{at(names[least['stage']], least)}{', the least' if reach else ''}{reach}. Below 1 "
+        "is waiting for each other; above 1, ranks that wait may have left cores or storage to "
+        "the slowest."
     )
 
 

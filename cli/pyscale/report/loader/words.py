@@ -13,7 +13,7 @@ LOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
 """Settings of torch's DataLoader."""
 SETTINGS = (
     *("factory", "reader", "num_workers", *DATASET),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
 )
 """All that tell configurations apart, in the order in which they are told."""
 SHORT = {
@@ -26,10 +26,9 @@ SHORT = {
     "pin_memory": "pinned",
     "patch_px": "px",
     "mpp": "mpp",
+    "tissue": "tissue",
 }
 """What settings are called in names; factory and reader are told by their values alone."""
-SHIPPED = ("pyscale", "wsistream")
-"""Factories that are named without a path."""
 MILLI, KILO, MEGA = 1e-3, 1e3, 1e6
 
 

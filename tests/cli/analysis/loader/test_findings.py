@@ -138,3 +138,17 @@ def test_a_rank_that_moved_between_nodes_names_them_all() -> None:
     found = loader_findings(table, keep=0.5)
     assert found is not None
     assert found.ranks["node"].to_list() == ["node1,node7"]
+
+
+def test_a_rank_is_summed_up_over_the_trials_that_count() -> None:
+    block = pl.col("block")
+    table = loading([POOL8], ranks=(1,), repeats=7, scatter=0.0).with_columns(
+        free_wall_s=pl.when(block == 1).then(3 * pl.col("free_wall_s")).otherwise("free_wall_s"),
+        pss_bytes=pl.when(block == 1).then(2 * pl.col("pss_bytes")).otherwise("pss_bytes"),
+        attempt=pl.when(block == 2).then(pl.lit(2, pl.Int64)).otherwise("attempt"),
+    )
+    found = loader_findings(table, keep=0.5)
+    assert found is not None
+    row = found.ranks.row(0, named=True)
+    assert (row["repeats"], row["patches_per_s"]) == (6, pytest.approx(640))
+    assert row["pss_bytes"] == table["pss_bytes"].max()

@@ -31,6 +31,19 @@ def flags(table: pl.DataFrame) -> list[str]:
     return [code for code in only(table)["flags"].split(",") if code]
 
 
+@pytest.mark.parametrize(
+    ("asked", "stored", "flagged"),
+    [("cold", 399, True), ("cold", 400, False), ("warm", 0, False)],
+)
+def test_batches_that_no_block_device_gave_are_flagged(
+    asked: str, stored: int, flagged: bool
+) -> None:
+    table = loading([ONE], ranks=(1,), cache_asked=asked).with_columns(
+        free_read_bytes=pl.lit(40_000), free_storage_read_bytes=pl.lit(stored)
+    )
+    assert ("from-memory" in flags(table)) is flagged
+
+
 def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch() -> None:
     row = only(loading([ONE], ranks=(1,), scatter=0.02))
     assert list(row) == list(point_schema())
@@ -88,6 +101,41 @@ def test_a_rank_that_straggled_once_is_no_straggler() -> None:
     )
     assert only(table)["straggling"] == pytest.approx(0)
     assert "straggler" not in flags(table)
+
+
+def three_times_slower(table: pl.DataFrame, *, rank: int, block: int) -> pl.DataFrame:
+    """Let a rank be slow in one trial, without waiting for others."""
+    which = (pl.col("rank") == rank) & (pl.col("block") == block)
+    slow = pl.when(which).then(3 * pl.col("free_wall_s")).otherwise("free_wall_s")
+    return table.with_columns(free_wall_s=slow)
+
+
+def test_the_rank_that_was_slowest_in_most_trials_is_named() -> None:
+    table = loading([ONE], ranks=(3,), slowest=0.8)
+    assert only(three_times_slower(table, rank=0, block=2))["slowest_rank"] == 2
+
+
+def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind() -> None:
+    table = loading([ONE], ranks=(3,), slowest=1.0)
+    _, _, slower, faster, *_ = loader_trials(table).sort("patches_per_s")["block"]
+    straggling = [
+        only(three_times_slower(table, rank=1, block=block))["straggling"]
+        for block in (slower, faster)
+    ]
+    assert straggling == pytest.approx([2 / 3, 0])
+
+
+def test_one_slow_trial_changes_no_rate() -> None:
+    table = loading([ONE], ranks=(1,), repeats=7)
+    slowest = loader_trials(table).sort("patches_per_s")["block"][0]
+    assert only(three_times_slower(table, rank=0, block=slowest))["patches_per_s"] == pytest.approx(
+        500
+    )
+
+
+def test_cores_are_the_fewest_of_any_trial() -> None:
+    fewer = pl.when(pl.col("block") == 3).then(pl.lit(8, pl.Int64)).otherwise("cores")
+    assert only(loading([ONE], ranks=(1,)).with_columns(cores=fewer))["cores"] == 8
 
 
 def test_more_processes_than_cores_are_told() -> None:
@@ -156,7 +204,10 @@ def test_scattered_rates_are_told() -> None:
 
 @pytest.mark.parametrize(
     ("consumed", "feeds"),
-    [(None, None), (480.0, "yes"), (500.0, "not sure"), (520.0, "no")],
+    [
+        *((None, None), (480.0, "yes"), (520.0, "no")),
+        *((495.0, "not sure"), (500.0, "not sure"), (505.0, "not sure")),
+    ],
 )
 def test_training_is_fed_where_the_interval_leaves_no_doubt(
     consumed: float | None, feeds: str | None

@@ -58,7 +58,16 @@ def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest() -> None:
     row = only(table)
     assert row["wait_p99_s"] == table.filter(rank=1)["free_wait_p99_s"].item()
     assert row["wait_p99_s"] > table.filter(rank=0)["free_wait_p99_s"].item()
-    assert row["step_p95_s"] == table["together_step_p95_s"].max()
+    apart = table.with_columns(
+        together_step_p95_s=pl.Series([0.3, 0.2]), copy_mean_s=pl.Series([0.02, 0.05])
+    )
+    row = only(apart)
+    assert (row["step_p95_s"], row["copy_s_per_batch"]) == (0.3, 0.05)
+
+
+def test_of_ranks_that_are_as_slow_the_first_is_named() -> None:
+    table = of_ranks(3, slowest=1.0)
+    assert only(table)["slowest_rank"] == only(table.reverse())["slowest_rank"] == 0
 
 
 def test_a_node_needs_the_memory_of_all_its_ranks() -> None:
@@ -94,6 +103,14 @@ def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(
     assert only(table)["effective_slides"] == pytest.approx(over_all)
 
 
+def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance() -> None:
+    table = of_ranks(2).with_columns(
+        slides_per_batch=pl.Series([4.0, 3.0]), distance_px=pl.Series([100.0, 300.0])
+    )
+    row = only(table)
+    assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
+
+
 def test_a_rank_with_a_single_slide_lowers_the_diversity_of_all() -> None:
     table = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
     # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
@@ -105,6 +122,13 @@ def test_what_is_read_for_a_patch_is_of_all_ranks() -> None:
     assert row["read_bytes_per_patch"] == 40_000
     assert row["storage_bytes_per_s"] == pytest.approx(36_000 * (800 + 400))
     assert row["cpu_s_per_patch"] == pytest.approx(0.002)
+    table = of_ranks(2).with_columns(
+        free_patches=pl.Series([100, 300]),
+        free_storage_read_bytes=pl.Series([1000, 7000]),
+        free_cpu_s=pl.Series([1.0, 5.0]),
+    )
+    row = only(table)
+    assert (row["storage_read_bytes_per_patch"], row["cpu_s_per_patch"]) == (20, 0.015)
 
 
 def test_the_checksum_of_ranks_tells_which_rank_delivered_what() -> None:
@@ -114,6 +138,8 @@ def test_the_checksum_of_ranks_tells_which_rank_delivered_what() -> None:
         for sums in (["a", "b"], ["b", "a"])
     )
     assert one != other
+    ended = table.with_columns(checksum=pl.Series(["a", "b"])).reverse()
+    assert only(ended)["checksum"] == one
     assert only(of_ranks(1))["checksum"] == POOL4.checksum
     missing = table.with_columns(checksum=pl.Series(["a", None]))
     assert only(missing)["checksum"] is None
@@ -147,6 +173,15 @@ def test_a_trial_of_which_a_rank_left_no_record_is_not_complete() -> None:
 def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted: bool) -> None:
     row = only(of_ranks(1).with_columns(attempt=pl.lit(2)), count_retried=counted)
     assert (row["complete"], row["valid"]) == (True, counted)
+    one_rank = of_ranks(2).with_columns(attempt=pl.Series([1, 2]))
+    assert only(one_rank, count_retried=counted)["valid"] is counted
+
+
+@pytest.mark.parametrize("doubt", ["oversubscribed", "disturbed"])
+def test_what_disturbs_one_rank_disturbs_the_trial(doubt: str) -> None:
+    table = of_ranks(2)
+    assert only(table)[doubt] is False
+    assert only(table.with_columns(pl.Series(doubt, [False, True])))[doubt] is True
 
 
 def test_a_trial_was_as_cold_as_its_least_proved_rank() -> None:

@@ -69,7 +69,28 @@ def test_advice_names_the_settings_what_they_keep_and_what_they_cost(unfed):
 
 def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():
     diverse = replace(ENTRIES[0], effective_slides=12.0)
-    assert "no speed: nothing that was measured is faster" in told(made_up([diverse]))["advised"][0]
+    first = told(made_up([diverse, ENTRIES[1]]))["advised"][0]
+    assert "no speed: nothing that was measured on 2 ranks is faster" in first
+
+
+def test_one_configuration_alone_is_not_called_the_fastest():
+    first = told(made_up(ENTRIES[:1]))["advised"][0]
+    assert "the only one timed on 2 ranks" in first
+    assert "no speed: nothing else was timed on 2 ranks." in first
+    assert "fastest" not in first
+
+
+def test_too_few_trials_prove_nothing_faster_than_another():
+    first = told(made_up(ENTRIES[6:], repeats=1))["advised"][0]
+    assert "; 1 trial does not prove it faster than " in first
+    assert "may be as fast" not in first
+
+
+def test_the_fastest_of_patches_of_two_sizes_is_the_fastest_of_its_own_size():
+    small = [replace(one, stage=f"{one.stage}_small", patch_px=64) for one in ENTRIES[:2]]
+    advised = told(made_up([*ENTRIES[:2], *small]))["advised"]
+    assert len(advised) == 4
+    assert all("the fastest on " in one and "with patches of its size" in one for one in advised)
 
 
 def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
@@ -123,10 +144,10 @@ def test_a_failed_configuration_is_a_row_with_its_error(failing):
     assert not any("workers 8" in row[0] for rows in others for row in rows)
 
 
-def test_where_everything_failed_there_is_no_answer():
+def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
     results = made_up([replace(entry, error="no slide") for entry in ENTRIES[:2]])
     found = told(results)
-    assert found["feeds"] is None
+    assert found["feeds"] == "Not told: no configuration was timed."
     assert found["paste"] == []
     assert found["verdict"].trust == "no"
 

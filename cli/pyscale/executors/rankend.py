@@ -1,0 +1,67 @@
+"""Tells the other ranks of a trial how one of them ended, which could not say so itself.
+
+It is part of the launcher, so it knows an order by its keys alone and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+from pyscale_stages.ranks.ended import tell_end
+
+SIGNALS_FROM = 128
+"""What shells, and so container programs, add to the number of a signal."""
+_LOG_BYTES = 4096
+
+
+def tell_other_ranks(
+    task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None
+) -> None:
+    """Write how a task ended beside its meeting, if it has one and did not end well.
+
+    Parameters
+    ----------
+    task : Path
+        Folder of the task.
+    order : dict
+        Its order.
+    returncode : int or None
+        What its exit record says: negative for a signal, None for a task that left no word.
+    cause : dict or None
+        Why it left none.
+    """
+    # An order that an earlier pyscale wrote has no such key.
+    if order.get("meeting") is not None and returncode != 0:
+        sentence = cause["message"] if cause else _how(task, order, returncode)
+        tell_end(Path(order["meeting"]), order["rank"], sentence)
+
+
+def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
+    if returncode is None:
+        return "its process vanished without a word"
+    if returncode < 0:
+        return f"its process was ended by {_signal_name(-returncode)}"
+    if order["container"] and returncode > SIGNALS_FROM:
+        return f"its process was ended by {_signal_name(returncode - SIGNALS_FROM)}"
+    said = _last_line(task / "stderr")
+    return said or f"its process ended with exit code {returncode} and said nothing"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_line(log: Path) -> str:
+    try:
+        with log.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _LOG_BYTES))
+            return file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+    except OSError:
+        return ""

@@ -1,0 +1,181 @@
+"""The image that loads patches: alone, in a run whose ranks meet, and as the doctor finds it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.doctor.images import images
+from pyscale.doctor.stages import stages
+from pyscale.doctor.subject import Subject
+from pyscale.images.build import BuildOptions, build
+from pyscale.images.buildprogress import BuildProgress
+from pyscale.images.catalog import definitions
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.settings import load_settings
+from pyscale.store.folder import find_run
+from pyscale.store.taskfiles import read_task
+from pyscale_stages.contract import Loading
+from pyscale_stages.slides.synthetic import SlidesParams, write_slides
+
+PARAMS: dict[str, Any] = {
+    "num_workers": 2,
+    "batch_size": 4,
+    "batches": 4,
+    "warmup_batches": 1,
+    "patch_px": 64,
+}
+SUITE = """
+name = "tiny"
+summary = "Some patches, in a moment"
+data = "slides"
+"""
+ENTRY = """
+[stages.{entry}]
+stage = "loader"
+inputs = {{ slides = "slides" }}
+threads = "all"
+
+[stages.{entry}.params]
+factory = "{factory}"
+start_method = "fork"
+"""
+OWN = """
+from pyscale_stages.loader.factories import factory_of
+from pyscale_stages.loader.params import LoaderParams
+
+def make_dataset(*settings):
+    return factory_of(LoaderParams(patch_px=64))(*settings)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(engine: Engine) -> ImageFolder:
+    """Folder with the image of the loader, built where it is not current; others may be old."""
+    del engine
+    folder = ImageFolder(load_settings().images_folder)
+    with BuildProgress() as progress:
+        build(definitions(["loader"]), folder, BuildOptions(), progress.hear)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four small slides, at a place that is hard on shells."""
+    place = tmp_path_factory.mktemp("slides") / "my slides, [new]: é"
+    return write_slides(place, SlidesParams(slides=4, height_px=512, width_px=512))
+
+
+def loaded(done: subprocess.CompletedProcess[str]) -> Loading:
+    """What a stage that ran alone measured."""
+    assert done.returncode == 0, done.stderr
+    return Loading.model_validate(json.loads(done.stdout)["loading"])
+
+
+@pytest.fixture(scope="module")
+def native(slides: Path, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+    """What this environment loads from the slides."""
+    home = tmp_path_factory.mktemp("native")
+    (home / "params.json").write_text(json.dumps(PARAMS))
+    command = [sys.executable, "-m", "pyscale_stages", "loader", "run", "--input", str(slides)]
+    return loaded(
+        subprocess.run(
+            [*command, "--output", "out", "--params", "params.json"],
+            cwd=home,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start_method", ["spawn", "fork"])
+def test_the_image_runs_alone_and_delivers_the_patches_that_this_environment_does(
+    engine: Engine,
+    folder: ImageFolder,
+    slides: Path,
+    native: Loading,
+    start_method: str,
+    tmp_path: Path,
+) -> None:
+    params = PARAMS | {"start_method": start_method}
+    (tmp_path / "params.json").write_text(json.dumps(params))
+    # A colon in what is bound would part it from where it is bound to.
+    place = ("--mount", f'type=bind,"src={slides}",dst=/slides,ro')
+    options = ("--containall", *place, "--bind", str(tmp_path), "--pwd", str(tmp_path))
+    run = ("run", "--input", "/slides", "--output", "out", "--params", "params.json")
+    done = subprocess.run(
+        engine.command("run", *options, str(folder.sif("loader")), *run),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    loading = loaded(done)
+    assert loading.checksum == native.checksum
+    assert loading.diversity == native.diversity
+    assert loading.free.patches == PARAMS["batches"] * PARAMS["batch_size"]
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
+    folder: ImageFolder, slides: Path, native: Loading, tmp_path: Path
+) -> None:
+    (tmp_path / "my package").mkdir()
+    (tmp_path / "my package" / "mine.py").write_text(OWN)
+    params = "".join(f"{name} = {value}\n" for name, value in PARAMS.items())
+    factories = {"ours": "pyscale", "own": "mine:make_dataset"}
+    entries = [ENTRY.format(entry=name, factory=of) + params for name, of in factories.items()]
+    (tmp_path / "tiny.toml").write_text(SUITE + "".join(entries))
+    surroundings = {
+        "PYSCALE_IMAGES_FOLDER": str(folder.path),
+        "PYTHONPATH": str(tmp_path / "my package"),
+    }
+    command = [sys.executable, "-m", "pyscale", "run", "tiny.toml", "--data", str(slides)]
+    done = subprocess.run(
+        [*command, "--runtime", "apptainer", "--workers", "1,2", "--repeats", "1"],
+        cwd=tmp_path,
+        env=os.environ | surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    run = find_run(tmp_path / "runs", None)
+    found: dict[tuple[str, int], list[Loading]] = {}
+    for trial in run.plan.trials:
+        for name in trial.window_tasks:
+            result = read_task(run.task(trial, name)).result
+            assert result is not None
+            assert result.loading is not None
+            assert result.stamp["image_sha256"] == folder.read_lock().images["loader"].sha256
+            found.setdefault((trial.entry, trial.workers), []).append(result.loading)
+    for entry in factories:
+        (alone,) = found[entry, 1]
+        assert alone.checksum == native.checksum
+        assert [each.together is not None for each in found[entry, 2]] == [True, True]
+    checksums = [[each.checksum for each in found[entry, 2]] for entry in factories]
+    assert checksums[0] == checksums[1]
+    assert checksums[0][0] != checksums[0][1]
+
+
+@pytest.mark.slow
+def test_the_doctor_finds_what_the_stage_needs_in_its_image(
+    folder: ImageFolder, tmp_path: Path
+) -> None:
+    settings = load_settings(
+        images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
+    )
+    subject = Subject.of_suite("loader", settings)
+    found = {one.check: one for one in (*images(subject), *stages(subject))}
+    assert {one.status for one in found.values()} == {"ok"}, found
+    (works,) = (one for check, one in found.items() if check.endswith(".works"))
+    assert "data sets are made by pyscale" in works.sentence, found
