@@ -40,8 +40,8 @@ from pyscale.withsystem import with_system
 from pyscale_stages.contract import TaskError, TaskSpec
 
 PlanMaker = Callable[..., Plan]
-ONE_POINT = {"num_workers": (2,), "patches_per_visit": (1,)}
-ENTRY = "loader_num_workers_2_patches_per_visit_1"
+ONE_POINT = {"num_workers": (2,), "pool_size": (8,)}
+ENTRY = "loader_num_workers_2_pool_size_8"
 
 
 @pytest.fixture
@@ -221,6 +221,19 @@ def test_the_command_line_of_a_rank_says_the_same(loading: PlanMaker, tmp_path: 
     assert (given["--rank"], given["--ranks"]) == ("2", "3")
     assert given["--meeting"] == str(run.trial(trial) / "meeting" / "ranks")
     assert "--frames" not in order.argv
+
+
+def test_the_order_of_a_rank_says_where_to_tell_how_it_ended(
+    loading: PlanMaker, tmp_path: Path
+) -> None:
+    run = made(loading(), tmp_path)
+    writer = TaskWriter(run, NativeRuntime())
+    trial, alone = (run.plan.trial(f"{ENTRY}-n{workers}-b1") for workers in (3, 1))
+    orders = [*writer.drafts(trial, ["w2", "merge"], None).values()]
+    orders += writer.drafts(alone, ["w0"], None).values()
+    of_rank = (run.trial(trial) / "meeting" / "ranks", 2)
+    told = [(order.meeting, order.rank) for order in orders]
+    assert told == [of_rank, (None, None), (None, None)]
 
 
 def test_all_ranks_start_at_once_and_each_attempt_meets_anew(
