@@ -26,13 +26,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.store.loadingcolumns import loading_schema
 from pyscale_stages.loader.params import LoaderParams
 
-COPIED = (
-    *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
-)
 GIB = 2**30
 BATCHES = 50
 
@@ -165,7 +162,7 @@ def _header(entry: Entry, count: int, block: int, rank: int) -> dict[str, Any]:
         "oversubscribed": False,
         "disturbed": False,
         "settings": json.dumps(params, sort_keys=True),
-        **{name: params[name] for name in COPIED},
+        **{name: params[name] for name in SETTINGS},
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.loader.settings import setting_columns
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -22,7 +24,7 @@ def loading_schema() -> dict[str, pl.DataType]:
     cpus
         Numbers of the cores that the rank was pinned to, to tell ranks that share cores from
         ranks that do not.
-    factory, reader, num_workers, …, mpp
+    factory, reader, num_workers, …, tissue
         Parameters of the stage, as `pyscale_stages.loader.params.LoaderParams` describes them.
     settings
         All of its parameters, a JSON object.
@@ -65,18 +67,7 @@ consumer
         "cache_state": text,
         "oversubscribed": flag,
         "disturbed": flag,
-        "factory": text,
-        "reader": text,
-        "num_workers": whole,
-        "pool_size": whole,
-        "patches_per_slide": whole,
-        "patches_per_visit": whole,
-        "batch_size": whole,
-        "prefetch_factor": whole,
-        "pin_memory": flag,
-        "patch_px": whole,
-        "mpp": real,
-        "tissue": flag,
+        **setting_columns(),
         "settings": text,
         "slides": whole,
         "cores": whole,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.plan import Trial
 from pyscale.store.records import TaskRecord
 from pyscale_stages.contract import BatchWindow, Loading
@@ -14,10 +15,6 @@ _HEADER = (
     *("trial", "suite", "stage", "family", "point", "workers", "block", "task", "attempt"),
     *("status", "error", "node", "hardware", "cache_asked", "cache_state"),
     *("oversubscribed", "disturbed"),
-)
-_PARAMETERS = (
-    *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
 )
 _PERCENTILES = {"p50_s": 50, "p95_s": 95, "p99_s": 99}
 
@@ -46,7 +43,7 @@ def loading_rows(
             **{name: row.get(name) for name in _HEADER},
             "rank": int(row["task"].removeprefix("w")),
             "cpus": list(record.launch.cpus) if record.launch else None,
-            **{name: trial.params.get(name) for name in _PARAMETERS},
+            **{name: trial.params.get(name) for name in SETTINGS},
             "settings": json.dumps(trial.params, sort_keys=True),
             **(_measured(found) if found is not None else {}),
         }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyscale.analysis.loader.settings import setting_columns
+
 
 def trial_schema() -> dict[str, Any]:
     """Columns of `pyscale.analysis.loader.trials.loader_trials`, one row a trial.
@@ -109,7 +111,7 @@ def point_schema() -> dict[str, Any]:
         Which configuration: the entry of the suite, that with the grid it is a point of, and N.
     repeats, failed, error
         Trials that count, trials that failed, and the first error.
-    factory, …, mpp
+    factory, …, tissue
         Parameters of the stage, as `pyscale_stages.loader.params.LoaderParams` describes them.
     loader_processes, cores, oversubscribed, cache_state
         Loader processes of all ranks; cores for all of them, the fewest of any trial; whether
@@ -150,18 +152,7 @@ distance_px, effective_slides, diversity_patches, consumed_per_s
         "repeats": whole,
         "failed": whole,
         "error": text,
-        "factory": text,
-        "reader": text,
-        "num_workers": whole,
-        "pool_size": whole,
-        "patches_per_slide": whole,
-        "patches_per_visit": whole,
-        "batch_size": whole,
-        "prefetch_factor": whole,
-        "pin_memory": flag,
-        "patch_px": whole,
-        "mpp": real,
-        "tissue": flag,
+        **setting_columns(),
         "loader_processes": whole,
         "cores": whole,
         "oversubscribed": flag,

@@ -9,16 +9,13 @@ from pyscale.analysis.intervals import median_interval, ratio_interval
 from pyscale.analysis.loader.columns import point_schema
 from pyscale.analysis.loader.flags import DIFFERS, flag_codes
 from pyscale.analysis.loader.front import with_front
+from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.analysis.trials import least_proved
 
 if TYPE_CHECKING:
     import polars as pl
 
 RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s")
-PARAMETERS = (
-    *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
-)
 MEDIANS = (
     *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),
     *("read_bytes_per_patch", "storage_read_bytes_per_patch", "cpu_s_per_patch"),
@@ -52,7 +49,7 @@ def loader_points(
 
     one = ["stage", "workers"]
     first = loading.unique(one, keep="first", maintain_order=True)
-    planned = first.select(*one, "family", *PARAMETERS).rows_by_key(one, named=True, unique=True)
+    planned = first.select(*one, "family", *SETTINGS).rows_by_key(one, named=True, unique=True)
     rows = [
         dict(zip(one, key, strict=True)) | planned[key] | _summed(own, seed)
         for key, own in trials.partition_by(one, as_dict=True).items()

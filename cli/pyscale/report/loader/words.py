@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pyscale.analysis.loader.settings import SETTINGS
+
 Row = dict[str, Any]
 
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
 """Settings that a data set's factory is given."""
 LOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
 """Settings of torch's DataLoader."""
-SETTINGS = (
-    *("factory", "reader", "num_workers", *DATASET),
-    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
-)
-"""All that tell configurations apart, in the order in which they are told."""
 SHORT = {
     "num_workers": "workers",
     "pool_size": "pool",
