@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
 from pyscale_stages.slides.tiffslide_reader import TiffSlideSlide
+from readelsewhere import Region, total, totals_elsewhere, totals_of_pool
 
 
 def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(
@@ -69,9 +69,9 @@ def test_a_size_of_pixels_that_is_no_number_is_none(make_svs: MakeSvs) -> None:
         assert OpenSlideSlide(path).mpp is None
 
 
-def _sum_of_last(slide: Slide) -> int:
+def _last(slide: Slide) -> Region:
     level = slide.levels[0]
-    return int(slide.read(0, level.height_px - 200, level.width_px - 200, 200, 200).sum())
+    return level.height_px - 200, level.width_px - 200, 200, 200
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -80,17 +80,10 @@ def test_a_slide_that_was_read_from_can_be_read_in_other_processes(
     make_svs: MakeSvs, reader: Any, method: str
 ) -> None:
     slide = open_slide(make_svs(), reader)
-    expected = _sum_of_last(slide)
-    context: Any = multiprocessing.get_context(method)
-    with context.Pool(2) as processes:
-        # What a process hears is what was pickled of the slide, handle and all.
-        assert processes.map_async(_sum_of_last, [slide] * 4).get(60) == [expected] * 4
-    assert _sum_of_last(slide) == expected
+    expected = total(slide, _last(slide))
+    assert totals_of_pool(slide, _last(slide), method) == [expected] * 4
+    assert total(slide, _last(slide)) == expected
     assert len(pickle.dumps(slide)) < 20_000
-
-
-def _send_sum(slide: Slide, sums: Any) -> None:
-    sums.put(_sum_of_last(slide))
 
 
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
@@ -98,13 +91,6 @@ def test_a_slide_that_two_forked_processes_inherit_is_read_by_both(
     make_svs: MakeSvs, reader: Any
 ) -> None:
     slide = open_slide(make_svs(), reader)
-    expected = _sum_of_last(slide)
-    context = multiprocessing.get_context("fork")
-    sums: Any = context.Queue()
-    forked = [context.Process(target=_send_sum, args=(slide, sums)) for _ in range(2)]
-    for process in forked:
-        process.start()
-    assert [sums.get(timeout=60) for _ in forked] == [expected, expected]
-    for process in forked:
-        process.join()
-    assert _sum_of_last(slide) == expected
+    expected = total(slide, _last(slide))
+    assert totals_elsewhere(slide, _last(slide), "fork") == [expected] * 2
+    assert total(slide, _last(slide)) == expected

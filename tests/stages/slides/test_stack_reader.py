@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +12,11 @@ import tifffile
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import stack_reader
 from pyscale_stages.slides.reading import open_slide
-from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.stack_reader import StackSlide
+from readelsewhere import total, totals_elsewhere
 
 Values = npt.NDArray[np.uint16]
+REGION = (3, 4, 60, 60)
 
 
 @pytest.fixture
@@ -83,25 +82,10 @@ def test_pixel_sizes_of_imagej_are_read(tmp_path: Path, values: Values) -> None:
     assert open_slide(tmp_path / "plain.tif").mpp is None
 
 
-def _total(slide: Slide) -> int:
-    return int(slide.read(0, 3, 4, 60, 60, plane=2).sum(dtype=np.int64))
-
-
-def _send_total(slide: Slide, totals: Any) -> None:
-    totals.put(_total(slide))
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_a_stack_that_was_read_from_can_be_read_in_other_processes(
     stack: Path, method: str
 ) -> None:
     slide = open_slide(stack)
-    expected = _total(slide)
-    context: Any = multiprocessing.get_context(method)
-    totals = context.Queue()
-    others = [context.Process(target=_send_total, args=(slide, totals)) for _ in range(2)]
-    for process in others:
-        process.start()
-    assert [totals.get(timeout=60) for _ in others] == [expected] * 2
-    for process in others:
-        process.join()
+    expected = total(slide, REGION, plane=2)
+    assert totals_elsewhere(slide, REGION, method, plane=2) == [expected] * 2

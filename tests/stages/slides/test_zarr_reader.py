@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,11 @@ import zarr
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import open_slide
-from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.zarr_reader import ZarrSlide
+from readelsewhere import total, totals_elsewhere
 
 Values = npt.NDArray[np.uint16]
+REGION = (3, 4, 80, 90)
 _UNITS = {"y": "micrometer", "x": "nanometer"}
 
 
@@ -133,26 +133,11 @@ def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
     assert slide.read(0, 64, 64, 10, 10).shape == (10, 10, 3)
 
 
-def _total(slide: Slide) -> int:
-    return int(slide.read(0, 3, 4, 80, 90).sum(dtype=np.int64))
-
-
-def _send_total(slide: Slide, totals: Any) -> None:
-    totals.put(_total(slide))
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_an_image_that_was_read_from_can_be_read_in_other_processes(
     tmp_path: Path, values: Values, method: str
 ) -> None:
     _write(tmp_path / "image.zarr", values[0, :, 0], "cyx")
     slide = open_slide(tmp_path / "image.zarr")
-    expected = _total(slide)
-    context: Any = multiprocessing.get_context(method)
-    totals = context.Queue()
-    others = [context.Process(target=_send_total, args=(slide, totals)) for _ in range(2)]
-    for process in others:
-        process.start()
-    assert [totals.get(timeout=60) for _ in others] == [expected] * 2
-    for process in others:
-        process.join()
+    expected = total(slide, REGION)
+    assert totals_elsewhere(slide, REGION, method) == [expected] * 2
