@@ -68,7 +68,14 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
             ),
             fed,
         ),
-        (Column(name="Page cache", means="Before each trial", is_text=True), cache),
+        (
+            Column(
+                name="Page cache",
+                means="Before each trial, or each window that slides were evicted for",
+                is_text=True,
+            ),
+            cache,
+        ),
         (Column(name="Doubts", means="Flags, explained below; errors", is_text=True), doubts),
     ]
     return laid_out("Patches a second", HEAD, _named(points, names), columns)

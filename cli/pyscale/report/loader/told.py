@@ -119,8 +119,8 @@ def not_measured(points: Sequence[Row]) -> Iterator[str]:
         yield "How diverse the patches are: they do not say from which slide and place they come."
     if any(row["cache_state"] == "verified-cold" for row in points):
         yield (
-            "Caches outside the node: cold speaks of the node's own page cache, before a trial "
-            "begins; those of storage servers, disks and hypervisors cannot be seen from it."
+            "Caches outside the node: cold speaks of the node's own page cache, before the batches "
+            "are timed; those of storage servers, disks and hypervisors cannot be seen from it."
         )
     largest = max((row["workers"] for row in points), default=None)
     if largest is not None:
