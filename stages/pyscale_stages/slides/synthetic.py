@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
-from uuid import uuid4
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
-from pyscale_stages.errors import BadInput, as_stage_error
+from pyscale_stages.synth.wholefolder import Kind, make_whole
 
 PARAMS_FILE = "slides.json"
+KIND = Kind("synthetic slides", "holds no synthetic slides", PARAMS_FILE)
 
 
 class SlidesParams(Record):
@@ -78,30 +76,12 @@ def write_slides(
     ResourceExhausted
         If the disk is full.
     """
-    if _is_there(folder, params):
-        return folder
-    # Random, because a process id says nothing on a filesystem that several nodes share.
-    partial = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.partial")
-    try:
-        partial.mkdir(parents=True)
+
+    def write(partial: Path) -> None:
         for number in range(params.slides):
             write_slide(partial / slide_name(number), params, number, advance)
-        write_atomically(partial / PARAMS_FILE, params.model_dump_json(indent=2) + "\n")
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Another process may have made the same slides meanwhile.
-            if not _is_there(folder, params):
-                raise
-    except OSError as error:
-        # A write that fails does not say to which file.
-        error.filename = error.filename or str(folder)
-        raise as_stage_error(error) or BadInput(
-            f"{folder} cannot be written ({error.strerror}): choose another place"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
+
+    return make_whole(folder, params, KIND, write)
 
 
 def write_slide(
@@ -130,30 +110,3 @@ def write_slide(
         quality=params.quality,
         advance=advance or (lambda _bytes: None),
     )
-
-
-def _is_there(folder: Path, params: SlidesParams) -> bool:
-    """Whether the folder holds these very slides; False if there is nothing.
-
-    Raises
-    ------
-    BadInput
-        If there is something else.
-    """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return False
-    try:
-        found = SlidesParams.model_validate_json((folder / PARAMS_FILE).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise BadInput(
-            f"{folder} exists and holds no synthetic slides of this version: "
-            "choose another name, or remove it"
-        ) from error
-    if found != params:
-        fields = SlidesParams.model_fields
-        other = [name for name in fields if getattr(found, name) != getattr(params, name)]
-        raise BadInput(
-            f"{folder} holds synthetic slides made with other parameters ({', '.join(other)}): "
-            "choose another name, or remove it"
-        )
-    return True

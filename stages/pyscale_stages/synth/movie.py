@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
-from uuid import uuid4
 
-from pydantic import ValidationError
-
-from pyscale_stages.atomic import write_atomically
-from pyscale_stages.errors import BadInput, as_stage_error
 from pyscale_stages.synth.drift import drift_path
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.render import Coordinates, render_examples, render_frames
 from pyscale_stages.synth.spool import FrameSpool
 from pyscale_stages.synth.truth import TruthTables, write_tables
+from pyscale_stages.synth.wholefolder import Kind, make_whole
 
 __all__ = ["SynthParams", "render_examples", "write_synthetic_movie"]
 
 MOVIE_FILE = "movie.ome.tif"
 PARAMS_FILE = "synth.json"
+KIND = Kind("a synthetic movie", "is not a synthetic movie", PARAMS_FILE)
 TRUTH_FOLDER = "truth"
 COORDINATES: tuple[Coordinates, ...] = ("camera", "specimen")
 
@@ -57,53 +53,7 @@ def write_synthetic_movie(
     ResourceExhausted
         If the disk is full.
     """
-    if _is_there(folder, params):
-        return folder
-    # Random, because a process id says nothing on a filesystem that several nodes share.
-    partial = folder.with_name(f".{folder.name}.{uuid4().hex[:8]}.partial")
-    try:
-        partial.mkdir(parents=True)
-        _write_into(partial, params, progress)
-        try:
-            partial.rename(folder)
-        except OSError:
-            # Another process may have made the same movie meanwhile.
-            if not _is_there(folder, params):
-                raise
-    except OSError as error:
-        raise as_stage_error(error) or BadInput(
-            f"{folder} cannot be written ({error.strerror}): choose another place"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
-
-
-def _is_there(folder: Path, params: SynthParams) -> bool:
-    """Whether the folder holds this very movie; False if there is nothing.
-
-    Raises
-    ------
-    BadInput
-        If there is something else.
-    """
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return False
-    try:
-        found = SynthParams.model_validate_json((folder / PARAMS_FILE).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise BadInput(
-            f"{folder} exists and is not a synthetic movie of this version: "
-            "choose another name, or remove it"
-        ) from error
-    if found != params:
-        fields = SynthParams.model_fields
-        other = [name for name in fields if getattr(found, name) != getattr(params, name)]
-        raise BadInput(
-            f"{folder} holds a synthetic movie made with other parameters ({', '.join(other)}): "
-            "choose another name, or remove it"
-        )
-    return True
+    return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
 
 
 def _write_into(folder: Path, params: SynthParams, progress: Progress | None) -> None:
@@ -121,4 +71,3 @@ def _write_into(folder: Path, params: SynthParams, progress: Progress | None) ->
     drift = drift_path(params)
     for name in COORDINATES:
         write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
-    write_atomically(folder / PARAMS_FILE, params.model_dump_json(indent=2) + "\n")
