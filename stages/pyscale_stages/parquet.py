@@ -1,10 +1,13 @@
-"""Tables out: Parquet, with the errors of the disk as Python knows them."""
+"""Tables out, as Parquet with the errors of the disk as Python knows them, and in again."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,3 +27,25 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
     buffer = BytesIO()
     table.write_parquet(buffer)
     path.write_bytes(buffer.getbuffer())
+
+
+def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
+    """Read a table that has certain columns.
+
+    Raises
+    ------
+    BadInput
+        If it is missing, damaged or another table.
+    """
+    import polars as pl
+
+    try:
+        table = pl.read_parquet(path, glob=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
+        ) from error
+    lacking = [column for column in columns if column not in table.columns]
+    if lacking:
+        raise BadInput(f"{path} has no column {lacking[0]!r}: it is another table or version")
+    return table

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import write_table
+from pyscale_stages.parquet import read_table, write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,16 +75,4 @@ def read_batches(folder: Path) -> pl.DataFrame:
     BadInput
         If it is missing, damaged or another table.
     """
-    import polars as pl
-
-    path = folder / LOADING
-    try:
-        table = pl.read_parquet(path, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
-        ) from error
-    lacking = [column for column in TYPES if column not in table.columns]
-    if lacking:
-        raise BadInput(f"{path} has no column {lacking[0]!r}: it is another table or version")
-    return table
+    return read_table(folder / LOADING, TYPES)

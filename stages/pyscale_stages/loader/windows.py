@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyscale_stages.contract import BatchWindow, CacheState
@@ -38,10 +38,6 @@ class Timed:
     sizes: tuple[int, ...]
     places: tuple[Places | None, ...]
     start_unix_s: float
-
-    def opened(self, cache: CacheState | None) -> Timed:
-        """The same, with the page cache that it was opened on."""
-        return replace(self, window=self.window.model_copy(update={"cache": cache}))
 
 
 LATE = 0.1
@@ -88,8 +84,7 @@ def time_free(
     pids = process_tree()
     cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, None)
-    timed = _timed(batches, batches_to_time(params), copy, None, excluded=excluded, pids=pids)
-    return timed.opened(cache)
+    return _timed(batches, params, copy, None, cache=cache, excluded=excluded, pids=pids)
 
 
 def time_together(
@@ -109,8 +104,7 @@ def time_together(
     group.barrier()
     cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, group.meet)
-    timed = _timed(batches, batches_to_time(params), copy, group.meet, excluded=excluded, pids=pids)
-    return timed.opened(cache)
+    return _timed(batches, params, copy, group.meet, cache=cache, excluded=excluded, pids=pids)
 
 
 def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -> int:
@@ -130,13 +124,15 @@ def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -
 
 def _timed(
     batches: Batches,
-    n_batches: int,
+    params: LoaderParams,
     copy: Copy | None,
     meet: Callable[[], None] | None,
     *,
+    cache: CacheState | None,
     excluded: int,
     pids: Sequence[int],
 ) -> Timed:
+    n_batches = batches_to_time(params)
     now = time.perf_counter
     waits_s: list[float] = []
     copies_s: list[float] = []
@@ -168,6 +164,7 @@ def _timed(
             steps_s=tuple(steps_s),
             copies_s=tuple(copies_s),
             patches=sum(sizes),
+            cache=cache,
             prefetched_batches=excluded,
             read_bytes=use.read_bytes,
             storage_read_bytes=use.storage_read_bytes,

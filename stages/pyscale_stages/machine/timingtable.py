@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyscale_stages import parquet
 from pyscale_stages.contract import Timing
-from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import write_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,7 +65,7 @@ def write_tables(task: Task, tables: Mapping[str, pl.DataFrame]) -> None:
     """Write tables by their file names into the task's output."""
     for name, table in tables.items():
         with task.writing(name) as path:
-            write_table(path, table)
+            parquet.write_table(path, table)
 
 
 def write_results(
@@ -88,17 +87,4 @@ def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
     BadInput
         If it is missing, damaged or another table.
     """
-    import polars as pl
-
-    path = folder / name
-    try:
-        table = pl.read_parquet(path, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
-        ) from error
-    wanted = TYPES if name == TIMINGS else (WORKER,)
-    lacking = [column for column in wanted if column not in table.columns]
-    if lacking:
-        raise BadInput(f"{path} has no column {lacking[0]!r}: it is another table or version")
-    return table
+    return parquet.read_table(folder / name, TYPES if name == TIMINGS else (WORKER,))
