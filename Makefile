@@ -39,24 +39,10 @@ $(CELLPOSE4)/.complete: | setup
 		fill_voids==2.1.2
 	touch $@
 
-# Tests that neither measure the machine nor share images, a cluster or a browser with others are
-# run two at a time; `pytest` by itself runs all in one process.
-TWO_AT_A_TIME := tests/cli tests/stages tests/test_house.py
-ALONE := tests/cli/executors tests/cli/test_bystanders.py tests/cli/test_trialrunner.py \
-	tests/stages/measure
-PYTEST := PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) $(BIN)/pytest --durations=15
-
 # The first build of the images takes minutes, so its progress is shown before the tests.
-# Both parts are run, whatever the first one finds.
 test: check parts $(CELLPOSE4)/.complete
 	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
-	failed=0; \
-	echo '== Part 1 of 2: tests that may run beside others'; \
-	$(PYTEST) --numprocesses 2 --dist loadfile $(addprefix --ignore=,$(ALONE)) \
-		$(TWO_AT_A_TIME) || failed=1; \
-	echo '== Part 2 of 2: tests that run alone'; \
-	$(PYTEST) $(ALONE) tests/browser tests/containers tests/integration tests/slurm || failed=1; \
-	exit $$failed
+	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) scripts/run_tests.sh $(BIN)/pytest
 
 check: setup
 	$(BIN)/ruff format --check .

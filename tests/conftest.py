@@ -25,8 +25,12 @@ REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 
 
 def pytest_configure() -> None:
-    """Let processes of tests hear Ctrl-C, even where a shell began the tests in the background."""
+    """Let processes of tests hear Ctrl-C and a closed terminal, however the tests were begun.
+
+    A shell makes what it begins in the background deaf to the one, and nohup to the other.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def missing(part: str, how_to_get_it: str) -> None:

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Every test, in the order in which two cores are kept busy: tests of the cluster mostly wait, so
+# they are run beside the others, and what measures the machine is run alone at the end.
+# Usage: run_tests.sh PYTEST; every group is run, whatever another one finds.
+set -uo pipefail
+pytest=$1
+cluster_log=build/tests-of-the-cluster.log
+mkdir -p build
+
+alone=(tests/cli/executors tests/cli/test_bystanders.py tests/cli/test_trialrunner.py
+	tests/stages/measure tests/integration/test_causes.py)
+run() { "$pytest" --durations=15 "$@"; }
+
+failed=0
+echo "== Tests of the cluster, in the background: $cluster_log"
+run tests/slurm >"$cluster_log" 2>&1 &
+cluster=$!
+# A Ctrl-C reaches only what is in the foreground.
+trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
+
+echo '== Tests that may run beside each other'
+run --numprocesses 2 --dist loadfile "${alone[@]/#/--ignore=}" \
+	tests/cli tests/stages tests/browser tests/test_house.py || failed=1
+echo '== Tests that share images or the machine'
+run --ignore=tests/integration/test_causes.py tests/containers tests/integration || failed=1
+wait "$cluster" || failed=1
+echo '== Tests of the cluster'
+cat "$cluster_log"
+echo '== Tests that measure the machine'
+run "${alone[@]}" || failed=1
+exit $failed
