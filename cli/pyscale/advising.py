@@ -133,7 +133,7 @@ def _advice(
 
 
 def _of_processing(measured: Measured) -> Measured:
-    """What was measured, but for the machine and loading patches: their times give no N to request.
+    """What was measured of independent tasks: wall times of others give no N to request.
 
     Raises
     ------
@@ -150,6 +150,11 @@ def _of_processing(measured: Measured) -> Measured:
         raise UserError(
             f"{measured.title}: it measured how patches are loaded, and its report says which "
             "configuration to train with: see `pyscale report`"
+        )
+    if trials.is_empty() and measured.plan.reconstruct_entries:
+        raise UserError(
+            f"{measured.title}: it measured how ranks reconstruct an image together, and its "
+            "report says how many GPUs to ask for: see `pyscale report`"
         )
     if trials.is_empty():
         raise UserError(

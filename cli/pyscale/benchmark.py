@@ -49,7 +49,7 @@ def plan_run(
     accept_terms: bool = False,
     scripts_for: Site | None = None,
 ) -> Plan:
-    """Plan a run of a suite: on a movie, which is fetched where it is absent, or of the machine.
+    """Plan a run of a suite: on data, which are fetched where they are absent, or without any.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plan_run(
     suite = measured_suite(load_suite(suite_name), settings, site or scripts_for)
     nodes = nodes_for(suite, only, settings, site)
     dataset = None
-    if suite.data != "place":
+    if suite.reads_data:
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
@@ -95,15 +95,17 @@ def plan_run(
 
 
 def _usual_workers(settings: Settings, suite: Suite, dataset: Dataset | None) -> tuple[int, ...]:
-    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster; one without a movie."""
-    if dataset is None:
+    """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster; one for the machine."""
+    if suite.data == "place":
         return (1,)
     most = USUAL_ON_A_CLUSTER
     if settings.executor == "local":
         sharing = (step for entry, step in suite.stages.items() if entry not in suite.measured_once)
         threads = max(step.cores or settings.cpus_per_worker for step in sharing)
         most = local_placement(threads).most_workers
-    return powers_of_two(max(1, min(most, dataset.frames // (suite.frames_per_worker or 1))))
+    if dataset is not None:
+        most = min(most, dataset.frames // (suite.frames_per_worker or 1))
+    return powers_of_two(max(1, most))
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:

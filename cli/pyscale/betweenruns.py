@@ -69,7 +69,8 @@ class MeasuredRun:
     def compared_trials(self) -> pl.DataFrame:
         """Trials whose wall times are compared.
 
-        A test of the machine is compared by its own, and ranks load for as long as they are told.
+        A test of the machine is compared by its own, ranks load for as long as they are told, and
+        what counts of a reconstruction is an iteration by its components.
         """
         apart = self.trials["stage"].is_in(list(self.run.plan.entries_apart))
         return self.trials.filter(~apart)
@@ -107,7 +108,7 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         outputs=tuple(
             _outputs(entry, base, new, shared)
             for entry in base.entries
-            # The output of a test of the machine, or of loading patches, is its times.
+            # Of entries apart no wall times are compared, beside which to remark on outputs.
             if entry in shared and entry not in base.run.plan.entries_apart
         ),
     )

@@ -99,7 +99,7 @@ def _loaded(
     _refuse_other_input(before, after)
     trials, tests = (before.compared_trials, after.compared_trials), tests_compared(before, after)
     if tests is None:
-        _refuse_loading_alone(before, after)
+        _refuse_ranks_alone(before, after)
     return between(before, after), *trials, tests
 
 
@@ -108,15 +108,24 @@ def _refuse_one(base: Path, new: Path) -> None:
         raise UserError(f"{base} was given twice: name the two that are to be compared")
 
 
-def _refuse_loading_alone(base: MeasuredRun, new: MeasuredRun) -> None:
-    """Refuse runs that did nothing but load patches: for how long is what they were told."""
+def _refuse_ranks_alone(base: MeasuredRun, new: MeasuredRun) -> None:
+    """Refuse runs of ranks that meet: by their wall times they cannot be compared."""
     sides = (base, new)
-    if any(side.run.plan.loader_entries and side.compared_trials.is_empty() for side in sides):
-        raise UserError(
-            f"{' and '.join(side.run.plan.run_id for side in sides)} measured how patches are "
-            "loaded, and wall times are what is compared: lay the benchmark_loader.csv of their "
-            "reports side by side"
-        )
+    plans = [side.run.plan for side in sides if side.compared_trials.is_empty()]
+    told = {
+        "how patches are loaded": ("loader", any(plan.loader_entries for plan in plans)),
+        "how ranks reconstruct an image": (
+            "reconstruct",
+            any(plan.reconstruct_entries for plan in plans),
+        ),
+    }
+    for what, (table, is_so) in told.items():
+        if is_so:
+            raise UserError(
+                f"{' and '.join(side.run.plan.run_id for side in sides)} measured {what}, and wall "
+                f"times of independent tasks are what is compared: lay the benchmark_{table}.csv "
+                "of their reports side by side"
+            )
 
 
 def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:

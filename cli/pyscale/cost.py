@@ -9,6 +9,7 @@ from pydantic import Field
 from pyscale.analysis.spending import Prices
 from pyscale.executors.submission import Submission, asked_for, submissions
 from pyscale.plan import Plan
+from pyscale.sbatch.options import ranks_over_nodes
 from pyscale.sites import Site
 from pyscale_stages.contract import Record
 
@@ -79,12 +80,20 @@ def _charge(hours: float | None, price: float | None) -> float | None:
 
 def _cost(site: Site, submission: Submission, threads: int, node_cores: NodeCores) -> StageCost:
     wanted = asked_for(site, submission.trial, submission.batch_name, threads)
-    hours = submission.tasks * wanted.time_min / 60
-    # At most a node for each task: ranks of one job may share theirs.
-    cores = node_cores(wanted.request.partition) if wanted.request.exclusive else wanted.cpus
+    hours = wanted.time_min / 60
+    named = submission.trial.nodes
+    spread = None
+    if submission.is_gang and not named:
+        spread = ranks_over_nodes(wanted, submission.tasks)
+    # At most a node for each task, unless the site says how many share one.
+    nodes, tasks_each = (spread.nodes, spread.ranks_each) if spread else (submission.tasks, 1)
+    cores: int | None = wanted.cpus * submission.tasks
+    if wanted.request.exclusive:
+        of_node = node_cores(wanted.request.partition)
+        cores = None if of_node is None else of_node * nodes
     return StageCost(
         entry=submission.trial.entry,
         jobs=1 if submission.is_gang else submission.tasks,
         core_hours=None if cores is None else cores * hours,
-        gpu_hours=wanted.gpus * hours,
+        gpu_hours=wanted.gpus * nodes * tasks_each * hours,
     )

@@ -18,7 +18,7 @@ from pyscale.doctor.preflight import refuse
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.executors.submission import Submission, script, submissions
-from pyscale.plan import Plan
+from pyscale.plan import Plan, Trial
 from pyscale.report.wording import listing
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
@@ -128,19 +128,21 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
 
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
-    # Ranks load patches for as long as they are told, and measuring the machine takes no data.
-    shares_frames = plan.movie is not None and plan.suite.data != "slides"
+    # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
+    shares_frames = sweep.given == "frames"
+    # One worker alone does what it does anywhere.
+    tells_sweep = sweep.is_weak if shares_frames else max(sweep.workers) > 1
     table = Table(
         title=f"{plan.suite.name} {plan.on_what}",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        # One worker alone measures the machine like any other.
-        caption=str(sweep) if sweep.is_weak and (shares_frames or max(sweep.workers) > 1) else None,
+        caption=str(sweep) if tells_sweep else None,
     )
+    has_inputs = any(trial.inputs for trial in plan.trials)
     columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * shares_frames
-    columns += ["input", "device"]
+    columns += ["input"] * has_inputs + ["device"]
     in_images = any(trial.image for trial in plan.trials)
     has_threads = any(trial.threads for trial in plan.trials)
     is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
@@ -155,13 +157,18 @@ def _trials(plan: Plan) -> Table:
             trial.id,
             str(trial.workers),
             *(["", ""] if trial.is_of_machine else windows)[: 2 * shares_frames],
-            ", ".join(str(item.path) if item.is_place else item.source for item in trial.inputs),
+            *([_sources(trial)] if has_inputs else []),
             trial.device,
             *([str(plan.threads_of(trial))] if has_threads else []),
             *([trial.gpu_sharing if trial.device == "cuda" else ""] if is_shared else []),
             *([trial.image or "none"] if in_images else []),
         )
     return table
+
+
+def _sources(trial: Trial) -> str:
+    """What a trial reads, or the folder that it measures."""
+    return ", ".join(str(item.path) if item.is_place else item.source for item in trial.inputs)
 
 
 def _cost_table(stages: list[StageCost], prices: Prices) -> Table:

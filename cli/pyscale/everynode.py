@@ -15,7 +15,7 @@ from pyscale.slurm.commands import default_partition, nodes_of
 from pyscale.suite import Suite
 from pyscale_stages.registry import load_stage
 
-CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude", "--ntasks-per-node")
+CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude")
 """Options of a site that would say otherwise on which nodes the workers run."""
 
 
@@ -104,14 +104,13 @@ def _refuse_other_choice_of_nodes(site: Site) -> None:
 
 
 def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
-    others = [
-        entry for entry in entries if entry not in suite.machine_entries | suite.loader_entries
-    ]
+    own = suite.machine_entries | suite.rank_entries
+    others = [entry for entry in entries if entry not in own]
     if others:
         raise UserError(
-            f"--every-node measures the nodes themselves, or what they load at the same time, and "
+            f"--every-node measures the nodes themselves, or what ranks on them do together, and "
             f"{listing(others)} of the suite {suite.name} {'does' if len(others) == 1 else 'do'} "
-            "not: run the suite system or loader, or leave --every-node out"
+            "not: run the suite system, loader or reconstruct, or leave --every-node out"
         )
 
 

@@ -57,7 +57,7 @@ def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite
 def _sharing_cores(suite: Suite, found: Suite) -> Suite:
     """Mark the entries whose ranks share all cores of this machine, as those of training do."""
     stages = dict(found.stages)
-    for entry in found.loader_entries:
+    for entry in found.rank_entries:
         step = stages[entry]
         asked = step.point.get(THREADS, suite.stages[step.family or entry].threads)
         if asked == ALL_CORES:

@@ -89,8 +89,18 @@ class Trial(Record):
 
     @property
     def is_of_ranks(self) -> bool:
-        """Whether its workers are ranks that load patches at the same time, and meet."""
+        """Whether its workers are ranks, which run at the same time and meet."""
         return load_stage(self.stage).meets
+
+    @property
+    def loads_patches(self) -> bool:
+        """Whether these ranks load patches, each of slides of its own."""
+        return self.is_of_ranks and not self.shares_image
+
+    @property
+    def shares_image(self) -> bool:
+        """Whether its ranks work on one image together, which they make themselves."""
+        return load_stage(self.stage).shares_image
 
     @property
     def window_tasks(self) -> tuple[str, ...]:
@@ -122,7 +132,9 @@ class Plan(Record):
     suite: Suite
     settings: dict[str, Any]
     movie: Path | None = Field(
-        None, description="What it measures on; None where it measures the machine alone"
+        None,
+        description="What it measures on; None where it reads nothing: it measures the machine "
+        "alone, or images that its stages make themselves",
     )
     movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
@@ -138,10 +150,22 @@ class Plan(Record):
 
     @property
     def on_what(self) -> str:
-        """The movie or slides that it measures on, or else the folder that it measures."""
+        """What it measures on, or else the folder that it measures."""
+        if self.makes_images:
+            return "on images made for it"
         if self.movie is None:
             return f"of the folder {self.place}"
         return f"on {self.movie.name} ({self.how_much})"
+
+    @property
+    def makes_images(self) -> bool:
+        """Whether it measures on images that its stages make themselves."""
+        return self.suite.data == "phantom"
+
+    @property
+    def is_of_machine(self) -> bool:
+        """Whether it measures the machine and nothing else."""
+        return self.movie is None and not self.makes_images
 
     @property
     def how_much(self) -> str:
@@ -153,6 +177,8 @@ class Plan(Record):
     @property
     def measured_for(self) -> str:
         """Name of the data that its times are good for, or that it was the machine's."""
+        if self.makes_images:
+            return "images made for it"
         return "the machine itself" if self.movie is None else self.movie.name
 
     @property
@@ -163,20 +189,31 @@ class Plan(Record):
     @property
     def loader_entries(self) -> frozenset[str]:
         """Entries of the suite whose workers are ranks that load patches and meet."""
-        return frozenset(trial.entry for trial in self.trials if trial.is_of_ranks)
+        return frozenset(trial.entry for trial in self.trials if trial.loads_patches)
+
+    @property
+    def reconstruct_entries(self) -> frozenset[str]:
+        """Entries of the suite whose workers are ranks that work on one image together."""
+        return frozenset(trial.entry for trial in self.trials if trial.shares_image)
+
+    @property
+    def rank_entries(self) -> frozenset[str]:
+        """Entries of the suite whose workers are ranks, which run at the same time and meet."""
+        return self.loader_entries | self.reconstruct_entries
 
     @property
     def entries_apart(self) -> frozenset[str]:
         """Entries whose wall times say nothing of N workers: their findings are of other kinds."""
-        return self.machine_entries | self.loader_entries
+        return self.machine_entries | self.rank_entries
 
     @property
     def scaling_trials(self) -> tuple[Trial, ...]:
         """Trials that the worker counts were asked of.
 
-        What a node can do, measured beside a suite on a movie, is measured once by one worker.
+        What a node can do, measured beside a suite of something else, is measured once by one
+        worker.
         """
-        if self.movie is None:
+        if self.is_of_machine:
             return self.trials
         return tuple(trial for trial in self.trials if not trial.is_of_machine)
 

@@ -64,15 +64,16 @@ def make_plan(
     """Expand a suite into trials.
 
     They run in blocks of which each holds every configuration once (see `pyscale.blockorder`).
-    N workers that measure the machine do so each by itself; beside a movie it is one, once. N
-    workers that load patches are ranks that all run at the same time.
+    N workers that measure the machine do so each by itself; beside anything else it is one, once.
+    N workers that load patches, or work on one image together, are ranks that all run at the same
+    time.
 
     Parameters
     ----------
     suite : Suite
         Unfolded, where it has a grid.
     dataset : Dataset or None
-        None for a suite that measures the machine alone.
+        None for a suite that reads none.
     run_id : str
     settings : dict
         The run's settings, frozen into the plan; `scaling`, `seed`, `repeats`, `device`,
@@ -104,7 +105,7 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
-    refuse_ranks_apart(sorted(measured & suite.loader_entries), settings, site)
+    refuse_ranks_apart(suite, measured, settings, site)
     place = _place(settings) if suite.machine_entries else None
     sources = _Sources(dataset, place)
     entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
@@ -131,6 +132,8 @@ def make_plan(
 def _sweep(
     suite: Suite, dataset: Dataset | None, settings: dict[str, Any], workers: tuple[int, ...]
 ) -> Sweep:
+    if suite.data == "phantom":
+        return Sweep.of_image(workers)
     if dataset is None:
         return Sweep.of_the_machine(workers)
     if suite.data == "slides":

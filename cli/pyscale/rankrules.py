@@ -1,13 +1,14 @@
-"""What ranks that load patches and wait for each other cannot be asked."""
+"""What ranks that wait for each other cannot be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.sites import Site
+from pyscale.suite import Suite
 
 
 def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
@@ -34,14 +35,15 @@ def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None
 
 
 def refuse_ranks_apart(
-    entries: Sequence[str], settings: Mapping[str, Any], site: Site | None
+    suite: Suite, measured: Set[str], settings: Mapping[str, Any], site: Site | None
 ) -> None:
     """Raise where ranks that wait for each other would not all run at the same time.
 
     Parameters
     ----------
-    entries : sequence of str
-        Those of the suite that are measured and whose workers are ranks.
+    suite : Suite
+    measured : set of str
+        Its entries that are measured.
     settings : mapping
         The run's.
     site : Site or None
@@ -51,15 +53,19 @@ def refuse_ranks_apart(
     ------
     UserError
     """
+    entries = sorted(measured & suite.rank_entries)
     if not entries:
         return
+    entry = entries[0]
     if settings["chunks_per_worker"] > 1:
+        shares = entry in suite.reconstruct_entries
+        doing = "work on one image" if shares else "load patches, which have no windows"
         raise UserError(
-            f"ranks of {entries[0]} load patches, which have no windows, so --chunks-per-worker "
+            f"ranks of {entry} {doing}, so --chunks-per-worker "
             f"{settings['chunks_per_worker']} means nothing: leave it out, or set it to 1"
         )
     if settings["layout"] == "array" and site is not None:
         raise UserError(
-            f"ranks of {entries[0]} wait for each other, so one job starts all of them, and "
+            f"ranks of {entry} wait for each other, so one job starts all of them, and "
             "--layout array would start each by itself: leave it out, or set it to gang"
         )

@@ -15,6 +15,7 @@ from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
+from pyscale.analysis.reconstruct.findings import reconstruct_findings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
@@ -28,6 +29,7 @@ from pyscale.plan import Plan
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching, matching_grids
 from pyscale.references.matchingloading import matching_loading
+from pyscale.references.matchingreconstruct import matching_reconstruct
 from pyscale.references.matchingtests import matching_tests
 from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of, work_id_of
@@ -60,8 +62,9 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     context = _context(run, write_manifest(run, tables.sources), tasks)
     suite = run.plan.suite
 
-    # A machine is measured on several devices too, but its tests are compared one by one; and the
-    # points of a grid of loading by how fast and how diverse they are.
+    # A machine is measured on several devices too, but its tests are compared one by one; the
+    # points of a grid of loading by how fast and how diverse they are; and images that ranks
+    # reconstruct by the components of an iteration.
     apart = run.plan.entries_apart
 
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
@@ -95,11 +98,17 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
     )
     tests = results.machine.tests if results.machine else None
     loader = results.loader
+    reconstruct = reconstruct_findings(tables.reconstruction, count_retried=count_retried)
     return replace(
         results,
         test_references=[] if tests is None else matching_tests(references, tests),
         test_sizes=size_ids_of(run.plan),
         loader_references=matching_loading(references, loader.points) if loader else [],
+        reconstruct=reconstruct,
+        reconstruct_entries=run.plan.reconstruct_entries,
+        reconstruct_references=(
+            matching_reconstruct(references, reconstruct.points) if reconstruct else []
+        ),
         validation=validation_of(run, trials, context.work_id, references),
     )
 

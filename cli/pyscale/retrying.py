@@ -5,7 +5,8 @@ from __future__ import annotations
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 
-LIMITS = {"OutOfMemory", "TimeLimit"}
+MEMORY_LIMIT = "OutOfMemory"
+LIMITS = {MEMORY_LIMIT, "TimeLimit"}
 """Kinds of error by which a cluster says that a task needed more than it had asked for."""
 
 

@@ -51,7 +51,8 @@ def repeat_line(plan: Plan) -> str:
     only = [] if {*named} == {*_own(plan).stages} else named
     counts = sorted({trial.workers for trial in scaling})
     line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
-    machine = ["--with-system"] if plan.settings.get("with_system") and plan.movie else []
+    alone = plan.is_of_machine
+    machine = ["--with-system"] if plan.settings.get("with_system") and not alone else []
     # The folder of the runs may be another where this is repeated.
     machine += ["--path", str(plan.place)] if plan.settings.get("path") and plan.place else []
     return " ".join([line, *([shlex.join(machine)] if machine else [])])

@@ -19,8 +19,15 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 WITHOUT_MEANING = {
     "place": ("data", "axes", "scaling", "chunks_per_worker", "cache"),
     "slides": ("axes", "scaling"),
+    "phantom": ("data", "axes", "scaling", "chunks_per_worker", "cache"),
 }
 """Settings that say how a movie is read and shared, by the data of suites that read none."""
+INSTEAD = {
+    "place": "measures the machine itself",
+    "slides": "loads patches of slides",
+    "phantom": "works on images that it makes itself",
+}
+"""What such a suite does instead."""
 
 
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
@@ -96,9 +103,7 @@ def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Se
     without_meaning = WITHOUT_MEANING.get(suite.data, ())
     of_a_movie = [f"--{name.replace('_', '-')}" for name in without_meaning if name in given]
     if of_a_movie:
-        instead = "measures the machine itself"
-        if suite.data == "slides":
-            instead = "loads patches of slides"
+        instead = INSTEAD[suite.data]
         raise UserError(
             f"{' and '.join(of_a_movie)}: the suite {suite.name} {instead} and reads no movie, so "
             "leave that out"

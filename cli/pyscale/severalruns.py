@@ -119,6 +119,6 @@ def _about(run: MeasuredRun) -> str:
     """What distinguishes a run at first sight."""
     plan = run.run.plan
     if plan.movie is None:
-        return f"{plan.suite.name} of {plan.place}"
+        return f"{plan.suite.name} {plan.on_what}"
     movie = f"{plan.movie.name}, {plan.how_much}"
     return f"{plan.suite.name} on {movie}, page cache {plan.settings['cache']}"

@@ -49,6 +49,7 @@ SAID_ELSEWHERE = {
     "exclusive": "exclusive",
     "time": "time_min",
     "cpus-per-task": "cpus",
+    "ntasks-per-node": "tasks_per_node",
 }
 """Options of sbatch that a field of a request asks for, and that field."""
 SET_BY_PYSCALE = frozenset(
@@ -91,6 +92,12 @@ class Request(Record):
         None, ge=0, description="GPUs of a task; absent is one where it computes on one"
     )
     gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
+    tasks_per_node: int | None = Field(
+        None,
+        ge=1,
+        description="Ranks that meet on one node at most, as many as its GPUs serve, by which GPUs "
+        "and memory are asked for by the node; absent leaves it to the cluster how many a node has",
+    )
 
 
 class Override(Request):

@@ -33,7 +33,8 @@ class SuiteStage(Record):
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
-        description='Slot -> "movie", "place", "slides" or the name of an earlier entry'
+        default_factory=dict,
+        description='Slot -> "movie", "place", "slides" or the name of an earlier entry',
     )
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
     layout: Layout = Field(
@@ -86,10 +87,10 @@ class Suite(Record):
 
     name: str
     summary: str = Field(description="What the suite measures, in a line")
-    data: Literal["movie", "labels", "slides", "place"] = Field(
+    data: Literal["movie", "labels", "slides", "place", "phantom"] = Field(
         "movie",
         description="What it measures on: frames of a movie, labels of one, a folder of slides, "
-        "or no data but a folder whose storage it measures",
+        "no data but a folder whose storage it measures, or images that its stages make themselves",
     )
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="Settings that suit it, where nobody gives others"
@@ -120,7 +121,24 @@ class Suite(Record):
     @property
     def loader_entries(self) -> frozenset[str]:
         """Entries whose workers are ranks that load patches and meet."""
+        return self.rank_entries - self.reconstruct_entries
+
+    @property
+    def reconstruct_entries(self) -> frozenset[str]:
+        """Entries whose workers are ranks that work on one image together."""
+        return frozenset(
+            entry for entry in self.stages if load_stage(self.stage_name(entry)).shares_image
+        )
+
+    @property
+    def rank_entries(self) -> frozenset[str]:
+        """Entries whose workers are ranks, which run at the same time and meet."""
         return frozenset(entry for entry in self.stages if load_stage(self.stage_name(entry)).meets)
+
+    @property
+    def reads_data(self) -> bool:
+        """Whether it measures on a dataset, and not on a folder or on images of its own."""
+        return self.data not in {"place", "phantom"}
 
     @property
     def measured_once(self) -> frozenset[str]:
@@ -152,17 +170,14 @@ def load_suite(name_or_path: str) -> Suite:
 
 def _check_inputs(suite: Suite, path: Path) -> None:
     # A suite of the machine reads nothing, and any other may measure a folder beside what it reads.
-    earlier = {"place": [PLACE], "slides": [SLIDES, PLACE]}.get(suite.data, [MOVIE, PLACE])
+    outside = {"place": [PLACE], "phantom": [PLACE], "slides": [SLIDES, PLACE]}
+    earlier = outside.get(suite.data, [MOVIE, PLACE])
     for entry, step in suite.stages.items():
         try:
             stage = load_stage(suite.stage_name(entry))
         except StageError as error:
             raise UserError(f"the suite {path} is wrong at stages.{entry}: {error}") from error
-        if stage.meets and suite.data != "slides":
-            raise UserError(
-                f"the suite {path} has stages.{entry}, which loads patches of slides: say data = "
-                '"slides" above its stages'
-            )
+        _refuse_other_data(suite, path, entry, stage)
         slots = {slot.name: slot for slot in stage.inputs}
         for fed, source in step.inputs.items():
             if fed not in slots:
@@ -187,6 +202,25 @@ def _check_inputs(suite: Suite, path: Path) -> None:
                     f"the suite {path} gives stages.{entry} no input {name!r} ({slot.help})"
                 )
         earlier.append(entry)
+
+
+def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> None:
+    """Raise where a stage needs another kind of data than its suite measures on."""
+    if stage.shares_image and suite.data != "phantom":
+        raise UserError(
+            f"the suite {path} has stages.{entry}, which works on an image that it makes itself: "
+            'say data = "phantom" above its stages, and keep others in a suite of their own'
+        )
+    if stage.meets and not stage.shares_image and suite.data != "slides":
+        raise UserError(
+            f"the suite {path} has stages.{entry}, which loads patches of slides: say data = "
+            '"slides" above its stages'
+        )
+    if suite.data == "phantom" and not (stage.shares_image or stage.is_of_machine):
+        raise UserError(
+            f'the suite {path} has stages.{entry}, which reads data, and its data = "phantom" are '
+            "images that no other stage reads: put it into a suite of its own"
+        )
 
 
 def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:

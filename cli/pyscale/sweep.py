@@ -27,16 +27,17 @@ class Sweep:
         Length of the movie.
     frames_each : int or None
         Frames of each worker, where the suite says so.
-    given : {"frames", "machine", "ranks"}
-        What workers are given. Those that measure the machine do so each by itself, and ranks load
-        patches together: there are no frames then, and each counts as having one.
+    given : {"frames", "machine", "ranks", "image"}
+        What workers are given. Those that measure the machine do so each by itself, ranks load
+        patches together, or work on one image together: there are no frames then, and each counts
+        as having one.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
     frames: int
     frames_each: int | None = None
-    given: Literal["frames", "machine", "ranks"] = "frames"
+    given: Literal["frames", "machine", "ranks", "image"] = "frames"
 
     @classmethod
     def of_the_machine(cls, workers: tuple[int, ...]) -> Sweep:
@@ -49,11 +50,18 @@ class Sweep:
         return cls("weak", workers, max(workers), frames_each=1, given="ranks")
 
     @classmethod
+    def of_image(cls, workers: tuple[int, ...]) -> Sweep:
+        """Sweep of ranks that work on one image together, the same at every N."""
+        return cls("strong", workers, max(workers), given="image")
+
+    @classmethod
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
         workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
-        if plan.movie is None or not workers:
+        if plan.is_of_machine or not workers:
             return cls.of_the_machine(workers or (1,))
+        if plan.makes_images:
+            return cls.of_image(workers)
         if plan.suite.data == "slides":
             return cls.of_ranks(workers)
         return cls(
@@ -75,6 +83,8 @@ class Sweep:
 
     def frames_at(self, workers: int) -> int:
         """Frames that N workers share."""
+        if self.given == "image":
+            return workers
         return workers * self.frames_per_worker if self.is_weak else self.frames
 
     @property
@@ -88,6 +98,8 @@ class Sweep:
             return "every worker measures the machine by itself, all at once"
         if self.given == "ranks":
             return "N ranks load patches at the same time, each of slides of its own"
+        if self.given == "image":
+            return "strong: N ranks share the work on one image, the same at every N"
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))

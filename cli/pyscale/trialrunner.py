@@ -202,7 +202,7 @@ class TrialRunner:
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
-            if name == "beside" and (alone := self._stands_alone(trial)):
+            if alone := self._stands_alone(trial, name):
                 return alone
             for task in tasks:
                 self._tasks.write_spec(trial, task)
@@ -272,9 +272,9 @@ class TrialRunner:
         )
 
     def _cache(self, trial: Trial) -> Literal["cold", "warm", "asis"]:
-        """State that the inputs are to be in; what measures the machine makes its own files."""
+        """State that the inputs are to be in, where there are any that were not made by it."""
         asked: Literal["cold", "warm", "asis"] = self._settings["cache"]
-        return "asis" if trial.is_of_machine else asked
+        return "asis" if trial.is_of_machine or trial.shares_image else asked
 
     def _input_paths(self, trial: Trial) -> list[Path]:
         """What the windows of a trial read; a folder that is measured holds files of others."""
@@ -283,22 +283,27 @@ class TrialRunner:
 
     def _missing_input(self, trial: Trial) -> str | None:
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
-        if trial.compared and not trial.is_reference:
+        if trial.compared and not trial.is_reference and not trial.shares_image:
             needed[trial.reference_trial] = "what it is compared with"
         for trial_id, why in needed.items():
             if not self._has_output(self._run.plan.trial(trial_id)):
                 return f"{why}, the output of {trial_id}, is not there"
         return None
 
-    def _stands_alone(self, trial: Trial) -> _Failure | None:
-        """Say that there is nothing to set a trial beside, which is no reason not to time it."""
-        assert trial.beside_trial is not None, "a trial without one has no such task"
-        if self._has_output(self._run.plan.trial(trial.beside_trial)):
+    def _stands_alone(self, trial: Trial, task: str) -> _Failure | None:
+        """Say that a task has nothing to compare a trial with, which is no reason not to time it.
+
+        An image that is too large for the fewest ranks is still one for more of them.
+        """
+        others = {
+            "check": (trial.reference_trial, "what it is compared with"),
+            "beside": (trial.beside_trial, "what it is set beside"),
+        }
+        other, what = others.get(task, (None, ""))
+        if other is None or self._has_output(self._run.plan.trial(other)):
             return None
-        message = f"what it is set beside, the output of {trial.beside_trial}, is not there"
-        return _Failure(
-            "beside", TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT)
-        )
+        message = f"{what}, the output of {other}, is not there"
+        return _Failure(task, TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT))
 
     def _has_output(self, trial: Trial) -> bool:
         """Whether a trial's output is whole; comparing it may have failed all the same."""

@@ -13,7 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
+
+from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 
 if TYPE_CHECKING:
     from pyscale_stages.task import Task
@@ -35,13 +38,6 @@ Verb = Literal["run", "merge", "check"]
 Device = Literal["cpu", "cuda", "mps"]
 GpuSharing = Literal["own", "time_slicing", "mps"]
 """A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
-
-
-class Record(BaseModel):
-    """A frozen record that refuses unknown keys."""
-
-    # Built at first use: a task uses few of the records, and importing them is measured time.
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class StageParams(Record):
@@ -375,6 +371,9 @@ class TaskResult(Record):
     calls: tuple[Call, ...] = Field((), description="Calls of the stage that times them one by one")
     timings: tuple[Timing, ...] = Field((), description="Tests of what the machine can do")
     loading: Loading | None = Field(None, description="What loading patches gave this rank")
+    reconstruction: Reconstruction | None = Field(
+        None, description="What reconstructing an image with others gave this rank"
+    )
     warnings: tuple[str, ...] = ()
     error: TaskError | None = None
 
@@ -451,6 +450,8 @@ class Stage:
     """Most that a task writes into the folder that it measures, with given parameters."""
     meets: bool = False
     """Whether its workers are ranks that meet, so that all must run at the same time."""
+    shares_image: bool = False
+    """Whether these ranks work on one image together, which the stage makes itself."""
 
     @property
     def is_of_machine(self) -> bool:

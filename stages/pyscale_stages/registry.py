@@ -18,6 +18,7 @@ STAGE_NAMES = (
     "decompress",
     "kernels",
     "loader",
+    "reconstruct",
 )
 
 

@@ -102,6 +102,7 @@ def run_task(
         calls=tuple(task.calls) if task else (),
         timings=tuple(task.timings) if task else (),
         loading=task.loading if task else None,
+        reconstruction=task.reconstruction if task else None,
         warnings=(*(task.warnings if task else ()), *usage.warnings),
         error=error,
     )

@@ -26,6 +26,7 @@ from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
+from pyscale_stages.reconstruction import Reconstruction
 
 Item = TypeVar("Item")
 
@@ -61,6 +62,7 @@ class Task:
         self.calls: list[Call] = []
         self.timings: list[Timing] = []
         self.loading: Loading | None = None
+        self.reconstruction: Reconstruction | None = None
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
         self.warnings: list[str] = []
@@ -192,6 +194,10 @@ class Task:
     def set_loading(self, loading: Loading) -> None:
         """Record what loading patches gave this rank."""
         self.loading = loading
+
+    def set_reconstruction(self, reconstruction: Reconstruction) -> None:
+        """Record what reconstructing an image with others gave this rank."""
+        self.reconstruction = reconstruction
 
     def set_quality(self, **measures: float) -> None:
         """Record how right the output is, where the truth is known.

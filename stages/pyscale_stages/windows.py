@@ -40,23 +40,10 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
         If they are not windows of one stage, one movie and one set of parameters, or if
         frames are missing or given twice.
     """
-    found = sorted(
-        ((path, read_window(path)) for _, path in task.spec.inputs),
-        key=lambda item: item[1].frames,
-    )
-    if not found:
-        raise BadInput("merge needs at least one window: give --input FOLDER for each")
+    found = _of_one_measurement(task, "windows")
     first = found[0][1]
-    asked = task.params.model_dump(mode="json"), task.spec.seed
     expected_start = 0
     for path, window in found:
-        if window.stage != task.stage.name:
-            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
-        if (window.params, window.seed) != asked:
-            raise BadInput(
-                f"{path} was computed with other parameters than the merge was given: "
-                "give all windows and the merge the same --params and --seed"
-            )
         if window.movie_frames != first.movie_frames:
             raise BadInput(
                 f"{path} belongs to a movie of {window.movie_frames} frames, "
@@ -77,6 +64,54 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
             f"frames {expected_start}:{first.movie_frames} are missing: "
             "give the windows of the whole movie"
         )
+    return found
+
+
+def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
+    """Folders given to `merge` in the order of the ranks that left them.
+
+    Raises
+    ------
+    BadInput
+        If they are not of one stage and one set of parameters, or the ranks are not each one of
+        those that met, once.
+    """
+    found = _of_one_measurement(task, "ranks")
+    first, of_first = found[0]
+    for path, window in found:
+        if window.movie_frames != of_first.movie_frames:
+            raise BadInput(
+                f"{path} is of {window.movie_frames} ranks and {first} of "
+                f"{of_first.movie_frames}: give the ranks of one trial"
+            )
+    ranks = [window.frames[0] for _, window in found]
+    if ranks != list(range(of_first.movie_frames)):
+        raise BadInput(
+            f"the folders hold the ranks {', '.join(map(str, ranks))} of "
+            f"{of_first.movie_frames}: give each rank of the trial once"
+        )
+    return found
+
+
+def _of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
+    """Return the folders given to `merge`, all of its stage, with its parameters, in order."""
+    found = sorted(
+        ((path, read_window(path)) for _, path in task.spec.inputs),
+        key=lambda item: item[1].frames,
+    )
+    if not found:
+        raise BadInput(
+            f"merge needs the output of one of the {parts} at least: give --input FOLDER"
+        )
+    asked = task.params.model_dump(mode="json"), task.spec.seed
+    for path, window in found:
+        if window.stage != task.stage.name:
+            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
+        if (window.params, window.seed) != asked:
+            raise BadInput(
+                f"{path} was computed with other parameters than the merge was given: "
+                f"give all {parts} and the merge the same --params and --seed"
+            )
     return found
 
 

@@ -26,9 +26,11 @@ from madeuploader import ENTRIES
 from madeuploaderrun import consuming
 from madeuploaderrun import made_up as made_up_loading
 from madeupmachine import made_up as made_up_machine
+from madeupreconstructrun import made_up as made_up_reconstruction
 from pretendedrun import make_run
 from pyscale.references.files import all_references
 from pyscale.references.matchingloading import matching_loading
+from pyscale.references.matchingreconstruct import matching_reconstruct
 from pyscale.references.model import Reference, ReferredTests
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
@@ -157,6 +159,16 @@ def loadings(folder: Path) -> Report:
     known = all_references(folder / "none").values()
     beside = matching_loading(known, results.loader.points)
     return written(folder / "loadings", replace(results, loader_references=beside))
+
+
+@pytest.fixture(scope="package")
+def reconstruction(folder: Path) -> Report:
+    """Three images on 1 to 8 ranks, one of them too large for one, beside what is published."""
+    results = made_up_reconstruction(slowest=1.1)
+    assert results.reconstruct is not None
+    known = all_references(folder / "none").values()
+    beside = matching_reconstruct(known, results.reconstruct.points)
+    return written(folder / "reconstruction", replace(results, reconstruct_references=beside))
 
 
 @pytest.fixture(scope="package")

@@ -32,6 +32,8 @@ FILES = {
     "headroom": "benchmark_headroom.csv",
     "loader": "benchmark_loader.csv",
     "loader_ranks": "benchmark_loader_ranks.csv",
+    "reconstruct": "benchmark_reconstruct.csv",
+    "reconstruct_points": "benchmark_reconstruct_points.csv",
 }
 KEYS = {
     "configurations": ("suite", "stage", "device", "workers"),
@@ -49,6 +51,8 @@ KEYS = {
     "headroom": ("stage", "workers", "node"),
     "loader": ("stage", "workers"),
     "loader_ranks": ("stage", "workers", "rank", "node"),
+    "reconstruct": ("stage", "workers", "component"),
+    "reconstruct_points": ("stage", "workers"),
 }
 """Columns that name a row of each table, as the page does."""
 MARKUP = "<script>alert(1)</script>"

@@ -75,6 +75,16 @@ def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make: PlanMak
     assert set(asked) == {"day"}
 
 
+def test_ranks_that_share_nodes_hold_whole_ones_and_the_gpus_of_each(make: PlanMaker) -> None:
+    plan = make(only=ONLY, repeats=1, workers=(6,), layout="gang", device="cuda")
+    shared = site(tasks_per_node=4, gpus=1, time_min=60)
+    # Two nodes of four, the merge and nothing to compare: its GPUs stay with the windows.
+    assert cost_of(plan, shared).gpu_hours == 8
+    alone = site(tasks_per_node=4, exclusive=True, time_min=60)
+    (contact,) = [one for one in costs(plan, alone, lambda _: 64) if one.entry == "contact"]
+    assert contact.core_hours == 64 * (2 + 1)
+
+
 def test_unknown_cores_make_the_sum_unknown(make: PlanMaker) -> None:
     plan = make(only=ONLY, repeats=1)
     found = costs(plan, site(exclusive=True), lambda _: None)

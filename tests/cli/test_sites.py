@@ -71,6 +71,11 @@ def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
         ('options = ["--requeue"]\n', "pyscale itself sets --requeue"),
         ('options = ["--time=7"]\n', "give it by time_min in [request], not by --time=7"),
         ('options = ["--account=lab"]\n', "give it by account in [request], not by --account=lab"),
+        (
+            'options = ["--ntasks-per-node=4"]\n',
+            "give it by tasks_per_node in [request], not by --ntasks-per-node=4",
+        ),
+        ("[request]\ntasks_per_node = 0\n", "'request.tasks_per_node': input should be greater"),
         ('options = ["--mem=0"]\n', "give it by memory_gib in [request], not by --mem=0"),
         ('modules = ["apptainer; rm"]\n', "'modules.0': it must be one word"),
         ('[request]\npartition = "a\\n#SBATCH -w b"\n', "'request.partition': it must be one word"),

@@ -97,3 +97,49 @@ def test_slides_feed_ranks_and_nothing_else(tmp_path: Path, text: str, sentence:
     path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
     with pytest.raises(UserError, match=sentence):
         load_suite(str(path))
+
+
+def test_what_ranks_of_an_entry_do_is_known_by_its_stage() -> None:
+    suite = load_suite("reconstruct")
+    assert suite.reconstruct_entries == {"colour_deblur", "tomography_2d", "tomography_3d"}
+    assert suite.rank_entries == suite.reconstruct_entries
+    assert suite.loader_entries == load_suite("loader").reconstruct_entries == frozenset()
+    assert not suite.reads_data
+
+
+def test_the_published_reconstruction_has_its_problems_sizes_and_tiles() -> None:
+    suite = load_suite("reconstruct_as_published")
+    assert suite.settings["workers"] == "1,2,4,8,16"
+    sizes = {
+        entry: step.grid.get("size_px", (step.params.get("size_px"),))
+        for entry, step in suite.stages.items()
+    }
+    assert sizes == {
+        "colour_deblur": (1024, 2048, 4096),
+        "tomography_2d": (1024, 2048),
+        "tomography_3d": (512,),
+    }
+    flat = {suite.stages[entry].params["tile_px"] for entry in ("colour_deblur", "tomography_2d")}
+    assert flat == {448}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[stages.reconstruct]", 'makes itself: say data = "phantom" above its stages'),
+        ("data = 'slides'\n[stages.reconstruct]", 'say data = "phantom" above its stages'),
+        ("data = 'phantom'\n[stages.segment]", "which reads data, and its data"),
+        ("data = 'phantom'\n[stages.loader]", 'say data = "slides" above its stages'),
+        (
+            "data = 'phantom'\n[stages.reconstruct]\ninputs = {frames = 'movie'}",
+            "unknown input 'frames'",
+        ),
+    ],
+)
+def test_an_image_of_its_own_is_no_data_of_other_stages(
+    tmp_path: Path, text: str, sentence: str
+) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
+    with pytest.raises(UserError, match=sentence):
+        load_suite(str(path))

@@ -22,6 +22,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import BatchWindow, Loading
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 
 CommandLine = Callable[..., Answer]
@@ -425,6 +426,7 @@ def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
     assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
     assert errors[0] is not None
     assert errors[0].message == (
-        "rank 1 of 2 ended, so rank 0 stopped too: its process was ended by SIGKILL"
+        f"rank 1 of 2 ended, so rank 0 stopped too: its process on {node_name()} was ended by "
+        "SIGKILL"
     )
     assert "w1: the process was ended by SIGKILL" in said

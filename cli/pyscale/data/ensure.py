@@ -21,13 +21,14 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.files import slide_files
 
-KIND_IN_WORDS: dict[Kind | Literal["place"], str] = {
+KIND_IN_WORDS: dict[Kind | Literal["place", "phantom"], str] = {
     "movie": "a movie",
     "labels": "labels of a movie",
     "images": "single images",
     "slide": "a slide",
     "slides": "slides",
     "place": "no data, but a folder",
+    "phantom": "no data, but images that it makes itself",
 }
 
 

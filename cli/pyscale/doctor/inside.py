@@ -28,6 +28,7 @@ LIBRARIES = {
     "decompress": ("imagecodecs", "tifffile", "polars"),
     "kernels": ("torch", "scipy.ndimage", "polars"),
     "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
+    "reconstruct": ("torch", "torchvision", "deepinv", "tifffile"),
 }
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
@@ -147,7 +148,7 @@ def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
 def _imported(tell: Teller, name: str, extra: str) -> bool:
     install = f"pip install 'pyscale[{extra}]'"
     try:
-        import_module(name)
+        _import(name)
     except ModuleNotFoundError as error:
         tell.problem("libraries", f"the library {error.name} is not installed here", install)
         return False
@@ -167,6 +168,16 @@ def _imported(tell: Teller, name: str, extra: str) -> bool:
             )
         return False
     return True
+
+
+def _import(name: str) -> None:
+    if name == "torchvision":
+        # Beside a CPU build of torch it cannot be imported by itself.
+        from pyscale_stages.torchvision_cpu import make_importable
+
+        make_importable()
+        return
+    import_module(name)
 
 
 def _register_denoise(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
@@ -284,6 +295,24 @@ def _loader(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     tell.ok("works", f"data sets are made by {params.factory}", params.factory)
 
 
+def _reconstruct(tell: Teller, params: Any, request: dict[str, Any]) -> None:
+    if params.projector == "astra":
+        tell.step("import astra")
+        if not _imported(tell, "astra", "reconstruct_astra"):
+            return
+    if request["device"] == "cuda":
+        _cuda_architecture(tell)
+    size_px = 32 if params.problem == "tomography_3d" else 64
+    small = {"size_px": size_px, "whole_at_one": True, "gate": False}
+    small |= {"iterations": 1, "warmup_iterations": 1}
+    tell.step(f"reconstruct an image of {size_px} px on {request['device']}")
+    with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
+        result = _ran(tell, request | {"params": request["params"] | small}, Path(name))
+    if result is not None:
+        version = result["versions"]["deepinv"]
+        tell.ok("works", f"DeepInverse {version} has reconstructed an image on {request['device']}")
+
+
 def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
     tell.step("find the contacts of two cells")
     result = _task(tell, request, objects=2)
@@ -318,7 +347,6 @@ def _task(
     """
     import numpy as np
 
-    from pyscale_stages.commandline import main
     from pyscale_stages.moviewriter import write_movie
 
     cells = np.zeros((2, 32, 32), np.uint16)
@@ -329,14 +357,8 @@ def _task(
     with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
         folder = Path(name)
         write_movie(folder / "cells.ome.tif", cells, "TYX")
-        (folder / "params.json").write_text(json.dumps(request["params"]), encoding="utf-8")
-        line = [request["stage"], "run", "--input", str(folder / "cells.ome.tif")]
-        line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
-        line += ["--result", str(folder / "result.json"), "--device", request["device"]]
-        main([*line, "--threads", str(request["threads"])], time.monotonic())
-        result: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    if result["error"] is not None:
-        tell.refused("works", result["error"]["message"])
+        result = _ran(tell, request, folder, "--input", str(folder / "cells.ome.tif"))
+    if result is None:
         return None
     found = result["counters"]["objects"]
     if objects is not None and found != objects:
@@ -345,6 +367,24 @@ def _task(
             f"it finds {found} in place of {objects} in two frames of two cells",
             "install its libraries again",
         )
+        return None
+    return result
+
+
+def _ran(
+    tell: Teller, request: dict[str, Any], folder: Path, *inputs: str
+) -> dict[str, Any] | None:
+    """Run the stage in a folder, and return its record; None where it fails, and why is told."""
+    from pyscale_stages.commandline import main
+
+    (folder / "params.json").write_text(json.dumps(request["params"]), encoding="utf-8")
+    line = [request["stage"], "run", *inputs]
+    line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
+    line += ["--result", str(folder / "result.json"), "--device", request["device"]]
+    main([*line, "--threads", str(request["threads"])], time.monotonic())
+    result: dict[str, Any] = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    if result["error"] is not None:
+        tell.refused("works", result["error"]["message"])
         return None
     return result
 
@@ -443,6 +483,7 @@ _CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
     "decompress": _of_machine,
     "kernels": _of_machine,
     "loader": _loader,
+    "reconstruct": _reconstruct,
 }
 
 

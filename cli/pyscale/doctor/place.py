@@ -52,6 +52,7 @@ def place(subject: Subject) -> Iterator[Finding]:
 
 def written_bytes(subject: Subject) -> int:
     """Room that is wanted in the folder: what all workers of one entry write at once."""
-    # Beside a movie one worker measures the machine.
-    workers = 1 if subject.reads_movie else subject.workers
+    # Beside a suite of something else one worker measures the machine.
+    alone = all(entry.definition.is_of_machine for entry in subject.entries)
+    workers = subject.workers if alone else 1
     return workers * with_spare(max((entry.room_bytes for entry in subject.entries), default=0))

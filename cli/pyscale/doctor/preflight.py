@@ -47,6 +47,7 @@ _MODULES = {
     "decompress": ("imagecodecs", "tifffile"),
     "kernels": ("torch", "scipy"),
     "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr"),
+    "reconstruct": ("torch", "torchvision", "deepinv"),
 }
 _OF_CHOICE = {
     ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
@@ -54,6 +55,7 @@ _OF_CHOICE = {
         ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
         "loader_wsistream",
     ),
+    ("projector", "astra"): (("torch", "torchvision", "deepinv", "astra"), "reconstruct_astra"),
 }
 """Modules, and the extra that has them, where a parameter has a value that needs others."""
 _ASK_PLATFORMS = """
@@ -176,6 +178,13 @@ def _look_for_weights(entry: Entry) -> None:
     models.find_model(SegmentParams.model_validate(entry.params))
 
 
+def _look_for_denoiser(entry: Entry) -> None:
+    from pyscale_stages.reconstruct.denoiser import weights_of
+    from pyscale_stages.reconstruct.params import ReconstructParams
+
+    weights_of(ReconstructParams.model_validate(entry.params))
+
+
 def _look_for_opencl(entry: Entry) -> None:
     """Count OpenCL's platforms by the loader that pyclesperanto brings."""
     from pyscale_stages.contact.device import HOW_TO_GET
@@ -222,6 +231,7 @@ _LOOKS: Looks = {
     "segment": _look_for_weights,
     "contact": _look_for_opencl,
     "track": _look_for_java,
+    "reconstruct": _look_for_denoiser,
 }
 _LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jars}
 """Without what each node has of its own: drivers and Java."""

@@ -30,6 +30,8 @@ _DECIDING_PARAMS = (
     "model",
     "estimate_diameter",
     "backend",
+    "projector",
+    "weights",
     "trackmate_jars",
     "trackmate_heap_mib",
     "factory",

@@ -104,7 +104,7 @@ class Subject(Record):
             data=settings["data"],
             axes=plan.axes,
             movie=plan.movie,
-            reads_movie=plan.suite.data != "place",
+            reads_movie=plan.suite.reads_data,
             reads_slides=plan.suite.data == "slides",
             place=plan.place,
             runs_folder=Path(settings["runs_folder"]).absolute(),
@@ -132,10 +132,10 @@ class Subject(Record):
         """
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
         suite = measured_suite(load_suite(suite_name), settings, site)
-        workers = settings.workers or (1,)
+        alone = suite.data == "place"
+        workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
         dataset = None
-        if suite.data != "place":
-            workers = settings.workers or powers_of_two(max(1, fitting))
+        if suite.reads_data:
             frames = max(workers) * (suite.frames_per_worker or 1)
             dataset = Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes)
         if settings.with_system:

@@ -10,6 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.ended import tell_end
 
 SIGNALS_FROM = 128
@@ -40,14 +41,15 @@ def tell_other_ranks(
 
 
 def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
+    process = f"its process on {node_name()}"
     if returncode is None:
-        return "its process vanished without a word"
+        return f"{process} vanished without a word"
     if returncode < 0:
-        return f"its process was ended by {_signal_name(-returncode)}"
+        return f"{process} was ended by {_signal_name(-returncode)}"
     if order["container"] and returncode > SIGNALS_FROM:
-        return f"its process was ended by {_signal_name(returncode - SIGNALS_FROM)}"
+        return f"{process} was ended by {_signal_name(returncode - SIGNALS_FROM)}"
     said = _last_line(task / "stderr")
-    return said or f"its process ended with exit code {returncode} and said nothing"
+    return said or f"{process} ended with exit code {returncode} and said nothing"
 
 
 def _signal_name(number: int) -> str:

@@ -17,6 +17,7 @@ SHARED_FOLDERS = {
     "decompress": ("machine", "movieformats"),
     "kernels": ("machine",),
     "loader": ("ranks", "slides"),
+    "reconstruct": ("ranks",),
 }
 """Folders that some stages share, by the stages that need them."""
 

@@ -55,13 +55,19 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     plan = run.plan
     tables = build_tables(run)
     trials = trial_table(tables.tasks, tables.spans)
-    if plan.movie is None:
+    if plan.is_of_machine:
         return reference_of_tests(run, tables, name)
     trials = trials.filter(~trials["stage"].is_in(plan.entries_apart))
     if trials.is_empty() and plan.loader_entries:
         raise UserError(
             f"the run {plan.run_id} measured how patches are loaded, and a reference that is made "
             "of a run holds wall times: compare its benchmark_loader.csv with that of another run"
+        )
+    if trials.is_empty() and plan.reconstruct_entries:
+        raise UserError(
+            f"the run {plan.run_id} measured how ranks reconstruct an image together, and a "
+            "reference that is made of a run holds wall times of tasks: compare its "
+            "benchmark_reconstruct.csv with that of another run"
         )
     timed = trials.filter("valid")
     if timed.is_empty():

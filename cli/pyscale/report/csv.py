@@ -35,19 +35,24 @@ LOADER_FILES = {
 }
 """Points and ranks of `LoaderFindings` and the files that they are written to."""
 
+RECONSTRUCT_FILES = {
+    "reconstruct": "benchmark_reconstruct.csv",
+    "reconstruct_points": "benchmark_reconstruct_points.csv",
+}
+"""Scaling and points of `ReconstructFindings` and the files that they are written to."""
+RARE_FILES = GRID_FILES | MACHINE_FILES | LOADER_FILES | RECONSTRUCT_FILES
+"""Tables that not every report has, and the files that they are written to."""
+
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its field of `Results` or of findings, or by its name in `LOADER_FILES`."""
-    tables = {name: getattr(results, name) for name in FILES} | _of_grids(results)
-    tables |= _of_machine(results) | _of_loader(results)
+    """Every table by its field of `Results` or of findings, or by its name in the files above."""
+    tables = {name: getattr(results, name) for name in FILES} | _rare(results)
     return {name: csv_text(table) for name, table in tables.items()}
 
 
 def files_of(results: Results) -> dict[str, str]:
     """Every table that there is, and the file that it is written to."""
-    files = FILES | GRID_FILES | MACHINE_FILES | LOADER_FILES
-    found = (*FILES, *_of_grids(results), *_of_machine(results), *_of_loader(results))
-    return {name: files[name] for name in found}
+    return FILES | {name: RARE_FILES[name] for name in _rare(results)}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
@@ -55,11 +60,12 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
     Where there is a grid: one row a point, one a ratio, one a part of a call. Where the machine
     was tested: one row a test, one a test and node, one a stage that reads. Where patches were
-    loaded: one row a configuration, one a rank of it. Files of an earlier report that this one has
-    no table for are removed.
+    loaded: one row a configuration, one a rank of it. Where images were reconstructed over ranks:
+    one row a component at each N, one an image at each N. Files of an earlier report that this one
+    has no table for are removed.
     """
     files = files_of(results)
-    for name, file in (GRID_FILES | MACHINE_FILES | LOADER_FILES).items():
+    for name, file in RARE_FILES.items():
         if name not in files:
             (folder / file).unlink(missing_ok=True)
     for name, text in csv_texts(results).items():
@@ -67,32 +73,46 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     return [folder / file for file in files.values()]
 
 
+def _rare(results: Results) -> dict[str, pl.DataFrame]:
+    """Tables that not every report has, as far as they have rows."""
+    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct)
+    return {
+        name: table
+        for of_results in found
+        for name, table in of_results(results).items()
+        if not table.is_empty()
+    }
+
+
 def _of_grids(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of all grids, of which any has rows."""
+    """Tables of all grids."""
     import polars as pl
 
     if not results.grids:
         return {}
-    tables = {
-        name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES
-    }
-    return {name: table for name, table in tables.items() if not table.is_empty()}
+    return {name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES}
 
 
 def _of_machine(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of the machine's tests that have rows."""
+    """Tables of the machine's tests."""
     if results.machine is None:
         return {}
-    tables = {name: getattr(results.machine, name) for name in MACHINE_FILES}
-    return {name: table for name, table in tables.items() if not table.is_empty()}
+    return {name: getattr(results.machine, name) for name in MACHINE_FILES}
 
 
 def _of_loader(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of loading patches that have rows."""
+    """Tables of loading patches."""
     if results.loader is None:
         return {}
-    tables = {"loader": results.loader.points, "loader_ranks": results.loader.ranks}
-    return {name: table for name, table in tables.items() if not table.is_empty()}
+    return {"loader": results.loader.points, "loader_ranks": results.loader.ranks}
+
+
+def _of_reconstruct(results: Results) -> dict[str, pl.DataFrame]:
+    """Tables of reconstruction over ranks."""
+    found = results.reconstruct
+    if found is None:
+        return {}
+    return {"reconstruct": found.scaling, "reconstruct_points": found.points}
 
 
 def csv_text(table: pl.DataFrame) -> str:

@@ -17,6 +17,7 @@ from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.machine.tables import plain
 from pyscale.report.page.table import Table
+from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
@@ -51,11 +52,12 @@ def write_markdown(folder: Path, results: Results) -> Path:
     every = curves(without_apart(results.configurations, results))
     machine = machine_section.section(results)
     loader = loader_section.section(results)
+    reconstruct = reconstruct_section.section(results)
+    apart = [one for one in (reconstruct, loader, machine) if one]
     not_to_be_trusted = list(gate.not_to_be_trusted(results.configurations))
     doubts = [
         *sentences.doubts_and_drifts(every, results.drifts),
-        *(machine["doubts"] if machine else []),
-        *(loader["doubts"] if loader else []),
+        *(doubt for one in apart for doubt in one["doubts"]),
     ]
     grids = grid_text.sections(results)
     results = about_workers(results)
@@ -83,6 +85,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         grids=grids,
         machine=machine,
         loader=loader,
+        reconstruct=reconstruct,
         beside_columns=beside.COLUMNS,
         beside=beside.rows(found),
         cost_columns=costs.columns(found),
@@ -91,14 +94,14 @@ def write_markdown(folder: Path, results: Results) -> Path:
         stages=[_stage(curve, results) for curve in found],
         has_laws=bool(results.fits),
         is_scaled=scalingkind.legend(found) is not None,
-        is_over_n=bool(found) or not (results.grids or machine or loader),
+        is_over_n=bool(found) or not (results.grids or apart),
         is_over_size=bool(results.grids),
         is_of_machine=machine is not None,
         is_of_loader=loader is not None,
+        is_of_reconstruct=reconstruct is not None,
         not_measured=[
             *sentences.not_measured(every, largest_px(sweeps(results.grids))),
-            *(machine["not_measured"] if machine else []),
-            *(loader["not_measured"] if loader else []),
+            *(sentence for one in apart for sentence in one["not_measured"]),
             *context.not_measured,
         ],
         resamples=resamples(max([1, *(row["repeats"] for curve in found for row in curve.rows)])),

@@ -13,6 +13,7 @@ from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.loader.findings import LoaderFindings
 from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.reconstruct.findings import ReconstructFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred, ReferredTests
 from pyscale.report.context import ReportContext
@@ -75,6 +76,13 @@ class Results:
     loader_references : list of tuple of Reference and polars.DataFrame
         What others measured of loading with the same settings (see
         `pyscale.references.matchingloading`).
+    reconstruct : ReconstructFindings or None
+        What reconstructing images over ranks told; None where the run reconstructed none.
+    reconstruct_entries : frozenset of str
+        Entries of the suite whose ranks reconstruct one image together: what counts there is an
+        iteration by its components, and not the wall time of whole processes.
+    reconstruct_references : list of tuple of Reference and polars.DataFrame
+        What others measured of the same problems (see `pyscale.references.matchingreconstruct`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     """
@@ -99,9 +107,12 @@ class Results:
     loader: LoaderFindings | None = None
     loader_entries: frozenset[str] = frozenset()
     loader_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
+    reconstruct: ReconstructFindings | None = None
+    reconstruct_entries: frozenset[str] = frozenset()
+    reconstruct_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
     validation: ValidationFindings | None = None
 
     @property
     def entries_apart(self) -> frozenset[str]:
         """Entries of whose wall times no speedup over N is told."""
-        return self.machine_entries | self.loader_entries
+        return self.machine_entries | self.loader_entries | self.reconstruct_entries

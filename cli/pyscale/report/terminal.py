@@ -14,6 +14,7 @@ from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
 from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
+from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
 from pyscale.report.validation.text import lines as validation_lines
 from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
@@ -37,11 +38,15 @@ BESIDE = (
 
 
 def summary_of(results: Results) -> RenderableType:
-    """Lay out everything that was measured: points of grids, loading and the machine, then N."""
+    """Lay out everything that was measured: grids, ranks, the machine, and then what is over N."""
     from rich.console import Group
 
     found = sweeps(results.grids)
-    apart = [*loader_summary(results), *machine_summary(results)]
+    apart = [
+        *reconstruct_summary(results),
+        *loader_summary(results),
+        *machine_summary(results),
+    ]
     left = about_workers(results).configurations
     about_n = [summary(left)] if not ((found or apart) and left.is_empty()) else []
     told = validation_lines(results.validation)

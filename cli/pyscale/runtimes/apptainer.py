@@ -31,6 +31,9 @@ OPTIONS = (
 AMD_VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 """GPUs of AMD that a job was given; NVIDIA's are among `THREAD_VARIABLES`."""
 
+NETWORK_VARIABLES = (INTERFACE_VARIABLE, "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")
+"""By which a site says how ranks reach each other: through the host, and from GPU to GPU."""
+
 
 class ApptainerRuntime:
     """Starts tasks in images.
@@ -87,7 +90,7 @@ class ApptainerRuntime:
                 passed=(
                     *(*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
                     # By which network ranks meet, where somebody had to say so.
-                    *((INTERFACE_VARIABLE,) if stage.meets else ()),
+                    *(NETWORK_VARIABLES if stage.meets else ()),
                 ),
                 gpu=spec.device == "cuda",
                 scratch_prefix=scratch_prefix(self._run),

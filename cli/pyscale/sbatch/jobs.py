@@ -80,6 +80,8 @@ class Job:
     @property
     def each(self) -> str:
         """What each task of its windows does, in words."""
+        if self.are_ranks and self.trial.shares_image:
+            return "rank of this job works on one image together with the others"
         if self.are_ranks:
             return "rank of this job loads patches of slides of its own"
         by_itself = "measures by itself" if self.measures else "processes one window of the frames"

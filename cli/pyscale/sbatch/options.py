@@ -25,6 +25,21 @@ class Allocation(Record):
     gpus: int = Field(description="GPUs of a task")
 
 
+class Spread(Record):
+    """How the ranks of one job are spread over nodes."""
+
+    nodes: int
+    ranks_each: int = Field(description="On each node, at most")
+
+
+def ranks_over_nodes(wanted: Allocation, ranks: int) -> Spread | None:
+    """How ranks are spread, where the site says how many a node takes; None leaves it to Slurm."""
+    most = wanted.request.tasks_per_node
+    if most is None or ranks == 1:
+        return None
+    return Spread(nodes=math.ceil(ranks / most), ranks_each=min(ranks, most))
+
+
 def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
     """What a site says of the jobs of a stage; of None, what it says of every stage's.
 
@@ -104,8 +119,9 @@ def slurm_options(
     wanted : Allocation
         What one task asks for.
     ranks : int
-        Tasks that share the job, on as many nodes as it takes. What a site says by the node is
-        asked for by the task then, as nobody knows how many tasks a node will have.
+        Tasks that share the job, on as many nodes as it takes. Unless the site says how many a node
+        takes, what it says by the node is asked for by the task then, as nobody knows how many
+        tasks a node will have.
     nodes : sequence of str
         Names of the nodes that have one of these tasks each.
 
@@ -120,20 +136,22 @@ def slurm_options(
         If the site's way to ask for GPUs names their type, and the site says none, or the reverse.
     """
     request = wanted.request
+    spread = None if nodes else ranks_over_nodes(wanted, ranks)
     options: dict[str, str | None] = {
         "partition": request.partition,
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "nodes": f"1-{ranks}" if ranks > 1 and not nodes else str(len(nodes) or 1),
+        "nodes": _nodes(ranks, nodes, spread),
         "nodelist": ",".join(nodes) or None,
         "ntasks": str(ranks),
-        "ntasks-per-node": "1" if nodes else None,
+        "ntasks-per-node": "1" if nodes else str(spread.ranks_each) if spread else None,
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
-    if site.memory_option == "mem" and (ranks == 1 or nodes):
-        options["mem"] = f"{wanted.memory_mib}M"
+    on_each = spread.ranks_each if spread else 1
+    if site.memory_option == "mem" and (ranks == 1 or nodes or spread):
+        options["mem"] = f"{on_each * wanted.memory_mib}M"
     elif site.memory_option == "mem" and request.exclusive:
         # By the core it would be asked for all cores of the node, and may be more than it has.
         options["mem"] = "0"
@@ -143,13 +161,19 @@ def slurm_options(
     if request.exclusive:
         options["exclusive"] = None
     if wanted.gpus:
-        options |= _option(_gpu_option(site, wanted, ranks))
+        options |= _option(_gpu_option(site, wanted, ranks, spread))
     for option in site.options:
         options |= _option(option)
     return options
 
 
-def _gpu_option(site: Site, wanted: Allocation, ranks: int) -> str:
+def _nodes(ranks: int, named: Sequence[str], spread: Spread | None) -> str:
+    if spread is not None:
+        return str(spread.nodes)
+    return f"1-{ranks}" if ranks > 1 and not named else str(len(named) or 1)
+
+
+def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | None) -> str:
     gpu_type = wanted.request.gpu_type
     if "{type}" not in site.gpu_option and gpu_type is not None:
         raise UserError(
@@ -161,6 +185,12 @@ def _gpu_option(site: Site, wanted: Allocation, ranks: int) -> str:
             f"the site {site.name} asks for GPUs by {site.gpu_option} but names no type: "
             "give its request, or its override for the device, a gpu_type"
         )
+    if spread is not None:
+        # Most options count by the node, as --gres does.
+        counted = {"gpus-per-task": 1, "gpus": ranks}
+        (name,) = _option(site.gpu_option)
+        tasks = counted.get(name, spread.ranks_each)
+        return site.gpu_option.format(count=tasks * wanted.gpus, type=gpu_type)
     if ranks > 1:
         typed = "" if gpu_type is None else f"{gpu_type}:"
         return f"--gpus-per-task={typed}{wanted.gpus}"

@@ -59,11 +59,15 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     data = "the slides" if plan.suite.data == "slides" else "the movie"
     needs = [data] if plan.movie else []
     needs += ["the folder to be measured"] if plan.place else []
+    if images:
+        needs = [site.container_program, "the images", *needs]
+    else:
+        needs.append("this Python environment")
     about = {
         "plan": plan,
         "jobs": jobs,
         "images": images,
-        "needed": listing(needs),
+        "needed": needs,
         "listing": listing,
     }
     texts["README.md"] = templates.get_template("README.md.j2").render(about)

@@ -19,7 +19,14 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import CALLS_FILE, LOADING_FILE, SPANS_FILE, TASKS_FILE, TIMINGS_FILE
+from pyscale.store.tables import (
+    CALLS_FILE,
+    LOADING_FILE,
+    RECONSTRUCTION_FILE,
+    SPANS_FILE,
+    TASKS_FILE,
+    TIMINGS_FILE,
+)
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -42,6 +49,7 @@ _FILES = {
     CALLS_FILE: "Table of the calls that tasks timed one by one, one row a part of a call",
     TIMINGS_FILE: "Table of what the machine can do, one row a repeat of a test or of its step",
     LOADING_FILE: "Table of what loading patches gave, one row a rank of a trial",
+    RECONSTRUCTION_FILE: "Table of reconstruction by ranks, one row an iteration of a rank",
 }
 
 

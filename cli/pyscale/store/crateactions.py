@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TABLES = ("tasks", "spans", "calls", "timings", "loading")
+_TABLES = ("tasks", "spans", "calls", "timings", "loading", "reconstruction")
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _FAILED = "http://schema.org/FailedActionStatus"
 
@@ -102,9 +102,7 @@ def add_actions(
             "result": [
                 part
                 for part in crate.root_dataset["hasPart"]
-                if part.id.startswith(
-                    ("report/", "tasks.", "spans.", "calls.", "timings.", "loading.")
-                )
+                if part.id.startswith(("report/", *(f"{table}." for table in _TABLES)))
             ]
             + [entity for trial in outputs.values() for entity in trial],
             "startTime": iso(lasted[0]),

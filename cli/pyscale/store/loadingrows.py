@@ -32,7 +32,7 @@ def loading_rows(
     records : mapping of str to TaskRecord
         Of each of its tasks.
     """
-    if not trial.is_of_ranks:
+    if not trial.loads_patches:
         return
     for row in tasks:
         if row["verb"] != "run":

@@ -12,6 +12,7 @@ from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.loadingrows import loading_rows
+from pyscale.store.reconstructionrows import reconstruction_rows
 from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
 from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
 from pyscale_stages.contract import TaskResult
@@ -22,13 +23,14 @@ _VERBS = {"merge": "merge", "check": "check", "beside": "check"}
 
 
 class Rows(NamedTuple):
-    """Rows of the tables of tasks, of spans, of calls, of timings and of loading."""
+    """Rows of each of the tables."""
 
     tasks: list[Row]
     spans: list[Row]
     calls: list[Row]
     timings: list[Row]
     loading: list[Row]
+    reconstruction: list[Row]
 
 
 def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) -> Rows:
@@ -44,7 +46,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
         Of each of its tasks, in their order.
     """
     attempts = run.attempts(trial)
-    rows = Rows([], [], [], [], [])
+    rows = Rows([], [], [], [], [], [])
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
@@ -55,6 +57,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
                 rows.timings.extend(_timings(run, trial, task, record))
     _add_what_nodes_were_like(run, trial, rows.tasks)
     rows.loading.extend(loading_rows(trial, rows.tasks, records))
+    rows.reconstruction.extend(reconstruction_rows(trial, rows.tasks, records))
     return rows
 
 

@@ -10,6 +10,7 @@ from pyscale.analysis.lanes import with_lanes
 from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.loadingcolumns import loading_schema
+from pyscale.store.reconstructioncolumns import reconstruction_schema
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.sources import Sources
 from pyscale.store.taskfiles import read_task
@@ -24,6 +25,7 @@ SPANS_FILE = "spans.parquet"
 CALLS_FILE = "calls.parquet"
 TIMINGS_FILE = "timings.parquet"
 LOADING_FILE = "loading.parquet"
+RECONSTRUCTION_FILE = "reconstruction.parquet"
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,13 @@ class Tables:
 
     Attributes
     ----------
-    tasks, spans, calls, timings, loading : polars.DataFrame
+    tasks, spans, calls, timings, loading, reconstruction : polars.DataFrame
         One row a task, one a phase of a task, one a part of a call, one a repeat of a test of the
-        machine, one a rank that loaded patches; the columns are those of `task_schema`,
-        `span_schema`, `call_schema`, `timing_schema` and `loading_schema`. The times of all nodes
-        are on one clock, as far as that is known, and every window's task has its lane: which of
-        the N workers did it.
+        machine, one a rank that loaded patches, one an iteration of a rank that reconstructed an
+        image with others; the columns are those of `task_schema`, `span_schema`, `call_schema`,
+        `timing_schema`, `loading_schema` and `reconstruction_schema`. The times of all nodes are
+        on one clock, as far as that is known, and every window's task has its lane: which of the
+        N workers did it.
     sources : Sources
         What the manifest is made from.
     """
@@ -47,11 +50,12 @@ class Tables:
     calls: pl.DataFrame
     timings: pl.DataFrame
     loading: pl.DataFrame
+    reconstruction: pl.DataFrame
     sources: Sources
 
 
 def build_tables(run: RunFolder) -> Tables:
-    """Tables of all tasks, spans, calls, timings and loading that have a record."""
+    """Tables of all that the tasks which have a record tell."""
     import polars as pl
 
     sources = Sources()
@@ -85,6 +89,11 @@ def build_tables(run: RunFolder) -> Tables:
         loading=pl.DataFrame(
             [row for rows in ordered for row in rows.loading], loading_schema(), orient="row"
         ),
+        reconstruction=pl.DataFrame(
+            [row for rows in ordered for row in rows.reconstruction],
+            reconstruction_schema(),
+            orient="row",
+        ),
         sources=sources,
     )
 
@@ -96,6 +105,7 @@ def write_tables(run: RunFolder, tables: Tables) -> None:
         CALLS_FILE: tables.calls,
         TIMINGS_FILE: tables.timings,
         LOADING_FILE: tables.loading,
+        RECONSTRUCTION_FILE: tables.reconstruction,
     }
     for name, table in (always | rare).items():
         if name in rare and table.is_empty():

@@ -15,7 +15,6 @@ from pyscale_stages.loader.consumption import STATED, measured_consumption
 from pyscale_stages.loader.device import copy_to, device_of
 from pyscale_stages.loader.diversity import diversity_of
 from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
-from pyscale_stages.loader.hearing import hearing
 from pyscale_stages.loader.items import pixels_of
 from pyscale_stages.loader.loadererrors import told
 from pyscale_stages.loader.params import LoaderParams
@@ -26,6 +25,7 @@ from pyscale_stages.loader.threads import one_thread_each
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_free, time_together
 from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.ranks.group import Group
+from pyscale_stages.ranks.hearing import hearing
 from pyscale_stages.ranks.rank import Rank
 from pyscale_stages.task import Task
 

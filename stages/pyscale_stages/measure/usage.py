@@ -101,7 +101,7 @@ class UsageMeter:
         return Usage(
             cpu_s=cpu_s,
             cpu_wait_s=sum(waited_s) if waited_s else None,
-            peak_rss_bytes=_peak_rss_bytes(),
+            peak_rss_bytes=peak_rss_bytes(),
             read_bytes=io.get("rchar"),
             write_bytes=io.get("wchar"),
             storage_read_bytes=io.get("read_bytes"),
@@ -198,8 +198,8 @@ def _io_bytes() -> dict[str, int]:
     return {name: int(count) for name, _, count in (line.partition(": ") for line in lines)}
 
 
-def _peak_rss_bytes() -> int:
-    """Peak resident memory of this program.
+def peak_rss_bytes() -> int:
+    """Peak resident memory of this program, in bytes, since it was started.
 
     `ru_maxrss` survives `exec`: started from a large launcher, a small program would inherit
     the launcher's peak. The kernel's high-water mark of the address space does not.

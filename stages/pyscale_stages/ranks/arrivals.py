@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.network import this_network
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import FileStore
 
 
 @dataclass(frozen=True)
@@ -62,8 +66,33 @@ def require_harmony(came: Sequence[Arrival], me: Arrival, path: Path) -> None:
             )
 
 
-def named(numbers: Sequence[int]) -> str:
-    """Name ranks by their numbers, like "ranks 0, 2 and 3"."""
+def key_of(index: int) -> str:
+    """Key of a store under which a rank introduces itself; ranks are counted as they come."""
+    return f"arrival/{index}"
+
+
+def arrived(store: FileStore, count: int) -> list[Arrival]:
+    """Return the ranks that have come so far, in the order of their coming.
+
+    Raises
+    ------
+    RuntimeError
+        If the store cannot be read.
+    """
+    keys = [key_of(index) for index in range(count)]
+    return [Arrival.read(store.get(key)) for key in keys if store.check([key])]
+
+
+def nodes_of(came: Sequence[Arrival]) -> dict[int, str]:
+    """Return the node of each rank by its number."""
+    return {rank.number: rank.node for rank in came}
+
+
+def named(numbers: Sequence[int], nodes: Mapping[int, str] | None = None) -> str:
+    """Name ranks by their numbers, like "ranks 0, 2 and 3", and by their nodes where given."""
+    if nodes:
+        places = sorted({nodes[number] for number in numbers})
+        return f"{named(numbers)} on {', '.join(places)}"
     if len(numbers) == 1:
         return f"rank {numbers[0]}"
     *first, last = (str(number) for number in numbers)

@@ -44,7 +44,7 @@ class Group:
         import torch.distributed as dist
 
         # A sum of one float takes less time than gloo's own barrier.
-        with self._heard(self._meeting):
+        with self.heard():
             dist.all_reduce(self._one_float)
 
     def barrier(self) -> None:
@@ -53,7 +53,7 @@ class Group:
             return
         import torch.distributed as dist
 
-        with self._heard(self._meeting):
+        with self.heard():
             dist.barrier()
 
     def all_gather(self, value: T) -> list[T]:
@@ -69,7 +69,7 @@ class Group:
         import torch.distributed as dist
 
         gathered: list[T] = [value] * self.count
-        with self._heard(self._meeting):
+        with self.heard():
             dist.all_gather_object(gathered, value)
         return gathered
 
@@ -104,9 +104,17 @@ class Group:
                     )
 
     @contextmanager
-    def _heard(self, meeting: Meeting) -> Iterator[None]:
-        """Say in a sentence how ranks were parted."""
+    def heard(self) -> Iterator[None]:
+        """Say in a sentence how ranks were parted, where a call of `torch.distributed` fails.
+
+        Raises
+        ------
+        StageError
+            Instead of torch's own error, which tells neither which rank is gone nor why.
+        """
         try:
             yield
         except RuntimeError as raised:
-            raise meeting.parted(raised) from raised
+            if self._meeting is None:
+                raise
+            raise self._meeting.parted(raised) from raised

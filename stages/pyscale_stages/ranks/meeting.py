@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.ranks.arrivals import Arrival, named, require_harmony
+from pyscale_stages.ranks.arrivals import Arrival, arrived, key_of, named, nodes_of, require_harmony
 from pyscale_stages.ranks.ended import first_end
 from pyscale_stages.ranks.parting import LastWord, LostRank, short
 
@@ -69,6 +69,7 @@ class Meeting:
             raise _unusable(path, raised) from raised
         self.answer_quickly()
         self._is_one_too_many = False
+        self._nodes: dict[int, str] = {}
 
     def await_all(self) -> list[str]:
         """Wait until all ranks have come.
@@ -94,10 +95,10 @@ class Meeting:
                     "started: give the ranks of each attempt a file that does not exist yet"
                 )
             me = Arrival.of(self.number, self.count)
-            self.store.set(_arrival(came_before), me.written())
-            keys = [_arrival(index) for index in range(self.count)]
-            all_came = self._wait(keys)
-            came = [Arrival.read(self.store.get(key)) for key in keys if self.store.check([key])]
+            self.store.set(key_of(came_before), me.written())
+            all_came = self._wait([key_of(index) for index in range(self.count)])
+            came = arrived(self.store, self.count)
+            self._nodes = nodes_of(came)
         except RuntimeError as raised:
             raise _unusable(self.path, raised) from raised
         if not all_came:
@@ -163,7 +164,7 @@ class Meeting:
                     return self._lost(word)
         if (word := self._end_of_another()) is not None:
             return self._lost(word)
-        others = named([number for number in range(self.count) if number != self.number])
+        others = named([n for n in range(self.count) if n != self.number], self._nodes)
         if "timed out" in str(raised).lower():
             return LostRank(
                 f"rank {self.number} of {self.count} waited {self.timeout_s:g} s for {others} in "
@@ -203,14 +204,16 @@ class Meeting:
         return None if end is None else LastWord(*end)
 
     def _lost(self, word: LastWord) -> LostRank:
+        with suppress(RuntimeError):
+            # Not all have come yet where none is known.
+            self._nodes = self._nodes or nodes_of(arrived(self.store, self.count))
+        node = self._nodes.get(word.number)
+        # What started the rank names the node itself, and some ranks do.
+        where = f" on {node}" if node and f" on {node}" not in word.sentence else ""
         return LostRank(
-            f"rank {word.number} of {self.count} ended, so rank {self.number} stopped too: "
+            f"rank {word.number} of {self.count}{where} ended, so rank {self.number} stopped too: "
             f"{word.sentence}"
         )
-
-
-def _arrival(index: int) -> str:
-    return f"arrival/{index}"
 
 
 def _ready(number: int) -> str:

@@ -172,7 +172,7 @@ def find_weights(model: str) -> Path:
 def import_cellpose(cellpose: int) -> None:
     """Import what the adapter of this major version needs; the slow part of a start."""
     if cellpose == 4:
-        from pyscale_stages.segment import torchvision_cpu
+        from pyscale_stages import torchvision_cpu
 
         torchvision_cpu.make_importable()
     import_module("cellpose.models")

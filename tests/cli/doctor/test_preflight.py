@@ -87,6 +87,43 @@ def test_what_loading_patches_needs_is_named_with_its_extra(
         before_run(of_loader(tmp_path, factory=factory))
 
 
+def of_reconstruction(tmp_path: Path, **params: object) -> Plan:
+    """A plan of two ranks that share an image."""
+    suite = load_suite("reconstruct")
+    volume = suite.stages["tomography_3d"]
+    entry = volume.model_copy(update={"params": volume.params | params})
+    return make_plan(
+        suite.model_copy(update={"stages": {"tomography_3d": entry}}),
+        None,
+        run_id="one",
+        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
+        workers=(1, 2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("projector", "absent", "extra"),
+    [("torch", "deepinv", "reconstruct"), ("astra", "astra", "reconstruct_astra")],
+)
+def test_what_reconstruction_needs_is_named_with_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, projector: str, absent: str, extra: str
+) -> None:
+    monkeypatch.setattr(
+        "pyscale.doctor.preflight.find_spec", lambda name: None if name == absent else name
+    )
+    with pytest.raises(UserError, match=f"needs {absent}, which is not .*pyscale.{extra}.'"):
+        before_run(of_reconstruction(tmp_path, projector=projector))
+
+
+def test_weights_of_a_denoiser_that_are_not_there_are_missed_before_any_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyscale.doctor.preflight.find_spec", lambda name: name)
+    assert problems(of_reconstruction(tmp_path)) == {}
+    found = problems(of_reconstruction(tmp_path, weights=str(tmp_path / "none.pth")))
+    assert "none.pth cannot be read" in found["stage.tomography_3d.works"]
+
+
 def test_slides_that_are_larger_than_the_disk_of_the_runs_do_no_harm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

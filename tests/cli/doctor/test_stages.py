@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
@@ -48,6 +49,18 @@ def test_a_stage_that_works_has_done_some_work() -> None:
     assert {one.status for one in found.values()} == {"ok"}
     assert found["works"].sentence == "track: laptrack has tracked two cells through two frames"
     assert "laptrack 0." in found["libraries"].sentence
+
+
+def test_a_reconstruction_that_works_has_made_an_image(
+    missing: Callable[[str, str], None],
+) -> None:
+    if find_spec("deepinv") is None:
+        missing("deepinv", "pip install 'pyscale[reconstruct]'")
+    small = {"problem": "tomography_2d", "channels": (4, 4, 8, 8), "blocks": 1, "tile_px": 32}
+    found = ask("reconstruct", small)
+    assert {one.status for one in found.values()} == {"ok"}
+    assert found["works"].sentence.endswith("has reconstructed an image on cpu")
+    assert "deepinv 0." in found["libraries"].sentence
 
 
 def test_libraries_that_print_do_not_disturb_the_answer(tmp_path: Path) -> None:

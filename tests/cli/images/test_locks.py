@@ -23,6 +23,8 @@ EXTRA_OF_DEFINITION = {
     "machine": "storage",
     "kernels": "kernels",
     "loader": "loader",
+    "reconstruct": "reconstruct",
+    "reconstruct_cuda": "reconstruct_astra",
 }
 ALL = pytest.mark.parametrize("definition", catalog().values(), ids=lambda d: d.name)
 

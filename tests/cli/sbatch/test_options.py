@@ -113,6 +113,42 @@ def test_ranks_on_named_nodes_have_one_each_and_its_memory() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ranks", "nodes", "each"), [(2, "1", "2"), (4, "1", "4"), (6, "2", "4"), (16, "4", "4")]
+)
+def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks: int, nodes: str, each: str) -> None:
+    cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2, "tasks_per_node": 4})
+    asked = options(cluster, "cuda", ranks=ranks)
+    assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == (nodes, str(ranks), each)
+    # Both are for a node, of which it is known how many ranks it has.
+    assert asked["gres"] == f"gpu:{2 * int(each)}"
+    assert asked["mem"] == f"{4096 * int(each)}M"
+    assert not {"mem-per-cpu", "gpus-per-task"} & set(asked)
+
+
+def test_one_task_and_ranks_on_named_nodes_are_spread_as_without_it() -> None:
+    cluster = site(request={"memory_gib": 4, "tasks_per_node": 4})
+    assert "ntasks-per-node" not in options(cluster, "cuda")
+    named = slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1), 2, ("n1", "n2"))
+    assert (named["nodes"], named["ntasks-per-node"], named["mem"]) == ("2", "1", "4096M")
+
+
+@pytest.mark.parametrize(
+    ("gpu_option", "option", "value"),
+    [
+        ("--gres=gpu:{type}:{count}", "gres", "gpu:a100:4"),
+        ("--gpus-per-node={type}:{count}", "gpus-per-node", "a100:4"),
+        ("--gpus-per-task={type}:{count}", "gpus-per-task", "a100:1"),
+        ("--gpus={type}:{count}", "gpus", "a100:8"),
+    ],
+)
+def test_gpus_of_spread_ranks_are_counted_as_the_sites_option_counts(
+    gpu_option: str, option: str, value: str
+) -> None:
+    cluster = site(gpu_option=gpu_option, request={"gpu_type": "a100", "tasks_per_node": 4})
+    assert options(cluster, "cuda", ranks=8)[option] == value
+
+
+@pytest.mark.parametrize(
     ("gpus", "said", "asked"), [(None, None, 1), (None, 2, 2), (3, 2, 3), ("all", 2, 2)]
 )
 def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(

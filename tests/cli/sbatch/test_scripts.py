@@ -425,3 +425,45 @@ def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None
         assert str(tmp_path / "absent") in record["error"]["message"]
     assert [(spec.rank, spec.ranks, spec.frames) for spec in specs] == [(0, 2, None), (1, 2, None)]
     assert {spec.meeting for spec in specs} == {folder / "loader-n2" / "meeting" / "17.0"}
+
+
+def of_image(site: Site, **changes: Any) -> Texts:
+    """Scripts of one rank and of two that share an image."""
+    settings = Settings(**changes)
+    plan = make_plan(
+        load_suite("reconstruct"),
+        None,
+        run_id="one",
+        settings=settings.model_dump(mode="json"),
+        workers=(1, 2),
+        only=("tomography_3d",),
+    )
+    return render(plan, site, images_of(plan))
+
+
+@pytest.mark.parametrize("runtime", ["native", "apptainer"])
+def test_scripts_of_ranks_that_share_an_image_pass_shellcheck(
+    runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    texts = of_image(load_site("plain"), runtime=runtime, device="cuda")
+    write_scripts(tmp_path / "scripts", texts)
+    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
+    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+    assert (check.stdout, len(scripts)) == ("", 4)
+
+
+def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
+    native = of_image(load_site("plain"))
+    told = " ".join(native["README.md"].split())
+    assert "The nodes need this Python environment at its path" in told
+    assert "tomography_3d reconstructs an image" in told
+    assert "page cache" not in told
+    two = native["tomography_3d-n2/windows.sbatch"]
+    assert "# Each rank of this job works on one image together with the others." in two
+    assert '--rank "$SLURM_PROCID" --ranks 2 --meeting "$meeting"' in two
+    in_images = of_image(load_site("plain"), runtime="apptainer", device="cuda")
+    assert "The nodes need apptainer and the images; they need no" in in_images["README.md"]
+    assert "NCCL_" in in_images["tomography_3d-n2/windows.sbatch"]
+    assert "NCCL_" not in in_images["tomography_3d-n1/windows.sbatch"]

@@ -9,6 +9,7 @@ import pytest
 from torch.distributed import FileStore
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.ended import tell_end
 from pyscale_stages.ranks.rank import Rank
 
@@ -51,7 +52,7 @@ def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
     assert outcome.code == 2
     assert "or more than 2 ranks were started" in outcome.error
     last.kill()
-    assert "because the connection with rank 1 broke" in ranks.end(first).error
+    assert f"because the connection with rank 1 on {node_name()} broke" in ranks.end(first).error
 
 
 def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks) -> None:
@@ -123,4 +124,6 @@ def test_a_connection_that_broke_is_explained_by_how_the_rank_is_said_to_have_en
     assert first.stderr.readline() == "all have met\n"
     tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
     last.kill()
-    assert "rank 1 of 2 ended, so rank 0 stopped too: its process was" in ranks.end(first).error
+    assert f"rank 1 of 2 on {node_name()} ended, so rank 0 stopped too: its process was" in (
+        ranks.end(first).error
+    )

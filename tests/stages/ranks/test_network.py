@@ -9,6 +9,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.network import this_network
 
 Words = Callable[[str, bool], list[str]]
@@ -57,7 +58,9 @@ def test_an_interface_that_is_not_there_is_refused_by_name(ranks) -> None:
     assert refused.code == 2
     assert "GLOO_SOCKET_IFNAME names 'nosuch0', which is no network interface" in refused.error
     assert other.code == 1
-    assert other.error.startswith("rank 1 of 2 ended, so rank 0 stopped too: GLOO_SOCKET_IFNAME")
+    assert other.error.startswith(
+        f"rank 1 of 2 on {node_name()} ended, so rank 0 stopped too: GLOO_SOCKET_IFNAME"
+    )
 
 
 def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_host: Words) -> None:

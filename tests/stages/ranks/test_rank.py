@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.contract import TaskSpec
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank import Rank
 
+HOST = node_name()
 ALONE = """
 import sys
 from pyscale_stages.ranks.rank import Rank
@@ -54,7 +56,8 @@ def test_a_killed_rank_ends_the_others_at_once_with_a_sentence(ranks, deed: str)
     for number, outcome in enumerate(others):
         assert outcome.code == 1
         assert outcome.error.startswith(
-            f"rank {number} of 3 stopped because the connection with ranks {1 - number} and 2 broke"
+            f"rank {number} of 3 stopped because the connection with ranks {1 - number} and 2 on "
+            f"{HOST} broke"
         )
         assert "Traceback" not in outcome.err
 
@@ -63,7 +66,7 @@ def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks) ->
     processes = [ranks.start("wait_for_the_last", n, 2, timeout_s=2) for n in range(2)]
     waited = ranks.end(processes[0])
     assert waited.code == 1
-    assert "rank 0 of 2 waited 2 s for rank 1 in vain" in waited.error
+    assert f"rank 0 of 2 waited 2 s for rank 1 on {HOST} in vain" in waited.error
     assert ranks.end(processes[1]).code == 1
 
 
@@ -73,13 +76,17 @@ def test_the_others_are_told_which_error_ended_a_rank(ranks) -> None:
     assert (first.code, first.error) == (2, sentence)
     for number, outcome in enumerate(others, start=1):
         assert outcome.code == 1
-        assert outcome.error == f"rank 0 of 3 ended, so rank {number} stopped too: {sentence}"
+        assert outcome.error == (
+            f"rank 0 of 3 on {HOST} ended, so rank {number} stopped too: {sentence}"
+        )
 
 
 def test_the_others_are_told_of_a_defect_too(ranks) -> None:
     first, other = ranks.run("break_in_the_first", 2)
     assert "Traceback" in first.err
-    assert other.error == "rank 0 of 2 ended, so rank 1 stopped too: ZeroDivisionError: by nought"
+    assert other.error == (
+        f"rank 0 of 2 on {HOST} ended, so rank 1 stopped too: ZeroDivisionError: by nought"
+    )
 
 
 def test_ranks_go_on_only_if_all_can(ranks) -> None:
@@ -113,4 +120,4 @@ def test_loader_processes_may_be_started_under_a_joined_group(ranks) -> None:
 def test_a_killed_rank_is_noticed_though_its_loader_processes_live(ranks, start_method) -> None:
     other, killed = ranks.run(f"load_and_die:{start_method}", 2)
     assert killed.code == -9
-    assert "rank 0 of 2 stopped because the connection with rank 1 broke" in other.error
+    assert f"connection with rank 1 on {HOST} broke" in other.error

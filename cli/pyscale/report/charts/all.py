@@ -11,6 +11,7 @@ from pyscale.report.charts import (
     loadercharts,
     machinecharts,
     machinerows,
+    reconstructcharts,
 )
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
@@ -19,6 +20,7 @@ from pyscale.report.charts.loaderrows import labels_mean, pareto_rows
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.losses import LOSSES, losses
 from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, REFERENCES, TRIALS
+from pyscale.report.charts.reconstructrows import speedup_rows
 from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
@@ -49,6 +51,7 @@ def charts(results: Results) -> list[Chart]:
         drawn = [
             *_over_sizes(results),
             *(_drawn(found, about) if found else []),
+            reconstructcharts.components(speedup_rows(results)),
             loadercharts.pareto(pareto_rows(results), labels_mean(results)),
             *_of_machine(results),
         ]
@@ -98,6 +101,8 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     apart = _datasets_of_machine(results)
     if results.loader is not None:
         apart[loadercharts.LOADING] = pareto_rows(results)
+    if results.reconstruct is not None:
+        apart[reconstructcharts.COMPONENTS] = speedup_rows(results)
     results = about_workers(results)
     found = _curves(results)
     laid = results.timeline

@@ -13,6 +13,7 @@ from pyscale.report.figures.machine import (
     machine_readers,
     machine_storage,
 )
+from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_sweep import size_sweep
@@ -27,6 +28,7 @@ __all__ = [
     "cache",
     "call_parts",
     "comparison",
+    "components",
     "loader_pareto",
     "losses",
     "machine_codecs",

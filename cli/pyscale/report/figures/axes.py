@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 MOST_TICKS = 9
 
 
-def workers_axis(counts: Sequence[int], sheet: Sheet) -> scale_x_continuous:
+def workers_axis(
+    counts: Sequence[int], sheet: Sheet, name: str = "Workers N"
+) -> scale_x_continuous:
     """Return the axis of N, logarithmic, with a tick at every count that was measured."""
     from plotnine import scale_x_continuous
 
     return scale_x_continuous(
-        name="Workers N",
+        name=name,
         trans="log2",
         breaks=list(counts),
         # plotnine cannot place minor ticks beside a single major one.

@@ -18,6 +18,7 @@ from pyscale.report.figures.machine import (
     machine_readers,
     machine_storage,
 )
+from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import FORMATS, save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_time import size_time
@@ -49,6 +50,8 @@ OF_A_MACHINE: Mapping[str, Figure] = {
 """Those of every report with tests of the machine."""
 OF_A_LOADER: Mapping[str, Figure] = {"benchmark_loader_pareto": loader_pareto}
 """That of every report of loading patches."""
+OF_RECONSTRUCTION: Mapping[str, Figure] = {"benchmark_components": components}
+"""That of every report of reconstruction over ranks."""
 ALL: Mapping[str, Figure] = {
     "wall_time": wall_time,
     "speedup": speedup,
@@ -62,7 +65,7 @@ FOLDER = "figures"
 
 
 def write_figures(folder: Path, results: Results) -> list[Path]:
-    """Write the two figures of every report, two of a grid, those of a machine and of loading.
+    """Write the two figures of every report, two of a grid, those of a machine and of ranks.
 
     None is written of which nothing was timed.
 
@@ -78,7 +81,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     list of Path
         What was written: each figure as PNG, SVG and PDF.
     """
-    figures = {**OF_A_GRID, **OF_A_LOADER, **OF_A_MACHINE, **OF_A_REPORT}
+    figures = {**OF_A_GRID, **OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE, **OF_A_REPORT}
     written = _write(figures, folder, results)
     for name in figures:
         for suffix in FORMATS:
@@ -107,7 +110,7 @@ def write_all_figures(folder: Path, results: Results) -> list[Path]:
 
 def _write(figures: Mapping[str, Figure], folder: Path, results: Results) -> list[Path]:
     about_n = about_workers(results)
-    apart = {**OF_A_LOADER, **OF_A_MACHINE}.values()
+    apart = {**OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE}.values()
     not_over_n = {size_time, size_speedup, call_parts, *apart}
     written = []
     for name, draw in figures.items():

@@ -1,4 +1,4 @@
-"""What of a report is about N: no points of grids at one N, no tests of the machine, no loading."""
+"""What of a report is about N: no points of grids at one N, and nothing that is told apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def about_workers(results: Results) -> Results:
     """Leave out what has no speedup over N: points of grids at one N, and `entries_apart`.
 
     Entries without a grid stay, whatever N they have, and so do points at several N. N workers
-    that test a machine or load patches share no work: each does all of it.
+    that test a machine or load patches share no work: each does all of it. Ranks that reconstruct
+    an image share it in every iteration, which is told by component.
     """
     import polars as pl
 
@@ -71,7 +72,7 @@ def _at_one_n(results: Results) -> pl.DataFrame:
 
 
 def _apart(results: Results) -> pl.DataFrame:
-    """Curves that test the machine or load patches."""
+    """Curves of entries that are told apart."""
     import polars as pl
 
     own = pl.col("stage").is_in(list(results.entries_apart))

@@ -20,6 +20,7 @@ from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.values import CONFIGURATION, key
+from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
@@ -37,23 +38,24 @@ def sections(results: Results) -> dict[str, Any]:
     over_sizes = sweeps(results.grids)
     machine = machine_section.section(results)
     loader = loader_section.section(results)
+    reconstruct = reconstruct_section.section(results)
+    apart = [one for one in (reconstruct, loader, machine) if one]
     told_of_all = {
         "doubts": [
             *sentences.doubts_and_drifts(every, results.drifts),
-            *(machine["doubts"] if machine else []),
-            *(loader["doubts"] if loader else []),
+            *(doubt for one in apart for doubt in one["doubts"]),
         ],
         "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),
-            *(machine["not_measured"] if machine else []),
-            *(loader["not_measured"] if loader else []),
+            *(sentence for one in apart for sentence in one["not_measured"]),
             *results.context.not_measured,
         ],
         "files": files_of(results),
         "grid": _grid(over_sizes, every, results),
         "machine": machine,
         "loader": loader,
+        "reconstruct": reconstruct,
     }
     results = about_workers(results)
     found = curves(results.configurations)
@@ -63,9 +65,8 @@ def sections(results: Results) -> dict[str, Any]:
         "ran": "; ".join(
             [
                 *([gridverdicts.ran(over_sizes)] if over_sizes else []),
-                *([ran(found)] if found or not (over_sizes or machine or loader) else []),
-                *([loader["ran"]] if loader else []),
-                *([machine["ran"]] if machine else []),
+                *([ran(found)] if found or not (over_sizes or apart) else []),
+                *(one["ran"] for one in apart),
             ]
         ),
         "hardware": hardware(context),
@@ -95,6 +96,7 @@ def sections(results: Results) -> dict[str, Any]:
             *(reference for reference, _ in results.grid_references),
             *(referred.reference for referred in results.test_references),
             *(reference for reference, _ in results.loader_references),
+            *(reference for reference, _ in results.reconstruct_references),
         ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}
@@ -197,10 +199,12 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             poor_fit=f"{100 * POOR_FIT:g} %",
             has_laws=bool(results.fits),
             is_scaled=scalingkind.legend(found) is not None,
-            is_over_n=bool(found) or not (results.grids or results.machine or results.loader),
+            is_over_n=bool(found)
+            or not (results.grids or results.machine or results.loader or results.reconstruct),
             is_over_size=bool(results.grids),
             is_of_machine=results.machine is not None,
             is_of_loader=results.loader is not None,
+            is_of_reconstruct=results.reconstruct is not None,
         )
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]

@@ -34,6 +34,10 @@ LOADER_POINT = ("stage", "workers")
 """The same for configurations that load patches."""
 LOADER_RANK = ("stage", "workers", "rank", "node")
 """The same for what each of their ranks delivers."""
+RECONSTRUCT = ("stage", "workers", "component")
+"""The same for components of a distributed reconstruction."""
+RECONSTRUCT_POINT = ("stage", "workers")
+"""The same for what an entry of such reconstructions gave at one N."""
 
 Row = Mapping[str, Any]
 

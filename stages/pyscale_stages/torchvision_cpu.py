@@ -2,7 +2,7 @@
 
 The wheels of torchvision on the package index are built for CUDA. Their compiled operators do
 not load beside a CPU torch, and then the import fails, because it describes operators that were
-never declared. Cellpose 4 needs none of them: declaring them is enough.
+never declared. Cellpose 4 and DeepInverse need none of them: declaring them is enough.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""What reconstructing an image over ranks tells: pure functions of its table."""

@@ -1,0 +1,101 @@
+"""One row a configuration of reconstruction: its iteration, memory, quality, and how even it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.intervals import median_interval
+from pyscale.analysis.reconstruct.columns import DEVIATIONS, GATES, QUALITY, point_schema
+from pyscale.analysis.reconstruct.curve import baseline, by_workers, of_middle, share_of
+from pyscale.analysis.reconstruct.flags import flag_codes
+from pyscale.analysis.reconstruct.gate import gate_verdict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TOLD = (
+    *("shape", "operators", "tile_px", "overlap_px", "tiles", "tiles_balance", "work_multiplier"),
+    *("weights", "timing_only", "backend", "device"),
+)
+"""What the first trial that tells it tells for all."""
+
+
+def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the trials of each entry at each N.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `pyscale.analysis.reconstruct.trials.reconstruct_trials` gives them.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of `pyscale.analysis.reconstruct.columns.point_schema`; entries in the order of
+        `trials`, each by rising N.
+    """
+    import polars as pl
+
+    rows = [
+        _header(own, entry) | _measured(own.filter("valid"), baseline(entry))
+        for entry in trials.partition_by("stage", maintain_order=True)
+        for own in by_workers(entry)
+    ]
+    return pl.DataFrame(rows, point_schema(), orient="row")
+
+
+def _header(own: pl.DataFrame, entry: pl.DataFrame) -> dict[str, Any]:
+    """Which configuration it is, and what is known also where no trial counts."""
+    times_s = own.filter("valid")["wall_s"].to_list()
+    return {
+        **{name: own[name][0] for name in ("stage", "family", "problem", "size_px", "workers")},
+        "baseline_workers": baseline(entry)["workers"].min(),
+        "repeats": len(times_s),
+        "failed": int((~own["complete"]).sum()),
+        "error": _first(own["error"]),
+        "exhausted": bool(own["exhausted"].any()),
+        **{name: _first(own[name]) for name in TOLD},
+        "device_name": ", ".join(own["device_name"].drop_nulls().unique().sort()) or None,
+        "flags": ",".join(flag_codes(own, entry, times_s)),
+    }
+
+
+def _measured(counted: pl.DataFrame, base: pl.DataFrame) -> dict[str, Any]:
+    """What the trials that count measured."""
+    if counted.is_empty():
+        return {}
+    interval = median_interval(counted["wall_s"].to_list())
+    peak = counted["memory_peak_bytes"]
+    return {
+        "wall_s": counted["wall_s"].median(),
+        "wall_s_low": interval.low if interval else None,
+        "wall_s_high": interval.high if interval else None,
+        "setup_s": counted["setup_s"].median(),
+        "communication_share": share_of(counted, "communication") + share_of(counted, "gather"),
+        "barrier_share": share_of(counted, "barrier"),
+        "rest_share": counted["rest_share"].max(),
+        "balance": of_middle(counted, "balance"),
+        "memory_peak_bytes": None if peak.null_count() else peak.max(),
+        "memory_total_bytes": counted["memory_total_bytes"].min(),
+        **{key: value for name in QUALITY for key, value in _quality(counted, base, name).items()},
+        **{name: counted[name].max() for name in (*DEVIATIONS, *GATES)},
+        "gate_interior_px": counted["gate_interior_px"].min(),
+        "gate_why_not": _first(counted["gate_why_not"]),
+        "gate": gate_verdict(counted),
+    }
+
+
+def _quality(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> dict[str, Any]:
+    """Median over trials, and how much more that is than with the fewest ranks."""
+    here, there = _median(counted[name]), _median(base[name])
+    known = here is not None and there is not None
+    drift = f"{name.removesuffix('_db')}_drift_db"
+    return {name: here, drift: here - there if known else None}
+
+
+def _median(values: pl.Series) -> Any:
+    return values.median()
+
+
+def _first(values: pl.Series) -> Any:
+    return next((value for value in values.to_list() if value not in (None, "")), None)

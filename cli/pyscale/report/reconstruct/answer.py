@@ -1,0 +1,247 @@
+"""How much faster ranks are, what holds them back and what to ask for: answers tied to the CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyscale.analysis.reconstruct.answers import LEAST_EFFICIENCY
+from pyscale.report.machine.tables import cell_text
+from pyscale.report.page.values import Cell
+from pyscale.report.reconstruct.cells import component_value, milliseconds, value
+from pyscale.report.reconstruct.parts import Parts
+from pyscale.report.reconstruct.words import NAMES, Row, ranks, titled
+from pyscale.report.wording import listing, number, percent, ratio
+
+if TYPE_CHECKING:
+    from pyscale.analysis.reconstruct.answers import ReconstructAnswer
+
+NOT_TOLD = "Not told"
+AGREES = {"agrees": "Yes", "differs": "No", "not compared": "Not compared"}
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer: what a glance must catch, and the rest of the sentence."""
+
+    question: str
+    answers: str
+    head: Cell
+    rest: Cell
+
+    @property
+    def text(self) -> str:
+        """The whole of it as one sentence."""
+        return f"{self.question}: {cell_text((*self.head, *self.rest))}"
+
+
+def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list[Said]:
+    """Everything that is answered of one entry, the most wanted first.
+
+    Parameters
+    ----------
+    parts : Parts
+    stage : str
+        The entry.
+    advised : ReconstructAnswer or None
+        What the analysis advises for it; None where no trial of it counts.
+    """
+    if advised is None:
+        return [_nothing(parts.own(stage))]
+    said = [_faster(parts, advised), _limit(parts, advised), _request(parts, advised)]
+    return [*said, _agreement(parts, stage), _image(parts, advised)]
+
+
+def decisive(parts: Parts, advised: ReconstructAnswer) -> list[Row]:
+    """Points that the answers rest on: the baseline, the N to ask for, the next, the fastest."""
+    fastest = _fastest(parts, advised)["workers"]
+    counts = {advised.baseline_workers, advised.workers, advised.next_workers, fastest}
+    return [row for row in parts.own(advised.stage) if row["workers"] in counts]
+
+
+def _nothing(own: Sequence[Row]) -> Said:
+    error = next((row["error"] for row in own if row["error"]), None)
+    why = f": no trial counts. {error}" if error else ": no trial counts."
+    return Said("Faster", "faster", (NOT_TOLD,), (why,))
+
+
+def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
+    """Say how much faster an iteration gets at the best, over the time of the base case."""
+    best, base = _fastest(parts, advised), parts.at(advised.stage, advised.baseline_workers)
+    base_s = value(base, "wall_s", milliseconds(base["wall_s"]))
+    with_base = ranks(base["workers"])
+    if best["workers"] == base["workers"]:
+        several = len([row for row in parts.timed if row["stage"] == advised.stage]) > 1
+        head = "Not faster" if several else NOT_TOLD
+        told = f" with more than {with_base}: " if several else f": {with_base} alone was timed, "
+        end = f" with {with_base}." if several else "."
+        return Said("Faster", "faster", (head,), (told, base_s, f" ms an iteration{end}"))
+    whole = parts.component(best)
+    return Said(
+        "Faster",
+        "faster",
+        (component_value(whole, "speedup", ratio(whole["speedup"])), " times"),
+        (
+            f" with {ranks(best['workers'])}",
+            *_sure(whole),
+            ": ",
+            value(best, "wall_s", milliseconds(best["wall_s"])),
+            " ms an iteration, ",
+            base_s,
+            f" ms with {with_base}; efficiency ",
+            component_value(whole, "efficiency", ratio(whole["efficiency"])),
+            *_normalised(whole),
+            ".",
+        ),
+    )
+
+
+def _limit(parts: Parts, advised: ReconstructAnswer) -> Said:
+    """Name the component that loses most against ideal scaling."""
+    if advised.limit is None:
+        return Said(
+            "Holds back", "limit", ("Nothing",), (": no component loses against ideal scaling.",)
+        )
+    row = parts.at(advised.stage, advised.limit_workers)
+    lost = parts.component(row, advised.limit)
+    share = advised.limit_loss_share
+    margins = advised.margin_loss_s if advised.limit == "denoiser" else None
+    return Said(
+        "Holds back",
+        "limit",
+        (titled(NAMES[advised.limit]),),
+        (
+            f": with {ranks(row['workers'])} ",
+            component_value(lost, "loss_s", milliseconds(lost["loss_s"])),
+            " ms an iteration more than ideal scaling",
+            "" if share is None else f", {percent(share)} of all that is lost",
+            f"; margins of tiles alone cost {milliseconds(margins)} ms" if margins else "",
+            ".",
+        ),
+    )
+
+
+def _request(parts: Parts, advised: ReconstructAnswer) -> Said:
+    """Say how many ranks to ask for, and why no more."""
+    gains: Cell = ()
+    if advised.workers > advised.baseline_workers:
+        row = parts.component(parts.at(advised.stage, advised.workers))
+        gains = (*_gain(row), "; ")
+    return Said(
+        "Request",
+        "request",
+        (ranks(advised.workers),),
+        (": ", *gains, *_beyond(parts, advised), "."),
+    )
+
+
+def _beyond(parts: Parts, advised: ReconstructAnswer) -> Cell:
+    """Say what the next N gives, or that none was timed."""
+    if advised.next_workers is None:
+        return ("more were not timed",)
+    row = parts.component(parts.at(advised.stage, advised.next_workers))
+    enough = row["efficiency"] >= LEAST_EFFICIENCY
+    below = "" if enough else f", less than {LEAST_EFFICIENCY:g}"
+    return (f"with {ranks(advised.next_workers)} ", *_gain(row), below)
+
+
+def _gain(row: Row) -> Cell:
+    return (
+        component_value(row, "speedup", ratio(row["speedup"])),
+        f" times as fast as with {row['baseline_workers']}, efficiency ",
+        component_value(row, "efficiency", ratio(row["efficiency"])),
+    )
+
+
+def _agreement(parts: Parts, stage: str) -> Said:
+    """Say whether ranks together compute what one does, by the worst of all N."""
+    several = [row for row in parts.own(stage) if row["gate"] is not None]
+    found = {row["gate"] for row in several}
+    verdict = next((one for one in ("differs", "not compared", "agrees") if one in found), None)
+    if verdict is None:
+        told = ": no trial of several ranks counts."
+        return Said("Agrees", "agrees", (NOT_TOLD,), (told,))
+    own = [row for row in several if row["gate"] == verdict]
+    worst = [
+        part
+        for name, column in (
+            ("gradient", "gate_gradient"),
+            ("denoised interior", "gate_interior"),
+            ("border of tiles", "gate_border"),
+        )
+        for part in _worst(own, name, column)
+    ]
+    why = next((row["gate_why_not"] for row in own if row["gate_why_not"]), "")
+    return Said(
+        "Agrees",
+        "agrees",
+        (AGREES[verdict],),
+        (
+            f" with one rank (N = {listing(row['workers'] for row in own)})",
+            *(
+                (": at most off by ", *worst[1:], ", as shares of the largest value")
+                if worst
+                else ()
+            ),
+            f"; {why}" if why else "",
+            "" if why.endswith(".") else ".",
+        ),
+    )
+
+
+def _worst(own: Sequence[Row], name: str, column: str) -> Cell:
+    known = [row for row in own if row[column] is not None]
+    if not known:
+        return ()
+    row = max(known, key=lambda one: float(one[column]))
+    return (", ", value(row, column, number(row[column])), f" ({name})")
+
+
+def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
+    """Say how good the image is, or that it means nothing."""
+    row = parts.at(advised.stage, advised.workers)
+    if row["timing_only"]:
+        told = ": the denoiser's weights are random, so that image and PSNR mean nothing."
+        return Said("Image", "image", ("Timing only",), (told,))
+    if row["psnr_db"] is None:
+        return Said("Image", "image", (NOT_TOLD,), (": no PSNR was computed.",))
+    drift: Cell = (".",)
+    if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
+        drift = (
+            ", ",
+            value(row, "psnr_drift_db", f"{row['psnr_drift_db']:+.2f}"),
+            f" dB from that with {ranks(row['baseline_workers'])}.",
+        )
+    return Said(
+        "Image",
+        "image",
+        (value(row, "psnr_db", ratio(row["psnr_db"])), " dB"),
+        (f" PSNR with {ranks(row['workers'])}", *drift),
+    )
+
+
+def _fastest(parts: Parts, advised: ReconstructAnswer) -> Row:
+    own = [row for row in parts.timed if row["stage"] == advised.stage]
+    return min(own, key=lambda row: (float(row["wall_s"]), row["workers"]))
+
+
+def _sure(whole: Row) -> Cell:
+    if whole["speedup_low"] is None:
+        return (" [no 95 % interval]",)
+    low, high = (
+        component_value(whole, f"speedup_{end}", ratio(whole[f"speedup_{end}"]))
+        for end in ("low", "high")
+    )
+    return (" [", low, ", ", high, "]")
+
+
+def _normalised(whole: Row) -> Cell:
+    known, efficiency = whole["normalised_efficiency"], whole["efficiency"]
+    if known is None or ratio(known) == ratio(efficiency):
+        return ()
+    return (
+        ", ",
+        component_value(whole, "normalised_efficiency", ratio(known)),
+        " for as many denoised pixels",
+    )

@@ -1,0 +1,82 @@
+"""Sentences on reconstruction over ranks: what ran, what failed, and what must be doubted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.reconstruct.flags import SENTENCES
+from pyscale.report.reconstruct.words import Row, at, flags_of, ranks
+from pyscale.report.trust import IN_SHORT as OF_TRIALS
+from pyscale.report.wording import listing
+
+IN_SHORT = OF_TRIALS | {
+    "failed": "a trial failed",
+    "exhausted": "memory ran out in a trial",
+    "unstable": "times scatter",
+    "baseline-moved": "the base case is not the fewest ranks that were asked for",
+    "other-work": "tiles make ranks denoise more pixels than one does",
+    "uneven": "ranks share the work unevenly",
+    "rest": "components do not add up to the iteration",
+    "gate-differs": "ranks compute something else than one rank",
+    "gate-not-compared": "nobody compared what ranks compute with what one does",
+    "oversubscribed": "more ranks than cores",
+}
+"""Every flag in a few words; `pyscale.analysis.reconstruct.flags.SENTENCES` says it in full."""
+
+
+def ran(points: Sequence[Row]) -> str:
+    """Say what was reconstructed, in a line."""
+    entries = {row["stage"] for row in points}
+    counts = sorted({row["workers"] for row in points})
+    repeats = sorted({row["repeats"] for row in points})
+    many = "1 image" if len(entries) == 1 else f"{len(entries)} images"
+    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
+    trials = "trial" if repeats == [1] else "trials"
+    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
+    return f"reconstruction of {many} on {on}, {times} timed {trials} of each"
+
+
+def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name every configuration that failed, with its error."""
+    for row in points:
+        if row["error"]:
+            some = "" if row["wall_s"] is None else " in some trials"
+            yield f"{at(names[row['stage']], row)} failed{some}: {row['error']}"
+
+
+def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Give the sentence of every flag once, with the configurations that raise it."""
+    raised: dict[str, list[Row]] = {}
+    for row in points:
+        for code in flags_of(row):
+            raised.setdefault(code, []).append(row)
+    for code in filter(raised.__contains__, SENTENCES):
+        rows = raised[code]
+        everywhere = len(rows) == len(points) > 1
+        where = "everywhere" if everywhere else "; ".join(_places(rows, names))
+        yield f"`{code}` ({where}): {SENTENCES[code]}"
+
+
+def _places(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name reconstructions, each with the numbers of ranks that are meant."""
+    for stage in dict.fromkeys(row["stage"] for row in rows):
+        counts = [row["workers"] for row in rows if row["stage"] == stage]
+        yield f"{names[stage]} at N = {listing(counts)}"
+
+
+def not_measured(points: Sequence[Row]) -> Iterator[str]:
+    """Say what the numbers of reconstruction leave open."""
+    timed = [row for row in points if row["wall_s"] is not None]
+    if any(row["wall_s_low"] is None for row in timed):
+        yield f"95 % intervals of reconstructions that fewer than {repeats_needed()} trials timed."
+    if any(row["timing_only"] for row in timed):
+        yield (
+            "How good reconstructed images are where the denoiser's weights are random: `weights` "
+            "under `[stages.reconstruct]` in `pyscale.toml` names a file of trained ones."
+        )
+    if timed and all(row["device"] == "cpu" for row in timed):
+        yield "Anything of GPUs, and of NCCL between them: ranks computed on processors."
+    largest = max((row["workers"] for row in timed), default=None)
+    if largest is not None:
+        yield f"Reconstruction with more than {ranks(largest)}: nothing here is extrapolated."

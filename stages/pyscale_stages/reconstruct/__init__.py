@@ -1,0 +1,1 @@
+"""Stage: reconstruction of one image by several ranks, its components timed apart."""

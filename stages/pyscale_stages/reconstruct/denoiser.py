@@ -1,0 +1,121 @@
+"""The denoiser DRUNet: with the weights of a file, or random ones that all ranks share."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import sha256_of
+from pyscale_stages.reconstruct.params import ReconstructParams
+
+if TYPE_CHECKING:
+    import torch
+
+RANDOM = "random"
+_DIGITS = 12
+"""Of a file's checksum: enough to tell files apart."""
+_HELD = 10
+"""Images of the first scale's channels that the network holds at once: 6 to 10 where measured, in
+two and three dimensions."""
+
+
+def weights_of(params: ReconstructParams) -> str:
+    """Name the weights: random, or the file and the beginning of its SHA-256.
+
+    Raises
+    ------
+    BadInput
+        If the file cannot be read.
+    """
+    if params.weights is None:
+        return RANDOM
+    try:
+        return f"{params.weights.name} ({sha256_of(params.weights)[:_DIGITS]})"
+    except OSError as error:
+        raise BadInput(
+            f"the weights {params.weights} cannot be read ({error.strerror}): give a file that "
+            "is there on every node, or leave weights out"
+        ) from error
+
+
+def network_of(
+    shape: tuple[int, ...], params: ReconstructParams, seed: int, device: torch.device
+) -> torch.nn.Module:
+    """Build the network for an image, ready to denoise and never to be trained.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Channels and two or three lengths of the image.
+    params : ReconstructParams
+    seed : int
+        Of random weights.
+    device : torch.device
+
+    Raises
+    ------
+    BadInput
+        If the file of weights is of another network, or of no network.
+    """
+    import torch
+    from deepinv.models import DRUNet
+
+    channels, *lengths = shape
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network: torch.nn.Module = DRUNet(
+            in_channels=channels,
+            out_channels=channels,
+            nc=params.channels,
+            nb=params.blocks,
+            pretrained=None,
+            dim=len(lengths),
+        )
+    if params.weights is not None:
+        _fill(network, params.weights, params)
+    # Out of training it takes an image as it is; the engine would else exchange gradients.
+    network.eval()
+    network.requires_grad_(False)
+    return network.to(device)
+
+
+def memory_needed_bytes(shape: tuple[int, ...], params: ReconstructParams) -> int:
+    """About how much memory the network takes to denoise an image of this shape at once."""
+    bytes_per_value = 4
+    return _HELD * params.channels[0] * math.prod(shape[1:]) * bytes_per_value
+
+
+def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> None:
+    """Give the network the weights of a file, which must be all of its own."""
+    import torch
+
+    try:
+        weights: Any = torch.load(file, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        raise BadInput(
+            f"the weights {file} cannot be read as a file of torch ({_said(error)}): give one "
+            "that torch.save wrote of the state of a DRUNet"
+        ) from error
+    if not isinstance(weights, dict) or not all(isinstance(name, str) for name in weights):
+        raise BadInput(
+            f"the weights {file} hold a {type(weights).__name__} that is no state of a network: "
+            "give what torch.save wrote of the state of a DRUNet"
+        )
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as error:
+        # The first line names the network, the next the first thing that does not fit.
+        why = str(error).splitlines()[1:2] or [str(error)]
+        raise BadInput(
+            f"the weights {file} are of another network than channels {list(params.channels)} and "
+            f"blocks {params.blocks} for {params.problem} ({_said(why[0])}): give those of this "
+            "one, or its channels and blocks"
+        ) from error
+
+
+def _said(what: object) -> str:
+    """The beginning of what torch says."""
+    return str(what).strip().partition("\n")[0].partition(". ")[0].rstrip(".:")

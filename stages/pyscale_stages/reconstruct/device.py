@@ -1,0 +1,201 @@
+"""What a rank computes on, how much memory that has, and whether ranks have alike."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
+from pyscale_stages.measure.cgroups import limits
+from pyscale_stages.measure.usage import peak_rss_bytes
+from pyscale_stages.reconstruct.place import Place
+
+if TYPE_CHECKING:
+    import torch
+
+LOCAL_RANK_VARIABLE = "SLURM_LOCALID"
+"""Number of this process among those of its job on this node."""
+UNEQUAL_SHARE = 0.1
+"""By how much memory of GPUs may differ, as a share of the largest."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a rank tells the others of itself before they begin."""
+
+    place: Place
+    device: str
+    uuid: str
+    """Of a GPU; empty for a processor."""
+    memory_total_bytes: int
+    weights: str
+
+    @classmethod
+    def of(cls, place: Place, device: torch.device, weights: str) -> Report:
+        """Return that of this rank."""
+        import torch
+
+        uuid = ""
+        if device.type == "cuda":
+            uuid = str(torch.cuda.get_device_properties(device).uuid)
+        return cls(place, name_of(device), uuid, memory_total_bytes(device), weights)
+
+
+def backend_of(kind: Device) -> str:
+    """What carries tensors between devices of a kind, as `torch.distributed` names it."""
+    import torch.distributed as dist
+
+    # The ranks' own meetings go by the host's memory.
+    return "cpu:gloo,cuda:nccl" if kind == "cuda" and dist.is_nccl_available() else "gloo"
+
+
+def prepared(kind: Device, rank: int, threads: int) -> torch.device:
+    """Set torch up for one rank, and return its device, which works.
+
+    Single precision is not shortened (TF32), so that ranks compute what one alone does.
+
+    Parameters
+    ----------
+    kind : {"cpu", "cuda"}
+    rank : int
+        Of all ranks; it tells which GPU is this rank's where all are visible and no scheduler
+        says which process of the node this is.
+    threads : int
+        Threads of a processor.
+
+    Raises
+    ------
+    BadInput
+        If the engine has no exchange between devices of that kind.
+    MissingPart
+        If the device cannot compute.
+    ResourceExhausted
+        If others have left none of its memory.
+    """
+    import torch
+
+    if kind == "mps":
+        raise BadInput(
+            "reconstruct cannot run on the device mps, between which torch exchanges nothing: "
+            "give --device cpu or cuda"
+        )
+    torch.set_num_threads(threads)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    if kind == "cpu":
+        return torch.device("cpu")
+    try:
+        visible = torch.cuda.device_count()
+        here = int(os.environ.get(LOCAL_RANK_VARIABLE, rank))
+        device = torch.device("cuda", here % visible if visible else 0)
+        float(torch.ones(8, device=device).sum())
+        torch.cuda.set_device(device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        if (exhausted := as_stage_error(error)) is not None:
+            raise exhausted from error
+        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise MissingPart(
+            f"the device cuda was asked for and does not work here ({said}): run on nodes with "
+            "NVIDIA GPUs, their driver and a CUDA build of torch, or ask for --device cpu"
+        ) from error
+    return device
+
+
+def waiting_for(device: torch.device) -> Callable[[], None]:
+    """A function that returns when the device has done all that it was given."""
+    if device.type == "cuda":
+        import torch
+
+        return partial(torch.cuda.synchronize, device)
+    return _at_once
+
+
+def _at_once() -> None:
+    """A processor has done what it was given when the call returns."""
+
+
+def name_of(device: torch.device) -> str:
+    """What a device is called."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "the processor"
+
+
+def memory_total_bytes(device: torch.device) -> int:
+    """Memory of the GPU, or what this process may have of its node's."""
+    if device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    of_node = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(of_node, limits().memory_bytes or of_node)
+
+
+def memory_left_bytes(device: torch.device) -> int | None:
+    """Memory of the node that this process may still take; None for that of a GPU.
+
+    A GPU refuses what it does not have. A processor is given memory before it is there, and who
+    then uses it is killed.
+    """
+    if device.type == "cuda":
+        return None
+    import psutil
+
+    available = int(psutil.virtual_memory().available)
+    allowed = limits().memory_bytes
+    return available if allowed is None else min(available, allowed - peak_rss_bytes())
+
+
+def memory_peak_bytes(device: torch.device) -> int:
+    """Most that this process has held: of the GPU's memory, or of the node's."""
+    if device.type == "cuda":
+        import torch
+
+        return torch.cuda.max_memory_reserved(device)
+    return peak_rss_bytes()
+
+
+def refuse_unequal(reports: Sequence[Report]) -> None:
+    """Refuse ranks that cannot do equal shares of one image, which all of them find alike.
+
+    Raises
+    ------
+    StageError
+        If memory of their GPUs differs by more than a tenth, or two have one GPU.
+    BadInput
+        If their files of weights differ.
+    """
+    first = reports[0]
+    for report in reports:
+        if report.weights != first.weights:
+            raise BadInput(
+                f"{first.place} has the weights {first.weights} and {report.place} has "
+                f"{report.weights}: give all ranks one file, on storage that all of them see"
+            )
+    on_gpu = [report for report in reports if report.uuid]
+    owners: dict[tuple[str, str], Report] = {}
+    for report in on_gpu:
+        other = owners.setdefault((report.place.node, report.uuid), report)
+        if other is not report:
+            raise StageError(
+                f"{report.place} and rank {other.place.rank} have the same {report.device}, and "
+                "tensors go between GPUs alone: give each rank a GPU of its own"
+            )
+    if not on_gpu:
+        return
+    largest = max(on_gpu, key=lambda report: report.memory_total_bytes)
+    smallest = min(on_gpu, key=lambda report: report.memory_total_bytes)
+    if smallest.memory_total_bytes < (1 - UNEQUAL_SHARE) * largest.memory_total_bytes:
+        raise StageError(
+            f"{smallest.place} has {_gib(smallest)} ({smallest.device}) and {largest.place} has "
+            f"{_gib(largest)} ({largest.device}): ask for nodes with GPUs of one kind, because "
+            "the smallest would limit all and the slowest be waited for"
+        )
+
+
+def _gib(report: Report) -> str:
+    return f"{report.memory_total_bytes / 2**30:.1f} GiB"

@@ -1,0 +1,129 @@
+"""Whether ranks together compute what one computes alone: the gate of all other numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyscale_stages.errors import ResourceExhausted, as_stage_error
+from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
+from pyscale_stages.reconstruct.device import memory_left_bytes
+from pyscale_stages.reconstruct.iterate import Solver
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.place import what_ran_out
+from pyscale_stages.reconstruct.tiles import interior
+from pyscale_stages.reconstruction import Gate
+
+if TYPE_CHECKING:
+    import torch
+
+    from pyscale_stages.reconstruct.problems import Problem
+
+
+def gate_of(
+    solver: Solver,
+    problem: Problem,
+    network: torch.nn.Module,
+    params: ReconstructParams,
+    seed: int,
+) -> Gate | None:
+    """Compare gradient and denoised image of all ranks with those of the first one alone.
+
+    All ranks call this. Only the first compares, and meets nobody while it does. What is
+    compared is an image of noise: near a solution the gradient would be as small as what
+    rounding leaves of it.
+
+    Parameters
+    ----------
+    solver : Solver
+    problem : Problem
+    network : torch.nn.Module
+        The denoiser, to be shown the whole image.
+    params : ReconstructParams
+    seed : int
+        Of the noise.
+
+    Returns
+    -------
+    Gate or None
+        None on all ranks but the first, and where there is one alone.
+    """
+    import torch
+
+    context = solver.context
+    if context.world_size == 1:
+        return None
+    noise = torch.rand((1, *problem.shape), generator=torch.Generator().manual_seed(seed))
+    image = noise.to(context.device)
+    # A GPU that just holds an iteration may have no room for what is kept to be compared.
+    gradient, denoised = solver.gradient(image).cpu(), solver.denoised(image).cpu()
+    if context.rank != 0:
+        return None
+    refused: list[str] = []
+
+    def alone(what: str, compute: Callable[[], torch.Tensor]) -> torch.Tensor | None:
+        try:
+            return compute().cpu()
+        except Exception as raised:
+            known = as_stage_error(raised)
+            if not isinstance(known, ResourceExhausted):
+                raise
+            refused.append(f"one rank alone has no memory for {what} ({what_ran_out(known)})")
+            return None
+
+    def denoised_whole() -> torch.Tensor:
+        needed, left = memory_needed_bytes(problem.shape, params), memory_left_bytes(image.device)
+        if left is not None and needed > left:
+            raise ResourceExhausted(
+                f"about {needed / 2**30:.1f} GiB are needed and {left / 2**30:.1f} GiB are left: "
+                "compare a smaller image"
+            )
+        found: torch.Tensor = network(image, params.sigma)
+        return found
+
+    serial = alone("the gradient of all operators", lambda: _serial_gradient(problem, image))
+    whole = alone("the uncut image", denoised_whole)
+    inside = torch.zeros(problem.shape[1:], dtype=torch.bool)
+    if (along := interior(problem.shape, params)) is not None:
+        inside[np.ix_(*along)] = True
+    else:
+        refused.append(
+            f"tiles of {params.tile_px} px with a margin of {params.overlap_px} px hold all that "
+            "the network looks at for no pixel"
+        )
+    return Gate(
+        gradient=None if serial is None else _deviation(gradient, serial),
+        denoiser_interior=_deviation_where(denoised, whole, inside),
+        denoiser_border=_deviation_where(denoised, whole, ~inside),
+        interior_px=int(inside.sum()),
+        why_not="; ".join(refused),
+    )
+
+
+def _serial_gradient(problem: Problem, image: torch.Tensor) -> torch.Tensor:
+    """The gradient of one rank alone, an operator after the other."""
+    import torch
+
+    total = torch.zeros_like(image)
+    for index in range(problem.operators):
+        operator = problem.operator(index, image.device)
+        residual = operator.A(image) - problem.measurement(index, image.device)
+        total += operator.A_adjoint(residual)
+    return total
+
+
+def _deviation(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Largest difference, as a share of the largest expected value."""
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
+def _deviation_where(
+    found: torch.Tensor, expected: torch.Tensor | None, where: torch.Tensor
+) -> float | None:
+    """The same where pixels count; None where none does, or nothing is expected."""
+    if expected is None or not where.any():
+        return None
+    largest = (found - expected).abs()[:, :, where].max()
+    return float(largest / expected.abs().max())

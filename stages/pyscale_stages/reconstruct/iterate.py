@@ -1,0 +1,192 @@
+"""The iterations: a step along the gradient, then the denoiser, shared by ranks and timed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyscale_stages.errors import StageError
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.tiles import Grid
+from pyscale_stages.reconstruction import Iteration
+
+if TYPE_CHECKING:
+    import torch
+
+    from pyscale_stages.reconstruct.context import TimedContext
+    from pyscale_stages.reconstruct.problems import Problem
+
+_POWER_ITERATIONS = 20
+"""A fixed number: a tolerance could be met sooner by another number of ranks, which sum in
+another order, and would change the step."""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """Physics and denoiser of one problem, as this rank holds its share of them."""
+
+    context: TimedContext
+    shape: tuple[int, ...]
+    """Channels and lengths of the image."""
+    physics: Any
+    fidelity: Any
+    measurements: list[torch.Tensor | None]
+    """Of each operator; None of those of other ranks."""
+    denoised: Callable[[torch.Tensor], torch.Tensor]
+    """Denoises an image, its tiles shared by the ranks."""
+    step: float
+
+    @property
+    def operators_here(self) -> int:
+        """Operators of this rank."""
+        return len(self.physics.local_indexes)
+
+    def gradient(self, image: torch.Tensor) -> torch.Tensor:
+        """Gradient of the objective, summed over all ranks."""
+        found: torch.Tensor = self.fidelity.grad(image, self.measurements, self.physics)
+        return found
+
+    def objective(self, image: torch.Tensor) -> float:
+        """Half the squared distance from all measurements."""
+        return float(self.fidelity.fn(image, self.measurements, self.physics))
+
+    def iterate(self, image: torch.Tensor) -> torch.Tensor:
+        """Return the next image, each component timed."""
+        with self.context.computing("gradient"):
+            stepped = image - self.step * self.gradient(image)
+        with self.context.computing("denoiser"):
+            denoised = self.denoised(stepped)
+            # Giving memory back is part of the work.
+            del stepped
+        return denoised
+
+
+def solver_of(
+    problem: Problem,
+    network: torch.nn.Module,
+    params: ReconstructParams,
+    grid: Grid,
+    context: TimedContext,
+) -> Solver:
+    """Build this rank's operators and measurements, and share the rest by the engine.
+
+    All ranks call this: they agree on random weights and on the length of a step.
+
+    Parameters
+    ----------
+    problem : Problem
+    network : torch.nn.Module
+        The denoiser, on the context's device.
+    params : ReconstructParams
+    grid : Grid
+        The tiles, which the engine cuts in the same way.
+    context : TimedContext
+    """
+    import torch
+    from deepinv.distributed import distribute
+    from deepinv.optim.data_fidelity import L2
+
+    device, operators = context.device, problem.operators
+
+    def operator(index: int, device: torch.device, _shared: object) -> Any:
+        return problem.operator(index, device)
+
+    physics = distribute(operator, context, num_operators=operators, type_object="linear_physics")
+    fidelity = distribute(L2(), context, num_operators=operators)
+    measurements = [
+        problem.measurement(index, device) if index in physics.local_indexes else None
+        for index in range(operators)
+    ]
+    if params.weights is None:
+        # Libraries of linear algebra may round the same seed's weights in several ways.
+        for weights in network.state_dict().values():
+            context.broadcast(weights)
+    denoiser: Any = network
+    if grid.tile_px is not None:
+        denoiser = distribute(
+            network,
+            context,
+            patch_size=grid.tile_px,
+            overlap=grid.overlap_px,
+            tiling_dims=problem.tiling_dims,
+            max_batch_size=params.tiles_at_once,
+        )
+    ones = torch.ones((1, *problem.shape), device=device)
+    return Solver(
+        context=context,
+        shape=problem.shape,
+        physics=physics,
+        fidelity=fidelity,
+        measurements=measurements,
+        denoised=lambda image: denoiser(image, params.sigma),
+        step=1 / _squared_norm(physics.A_adjoint_A, ones),
+    )
+
+
+def timed_iterations(
+    solver: Solver, group: Group, params: ReconstructParams
+) -> tuple[torch.Tensor, tuple[Iteration, ...]]:
+    """Iterate from an image of nothing, and time the iterations after warm-up.
+
+    The first step is then along the back projection, which no problem needs to know beforehand.
+
+    All ranks begin each iteration together. The objective is computed between iterations.
+
+    Raises
+    ------
+    StageError
+        If the objective is no number, or another rank is gone.
+    """
+    import torch
+
+    components = solver.context.components
+    image = torch.zeros((1, *solver.shape), device=solver.context.device)
+    timed = []
+    for number in range(params.warmup_iterations + params.iterations):
+        group.meet()
+        with components.iteration():
+            image = solver.iterate(image)
+        start = time.perf_counter()
+        objective = solver.objective(image)
+        objective_s = time.perf_counter() - start
+        if not math.isfinite(objective):
+            raise StageError(
+                f"the objective of iteration {number + 1} is no number ({objective}), because "
+                "iterations with this denoiser diverge: give other weights"
+            )
+        if number >= params.warmup_iterations:
+            timed.append(_timed(components, objective, objective_s))
+    return image, tuple(timed)
+
+
+def _timed(components: Components, objective: float, objective_s: float) -> Iteration:
+    seconds = components.seconds
+    return Iteration(
+        wall_s=components.wall_s,
+        gradient_s=seconds["gradient"],
+        denoiser_s=seconds["denoiser"],
+        communication_s=seconds["communication"],
+        gather_s=seconds["gather"],
+        barrier_s=seconds["barrier"],
+        objective_s=objective_s,
+        objective=objective,
+    )
+
+
+def _squared_norm(normal: Callable[[torch.Tensor], torch.Tensor], image: torch.Tensor) -> float:
+    """Largest eigenvalue of A^T A, by power iterations.
+
+    No operator here has a negative weight, so that the eigenvector has none: an image of ones is
+    near it from the beginning, and needs no random numbers.
+    """
+    image = image / image.norm()
+    for _ in range(_POWER_ITERATIONS):
+        image = normal(image)
+        norm = float(image.norm())
+        image = image / norm
+    return norm

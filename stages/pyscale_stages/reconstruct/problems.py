@@ -1,0 +1,217 @@
+"""The three problems: an image, operators that see parts of it, and what they measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.reconstruct.conebeam import ConeBeam
+from pyscale_stages.reconstruct.kernels import anisotropic_gaussian
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.phantoms import phantom
+from pyscale_stages.torchvision_cpu import make_importable
+
+if TYPE_CHECKING:
+    import torch
+    from deepinv.physics import LinearPhysics
+
+HALF_TURN, TURN = 180.0, 360.0
+"""Degrees that suffice for parallel beams, and those of cone beams."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One image and the operators through which it is known.
+
+    Parameters
+    ----------
+    params : ReconstructParams
+    seed : int
+        What the noise of each operator follows from.
+    image : Tensor of float32 on the CPU
+        The truth, (1, channels, *lengths), values from 0 to 1.
+    """
+
+    params: ReconstructParams
+    seed: int
+    image: torch.Tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Channels and lengths in pixels."""
+        return tuple(self.image.shape[1:])
+
+    @property
+    def operators(self) -> int:
+        """Operators of all ranks."""
+        return self.params.operators
+
+    @property
+    def tiling_dims(self) -> tuple[int, ...]:
+        """Dimensions of the image that tiles cut, counted from the last."""
+        return tuple(range(1 - len(self.shape), 0))
+
+    def operator(self, index: int, device: torch.device | str) -> LinearPhysics:
+        """Build one operator on a device.
+
+        It is not normalised: operators scaled apart would no longer be parts of one.
+
+        Parameters
+        ----------
+        index : int
+            Which, from 0 to `operators`.
+        device : torch.device or str
+
+        Returns
+        -------
+        deepinv.physics.LinearPhysics
+            Of blurs (1, 3, y, x) to the same; of parallel beams (1, 1, y, x) to (1, 1, cells,
+            angles); of cone beams (1, 1, z, y, x) to (1, 1, rows, angles, columns).
+
+        Raises
+        ------
+        MissingPart
+            Cone beams are to be computed by ASTRA, and that or an NVIDIA GPU is missing.
+        ModuleNotFoundError
+            DeepInverse is not installed.
+        """
+        make_importable()
+        import deepinv.physics
+
+        params = self.params
+        if params.problem == "colour_deblur":
+            # Wrapping round at the border keeps the norm of every blur at 1.
+            return deepinv.physics.Blur(
+                anisotropic_gaussian(index, params.operators).to(device),
+                padding="circular",
+                use_fft=True,
+                device=device,
+            )
+        if params.problem == "tomography_2d":
+            return _parallel_beams(params, index, device)
+        return _cone_beams(params, index, device)
+
+    def measurement(self, index: int, device: torch.device | str) -> torch.Tensor:
+        """Measure the image by one operator, with noise.
+
+        The noise follows from the seed and the operator's number alone: it is drawn on the CPU,
+        and is the same on every device and for every number of ranks.
+
+        Parameters
+        ----------
+        index : int
+            Which operator, from 0 to `operators`.
+        device : torch.device or str
+
+        Returns
+        -------
+        Tensor of float32 on the device
+            As the operator's answer.
+
+        Raises
+        ------
+        MissingPart
+            As of `operator`.
+        """
+        import torch
+
+        with torch.no_grad():
+            clean: torch.Tensor = self.operator(index, device).A(self.image.to(device))
+            # Apart from what the phantom draws of the same seed.
+            random = np.random.default_rng((self.seed, 1, index))
+            noise = torch.from_numpy(random.standard_normal(clean.shape, np.float32)).to(device)
+            return clean + self.params.noise * clean.abs().max() * noise
+
+
+def problem_of(params: ReconstructParams, seed: int) -> Problem:
+    """Make the image of a problem; its operators are built where they are wanted.
+
+    Parameters
+    ----------
+    params : ReconstructParams
+    seed : int
+        What a colour image and all noise follow from.
+
+    Returns
+    -------
+    Problem
+    """
+    return Problem(params, seed, phantom(params, seed))
+
+
+def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:
+    """Angles of one operator of a tomography, in degrees.
+
+    All angles are spread evenly, and shared out in order: no two operators differ by more than
+    one angle.
+
+    Parameters
+    ----------
+    params : ReconstructParams
+    index : int
+        Which operator, from 0.
+
+    Returns
+    -------
+    tuple of float
+    """
+    whole = HALF_TURN if params.problem == "tomography_2d" else TURN
+    first, stop = (number * params.angles // params.operators for number in (index, index + 1))
+    return tuple(whole * number / params.angles for number in range(first, stop))
+
+
+def _parallel_beams(
+    params: ReconstructParams, index: int, device: torch.device | str
+) -> LinearPhysics:
+    import torch
+    from deepinv.physics import Tomography
+
+    operator = Tomography(
+        angles=torch.tensor(angles_of(params, index), device=device),
+        img_width=params.size_px,
+        circle=False,
+        adjoint_via_backprop=True,
+        normalize=False,
+        device=device,
+    )
+    # Serves filtered back-projection alone, and takes as much memory as all the rest.
+    del operator.iradon
+    return operator
+
+
+def _cone_beams(params: ReconstructParams, index: int, device: torch.device | str) -> LinearPhysics:
+    from deepinv.physics import LinearPhysics
+
+    beams = ConeBeam(params.size_px, angles_of(params, index))
+    if params.projector == "astra":
+        return _by_astra(beams, device)
+    return LinearPhysics(A=beams.project, A_adjoint=beams.back_project, device=device)
+
+
+def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
+    """Let ASTRA compute the same rays; its back projection is near the transpose, not the same."""
+    import torch
+    from deepinv.physics import TomographyWithAstra
+
+    if torch.device(device).type != "cuda" or torch.version.cuda is None:
+        raise MissingPart(
+            f"the projector astra needs an NVIDIA GPU, and this rank computes on {device}: give "
+            "it one, or set projector to torch"
+        )
+    try:
+        return TomographyWithAstra(
+            img_size=(beams.size,) * 3,
+            n_detector_pixels=(beams.size,) * 2,
+            geometry_type="conebeam",
+            geometry_vectors=beams.vectors(),
+            normalize=False,
+            device=device,
+        )
+    except ImportError as error:
+        raise MissingPart(
+            f"the projector astra needs astra-toolbox, which cannot be imported here ({error}): "
+            "install it, or set projector to torch"
+        ) from error

@@ -1,0 +1,187 @@
+"""Reconstructs one image together with other ranks, and times it: the main path of the stage."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.ranks.hearing import hearing
+from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
+from pyscale_stages.reconstruct.device import (
+    Report,
+    backend_of,
+    memory_peak_bytes,
+    memory_total_bytes,
+    name_of,
+    prepared,
+    refuse_unequal,
+    waiting_for,
+)
+from pyscale_stages.reconstruct.gate import gate_of
+from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
+from pyscale_stages.reconstruct.output import Image, write_image
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.place import Place, told
+from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.quality import psnr_db
+from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior
+from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
+from pyscale_stages.task import Task
+from pyscale_stages.torchvision_cpu import make_importable
+
+if TYPE_CHECKING:
+    import torch
+
+Psnrs = tuple[float | None, float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Ready:
+    """All that a rank needs to iterate."""
+
+    device: torch.device
+    weights: str
+    problem: Problem
+    grid: Grid
+    network: torch.nn.Module
+    solver: Solver
+    setup_s: float
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What iterating gave."""
+
+    image: Image
+    iterations: tuple[Iteration, ...]
+    peak_bytes: int
+    """Of memory, before anything was compared."""
+    gate: Gate | None
+
+
+def run(task: Task) -> None:
+    """Reconstruct the image of the task's seed, timing every iteration, and write what came out.
+
+    Comparisons with one rank alone and with the truth come after all timing, in no phase.
+
+    Raises
+    ------
+    BadInput
+        If a rank would have no tile, or a file of weights cannot be used.
+    MissingPart
+        If a library or the device is not there.
+    ResourceExhausted
+        If memory ran out.
+    StageError
+        If GPUs are unequal, the iterations diverge, or another rank failed.
+    """
+    params, spec = task.params, task.spec
+    assert isinstance(params, ReconstructParams)
+    with task.span("import"):
+        make_importable()
+        import deepinv.distributed  # noqa: F401 - the import is what is timed
+        import torch
+    with Rank.of(spec).joined(backend_of(spec.device)) as group, torch.no_grad():
+        place = Place.of(group)
+        with task.span("model_load"):
+            ready = _ready(task, params, group, place)
+        _warn_of_idle_physics(task, params, group)
+        with told(place, params):
+            solved = _solved(task, params, group, ready)
+    task.set_reconstruction(_record(task, params, ready, solved))
+    if ready.device.type == "cuda":
+        task.gpu_own_peak_bytes = solved.peak_bytes
+    with task.span("write"):
+        if spec.rank == 0:
+            write_image(task, solved.image)
+        task.write_window((spec.rank, spec.rank + 1), spec.ranks)
+    task.count(frames=int(spec.rank == 0))
+
+
+def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) -> Ready:
+    """Make the image, this rank's operators and the denoiser, and agree with the other ranks."""
+    from pyscale_stages.reconstruct.context import TimedContext
+
+    spec = task.spec
+    start = time.perf_counter()
+    with hearing(group), told(place, params):
+        device = prepared(spec.device, group.number, spec.threads)
+        weights = weights_of(params)
+        problem = problem_of(params, spec.seed)
+        grid = grid_of(problem.shape, params, group.count)
+        network = network_of(problem.shape, params, spec.seed, device)
+        report = Report.of(place, device, weights)
+    refuse_unequal(group.all_gather(report))
+    context = TimedContext(group, device, Components(waiting_for(device)))
+    with told(place, params):
+        solver = solver_of(problem, network, params, grid, context)
+    return Ready(
+        device, weights, problem, grid, network, solver, setup_s=time.perf_counter() - start
+    )
+
+
+def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -> Solved:
+    """Iterate, and then compare with one rank alone."""
+    with task.span("compute"):
+        image, iterations = timed_iterations(ready.solver, group, params)
+    peak_bytes = memory_peak_bytes(ready.device)
+    found = image[0].cpu().numpy()
+    # What is compared needs the room.
+    del image
+    gate = None
+    if params.gate:
+        gate = gate_of(ready.solver, ready.problem, ready.network, params, task.spec.seed)
+    return Solved(found, iterations, peak_bytes, gate)
+
+
+def _warn_of_idle_physics(task: Task, params: ReconstructParams, group: Group) -> None:
+    idle = group.count - params.operators
+    if group.number == 0 and idle > 0:
+        task.warn(
+            f"{group.count} ranks share {params.operators} operators, so that {idle} of them wait "
+            "while the others compute the gradient: start fewer, or give more operators"
+        )
+
+
+def _psnrs(found: Image, problem: Problem, params: ReconstructParams) -> Psnrs:
+    """Of the whole image, of what tiles of this size cannot change, and of all other pixels."""
+    truth = problem.image[0].numpy()
+    whole = psnr_db(found, truth)
+    if (along := interior(problem.shape, params)) is None:
+        return whole, None, None
+    inside = np.zeros(truth.shape[1:], np.bool_)
+    inside[np.ix_(*along)] = True
+    return whole, psnr_db(found, truth, inside), psnr_db(found, truth, ~inside)
+
+
+def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved) -> Reconstruction:
+    rank, ranks = task.spec.rank, task.spec.ranks
+    carrier = "nccl" if "nccl" in backend_of(task.spec.device) else "gloo"
+    psnr = psnr_interior = psnr_border = None
+    if rank == 0:
+        psnr, psnr_interior, psnr_border = _psnrs(solved.image, ready.problem, params)
+    return Reconstruction(
+        problem=params.problem,
+        shape=ready.problem.shape,
+        operators=ready.problem.operators,
+        operators_here=ready.solver.operators_here,
+        weights=ready.weights,
+        timing_only=ready.weights == RANDOM,
+        tiling=ready.grid.tiling(rank),
+        backend=carrier if ranks > 1 else "",
+        device=name_of(ready.device),
+        memory_total_bytes=memory_total_bytes(ready.device),
+        memory_peak_bytes=solved.peak_bytes,
+        setup_s=ready.setup_s,
+        iterations=solved.iterations,
+        psnr_db=psnr,
+        psnr_interior_db=psnr_interior,
+        psnr_border_db=psnr_border,
+        gate=solved.gate,
+    )

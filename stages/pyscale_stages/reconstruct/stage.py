@@ -1,0 +1,32 @@
+"""The reconstruct stage: one image by several ranks, and where each iteration's time goes."""
+
+from __future__ import annotations
+
+from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.reconstruct.agreement import check
+from pyscale_stages.reconstruct.merge import merge
+from pyscale_stages.reconstruct.output import IMAGE
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.run import run
+from pyscale_stages.reconstruct.surroundings import weights_file
+
+STAGE = Stage(
+    name="reconstruct",
+    summary="Plug-and-play reconstruction of one image by several ranks, each component timed",
+    params=ReconstructParams,
+    inputs=(),
+    output=IMAGE,
+    packages=("deepinv", "torch", "torchvision", "astra-toolbox"),
+    determinism=(
+        "The same seed, parameters and ranks give the same image on one device, but for the order "
+        "of sums; tiles change it near their borders; times are never the same"
+    ),
+    run=run,
+    merge=merge,
+    check=check,
+    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
+    extra="reconstruct",
+    surroundings=weights_file,
+    meets=True,
+    shares_image=True,
+)

@@ -1,0 +1,188 @@
+"""How an image is cut for the denoiser, and which of its pixels the cuts cannot change.
+
+The engine cuts the image in the same way; this says beforehand what that will give.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruction import Tiling
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_HALVINGS = 3
+_STEPS_OF_A_BLOCK = 2
+"""Convolutions of a residual block, each of which looks one pixel of its scale to either side."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A tile along one axis, in pixels from the image's first one; ends are excluded."""
+
+    start: int
+    """Of the pixels that the tile gives."""
+    stop: int
+    window_start: int
+    """Of the pixels that the network is shown; below 0 they are mirrored."""
+    window_stop: int
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All tiles of an image."""
+
+    axes: tuple[tuple[Cut, ...], ...]
+    """The cuts along each axis; every combination of them is a tile."""
+    tile_px: int | None
+    """None where the image is not cut."""
+    overlap_px: int
+    ranks: int
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all ranks."""
+        return math.prod(len(cuts) for cuts in self.axes)
+
+    @property
+    def work_multiplier(self) -> float:
+        """Pixels that all ranks denoise, over those of the image."""
+        denoised = [sum(cut.window_stop - cut.window_start for cut in cuts) for cuts in self.axes]
+        return math.prod(denoised) / math.prod(cuts[-1].stop for cuts in self.axes)
+
+    def tiling(self, rank: int) -> Tiling:
+        """Return what the record says of it: tile i belongs to rank i modulo their number."""
+        return Tiling(
+            tile_px=self.tile_px,
+            overlap_px=self.overlap_px,
+            tiles=self.tiles,
+            tiles_here=len(range(rank, self.tiles, self.ranks)),
+            work_multiplier=self.work_multiplier,
+        )
+
+
+def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid:
+    """Cut an image for so many ranks.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Channels and lengths of the image, in pixels; it is cut along all lengths.
+    params : ReconstructParams
+    ranks : int
+
+    Raises
+    ------
+    BadInput
+        If a tile is not smaller than the image, or a rank would have none.
+    """
+    lengths = tuple(shape[1:])
+    if ranks == 1 and params.whole_at_one:
+        return Grid(tuple((Cut(0, length, 0, length),) for length in lengths), None, 0, ranks)
+    tile_px, overlap_px = params.tile_px, params.overlap_px
+    size = " x ".join(str(length) for length in lengths)
+    if not _can_be_cut(lengths, params):
+        raise BadInput(
+            f"tile_px {tile_px} with overlap_px {overlap_px} cuts no image of {size} pixels: give "
+            f"less than {min(lengths)} for both, or a larger size_px"
+        )
+    grid = Grid(
+        tuple(_cuts(length, tile_px, overlap_px) for length in lengths), tile_px, overlap_px, ranks
+    )
+    if grid.tiles < ranks:
+        raise BadInput(
+            f"{ranks} ranks cannot share the {grid.tiles} tiles of {tile_px} px that an image of "
+            f"{size} pixels has: start at most {grid.tiles} ranks, or lower tile_px"
+        )
+    return grid
+
+
+def receptive_field_px(blocks: int) -> int:
+    """How far, in pixels, the denoiser looks to any side of a pixel, along each axis.
+
+    Where a pixel lies among the eight that share one at the coarsest scale shifts its view; this
+    is the farthest of all.
+
+    Parameters
+    ----------
+    blocks : int
+        Residual blocks at each scale.
+    """
+    period = 2**_HALVINGS
+    steps = _STEPS_OF_A_BLOCK * blocks
+    reach = 0
+    for pixel in range(period):
+        first = last = pixel
+        # Backwards through the network: its last convolution, and up from scale to scale.
+        first, last = first - 1, last + 1
+        for _ in range(_HALVINGS):
+            first, last = (first - steps) // 2, (last + steps) // 2
+        first, last = first - steps, last + steps
+        for _ in range(_HALVINGS):
+            first, last = 2 * first - steps, 2 * last + 1 + steps
+        first, last = first - 1, last + 1
+        reach = max(reach, pixel - first, last - pixel)
+    return reach
+
+
+def interior(
+    shape: Sequence[int], params: ReconstructParams
+) -> tuple[npt.NDArray[np.bool_], ...] | None:
+    """Pixels whose whole view lies in their tile's window and in the image, for tiles as given.
+
+    It does not depend on how many ranks there are, so that the same pixels are compared for one
+    that cuts nothing and for many.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Channels and lengths of the image, in pixels.
+    params : ReconstructParams
+
+    Returns
+    -------
+    tuple of ndarray of bool, or None
+        For each axis of length n, shape (n,): a pixel is of the interior where all axes say so
+        (`numpy.ix_` selects these). None where tiles of this size cut no such image, or leave
+        no such pixel.
+    """
+    import numpy as np
+
+    lengths = tuple(shape[1:])
+    if not _can_be_cut(lengths, params):
+        return None
+    reach = receptive_field_px(params.blocks)
+    inside = []
+    for length in lengths:
+        along = np.zeros(length, dtype=np.bool_)
+        for cut in _cuts(length, params.tile_px, params.overlap_px):
+            first = max(cut.start, max(cut.window_start, 0) + reach)
+            last = min(cut.stop, min(cut.window_stop, length) - reach)
+            along[first : max(first, last)] = True
+        if not along.any():
+            return None
+        inside.append(along)
+    return tuple(inside)
+
+
+def _can_be_cut(lengths: tuple[int, ...], params: ReconstructParams) -> bool:
+    # A margin is mirrored at the image's edge, and so cannot be as long as the image.
+    return max(params.tile_px, params.overlap_px) < min(lengths)
+
+
+def _cuts(length: int, tile_px: int, overlap_px: int) -> tuple[Cut, ...]:
+    """Tiles side by side, the last of them moved back to end where the image does."""
+    starts = [*range(0, length - tile_px, tile_px), length - tile_px]
+    gives = [0, *(before + tile_px for before, _ in pairwise(starts))]
+    return tuple(
+        Cut(given, start + tile_px, start - overlap_px, start + tile_px + overlap_px)
+        for given, start in zip(gives, starts, strict=True)
+    )

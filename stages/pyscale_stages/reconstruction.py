@@ -1,0 +1,107 @@
+"""What one rank of a distributed reconstruction measured: a part of the stage contract."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from pyscale_stages.record import Record
+
+Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
+COMPONENTS: tuple[Component, ...] = get_args(Component)
+"""What an iteration is made of; none is counted twice, and what is in none is the rest."""
+GRADIENT_TOLERANCE = 1e-5
+"""How far a gradient over ranks may be from the serial one, as a share of its largest value."""
+DENOISER_TOLERANCE = 1e-6
+"""The same of the denoised image, where tiles hold all that the network looks at."""
+
+
+class Iteration(Record):
+    """One iteration as one rank saw it, from its own clock, the device's work waited for."""
+
+    wall_s: float = Field(gt=0, description="All of it, but for the objective")
+    gradient_s: float = Field(ge=0, description="Physics of this rank's operators, and the step")
+    denoiser_s: float = Field(ge=0, description="Tiles cut, denoised and put in place by this rank")
+    communication_s: float = Field(
+        ge=0, description="Exchange of the gradient's parts, begun when all ranks were ready"
+    )
+    gather_s: float = Field(
+        ge=0, description="Exchange of the denoised tiles, begun when all ranks were ready"
+    )
+    barrier_s: float = Field(
+        ge=0, description="Waiting for other ranks: how unevenly the work was shared"
+    )
+    objective_s: float = Field(
+        ge=0, description="What the value of the objective took, after the iteration and not in it"
+    )
+    objective: float = Field(description="Half the squared distance from the measurements")
+
+    @property
+    def rest_s(self) -> float:
+        """What is in none of the components, in seconds."""
+        return self.wall_s - sum(float(getattr(self, f"{name}_s")) for name in COMPONENTS)
+
+
+class Tiling(Record):
+    """How the denoiser's work was cut, and what that costs."""
+
+    tile_px: int | None = Field(
+        None, description="Length of a tile without its margin; None where the image was not cut"
+    )
+    overlap_px: int = Field(0, ge=0, description="Margin on each side, denoised and thrown away")
+    tiles: int = Field(1, ge=1, description="Tiles of all ranks")
+    tiles_here: int = Field(1, ge=0, description="Tiles of this rank")
+    work_multiplier: float = Field(
+        1.0, ge=1, description="Pixels that all ranks denoise, over those of the image"
+    )
+
+
+class Gate(Record):
+    """Whether ranks together compute what one computes alone; shares of the largest value."""
+
+    gradient: float | None = Field(
+        None, description="Largest deviation of the gradient; null where it was not compared"
+    )
+    denoiser_interior: float | None = Field(
+        None,
+        description="Largest deviation of the denoised image where a tile holds all pixels that "
+        "the network looks at; null where there is no such pixel",
+    )
+    denoiser_border: float | None = Field(
+        None, description="The same of all other pixels, which tiles do change"
+    )
+    interior_px: int = Field(0, ge=0, description="Pixels of the interior")
+    why_not: str = Field("", description="Why something was not compared, in words")
+
+
+class Reconstruction(Record):
+    """What reconstructing one image together with others gave one rank."""
+
+    problem: str = Field(description="Which problem: colour_deblur, tomography_2d, tomography_3d")
+    shape: tuple[int, ...] = Field(description="Channels and lengths of the image, in pixels")
+    operators: int = Field(ge=1, description="Parts of the physics, of all ranks")
+    operators_here: int = Field(ge=0, description="Parts of this rank")
+    weights: str = Field(description="Of the denoiser: random, or the file and its fingerprint")
+    timing_only: bool = Field(
+        description="Whether the weights are random, so that the image means nothing"
+    )
+    tiling: Tiling
+    backend: str = Field("", description="What carried tensors: gloo, nccl; nothing for one rank")
+    device: str = Field(description="Name of what computed")
+    memory_total_bytes: int | None = Field(
+        None, description="Memory of the GPU, or what the rank may have of the node's"
+    )
+    memory_peak_bytes: int | None = Field(
+        None, description="Most that the rank held: of the GPU's memory, or of the node's"
+    )
+    setup_s: float = Field(ge=0, description="Building image, physics and denoiser, before any")
+    iterations: tuple[Iteration, ...] = Field(description="Those that were timed, after warm-up")
+    psnr_db: float | None = Field(
+        None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
+    )
+    psnr_interior_db: float | None = Field(
+        None, description="Of pixels of which tiles of this size hold all the network looks at"
+    )
+    psnr_border_db: float | None = Field(None, description="Of all other pixels")
+    gate: Gate | None = Field(None, description="From the first of several ranks")

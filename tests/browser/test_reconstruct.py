@@ -1,0 +1,106 @@
+"""The page of reconstruction over ranks: what scales, what holds it back, and what to ask for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.chromium import Visit
+from browser.drawn import marks
+from browser.reports import Report
+from browser.test_accessibility import LOOKS, serious
+from browser.test_first_screen import assert_seen, text_of
+from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
+
+OF_RANKS = ("reconstruct", "reconstruct_points")
+FIRST = "Colour deblurring, 256 px"
+MILLI = 1e-3
+WRITTEN = (*WRITERS, "{:+.2f}".format, lambda value: f"{100 * value:.2g} %")
+WIDTHS = (1280, 375, 320)
+
+
+def test_the_first_screen_says_what_scales_and_what_to_ask_for(
+    reconstruction: Report, visit: Visit
+) -> None:
+    page = visit(reconstruction.page)
+    for answer in ("ran", "hardware", "faster", "limit", "request", "agrees", "image", "trust"):
+        assert_seen(page.locator(f"[data-answer={answer}]").first)
+    assert text_of(page, "limit", FIRST).startswith("Denoiser: ")
+    assert text_of(page, "request", FIRST).startswith("4 ranks: ")
+    assert "Timing only" in page.locator("[data-answer=image]").last.inner_text()
+    assert_seen(page.locator("[data-chart=components] svg").first)
+    assert "which component scales" in page.title()
+
+
+def test_every_number_is_the_one_of_its_place_in_the_csv(
+    reconstruction: Report, visit: Visit
+) -> None:
+    page = visit(reconstruction.page)
+    tables = {name: reconstruction.rows(name) for name in OF_RANKS}
+    found = [one for one in read(page) if one.table in OF_RANKS]
+    assert {one.table for one in found} == set(tables)
+    for one in found:
+        exact = json.loads(one.value)
+        assert exact == float(tables[one.table][one.key][one.column]), one
+        told = {
+            str(exact),
+            *(write(given) for given in (exact, exact / MILLI) for write in WRITTEN),
+        }
+        assert one.text.strip() in told, one
+    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+
+
+def test_what_failed_is_a_row_that_says_why(reconstruction: Report, visit: Visit) -> None:
+    page = visit(reconstruction.page)
+    row = page.locator("#reconstruct table").first.locator("tr", has_text="memory ran out").first
+    expect(row).to_contain_text("out of memory")
+
+
+def test_the_chart_shows_what_the_csv_holds_on_both_scales(
+    reconstruction: Report, visit: Visit
+) -> None:
+    page = visit(reconstruction.page)
+    rows = reconstruction.rows("reconstruct").values()
+    known = sorted(
+        float(row["speedup"]) for row in rows if row["speedup"] and row["component"] != "objective"
+    )
+    for scale in ("log", "linear"):
+        page.locator(f"input[name=scale][value={scale}]").check(force=True)
+        page.wait_for_function(
+            "scale => window.pyscale.views.components.scale('y').type === scale", arg=scale
+        )
+        drawn = [mark for mark in marks(page, "components", type="symbol") if "took" in mark]
+        assert sorted(mark["speedup"] for mark in drawn) == known
+
+
+def test_what_was_published_stands_beside_with_what_must_be_known_of_it(
+    reconstruction: Report, visit: Visit
+) -> None:
+    page = visit(reconstruction.page)
+    expect(page.locator("#reconstruct table", has_text="7.44 times")).to_be_visible()
+    expect(page.locator("#references")).to_contain_text("NVIDIA V100")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_nothing_serious_is_found(reconstruction: Report, visit: Visit, look: str) -> None:
+    page = visit(reconstruction.page, **LOOKS[look])
+    assert serious(page) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_never_scrolls_sideways(reconstruction: Report, visit: Visit, width: int) -> None:
+    page = visit(reconstruction.page)
+    page.set_viewport_size({"width": width, "height": 800})
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+
+
+def test_the_chart_is_described_for_those_who_do_not_see_it(
+    reconstruction: Report, visit: Visit
+) -> None:
+    page = visit(reconstruction.page)
+    for svg in page.locator("[data-chart=components] svg").all():
+        label = svg.get_attribute("aria-label") or ""
+        assert "Speedup of each component" in label
+        assert "at N = 8 iteration" in label

@@ -1,0 +1,216 @@
+"""The findings say what each configuration is worth, what fits, and how many ranks to ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from madeupreconstruct import ENTRIES, Entry, reconstruction
+from pyscale.analysis.reconstruct.columns import largest_schema, point_schema
+from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
+from pyscale.analysis.reconstruct.flags import SENTENCES
+from pyscale.store.reconstructioncolumns import reconstruction_schema
+
+DEBLUR = ENTRIES[0]
+
+
+def find(table: pl.DataFrame) -> ReconstructFindings:
+    """What is found of this table."""
+    found = reconstruct_findings(table)
+    assert found is not None
+    return found
+
+
+def of(*entries: Entry, **options: Any) -> ReconstructFindings:
+    """What is found of these entries."""
+    return find(reconstruction(entries, **{"repeats": 1} | options))
+
+
+@pytest.fixture(scope="module")
+def findings() -> ReconstructFindings:
+    """Of all entries that were made up."""
+    return find(reconstruction())
+
+
+def point(found: ReconstructFindings, **which: Any) -> dict[str, Any]:
+    """The only point with these values."""
+    rows = found.points.filter(**which)
+    assert rows.height == 1
+    return rows.row(0, named=True)
+
+
+def test_a_run_that_reconstructed_nothing_has_no_findings() -> None:
+    assert reconstruct_findings(pl.DataFrame(schema=reconstruction_schema())) is None
+
+
+def test_a_point_tells_its_iteration_and_what_passes_between_ranks(
+    findings: ReconstructFindings,
+) -> None:
+    assert findings.points.schema == pl.Schema(point_schema())
+    row = point(findings, stage="deblur_256", workers=8)
+    wall_s = (0.05 + 0.15625 + 0.042) / (1 - DEBLUR.rest)
+    assert row["wall_s"] == pytest.approx(wall_s)
+    assert row["wall_s_low"] < wall_s < row["wall_s_high"]
+    assert row["communication_share"] == pytest.approx(0.042 / wall_s)
+    assert (row["tiles"], row["tiles_balance"], row["backend"]) == (16, 1, "gloo")
+    alone = point(findings, stage="deblur_256", workers=1)
+    assert (alone["communication_share"], alone["tile_px"], alone["gate"]) == (0, None, None)
+
+
+def test_quality_drifts_against_the_fewest_ranks(findings: ReconstructFindings) -> None:
+    row = point(findings, stage="deblur_256", workers=4)
+    drifts = [row[f"psnr{which}_drift_db"] for which in ("", "_interior", "_border")]
+    assert drifts == pytest.approx([-0.01, 0.0, -0.05])
+    # With two ranks as the fewest there is no other image to drift from.
+    row = point(findings, stage="deblur_512", workers=4)
+    assert (row["baseline_workers"], row["psnr_drift_db"]) == (2, 0)
+    assert row["deviation_border"] == 2e-2
+
+
+def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFindings) -> None:
+    row = point(findings, stage="deblur_512", workers=1)
+    assert (row["repeats"], row["failed"], row["exhausted"]) == (0, 6, True)
+    assert row["error"] == "memory ran out on rank 0 on node1"
+    assert row["flags"] == "failed,exhausted"
+    unknown = ("wall_s", "communication_share", "balance", "psnr_db", "gate", "shape")
+    assert [row[name] for name in unknown] == [None] * len(unknown)
+
+
+def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFindings) -> None:
+    assert findings.largest.schema == pl.Schema(largest_schema())
+    own = findings.largest.filter(family="deblur")
+    assert own["workers"].to_list() == [1, 2, 4, 8]
+    assert own["largest_px"].to_list() == [256, 512, 512, 512]
+    assert own["exhausted_px"].to_list() == [512, None, None, None]
+    assert findings.largest["family"].to_list() == ["deblur"] * 4 + ["volume"] * 4
+    # A trial that ran when it was tried again fits.
+    again = reconstruction([DEBLUR], ranks=(1,), repeats=1).with_columns(attempt=2)
+    assert find(again).largest["largest_px"].item() == 256
+    assert of(Entry("never", fits_from=9)).largest["largest_px"].to_list() == [None] * 4
+
+
+def test_as_many_ranks_are_advised_as_half_of_are_of_use(findings: ReconstructFindings) -> None:
+    small, large, volume = findings.answers
+    assert [answer.stage for answer in findings.answers] == [entry.stage for entry in ENTRIES]
+    assert (small.workers, small.next_workers, small.is_last) == (4, 8, False)
+    assert small.efficiency >= 0.5 > (small.next_efficiency or 1)
+    # By the same work eight would be of use; tiles' margins occupy GPUs all the same.
+    assert small.limit == "denoiser"
+    assert small.limit_loss_s == pytest.approx(small.margin_loss_s)
+    assert (large.baseline_workers, large.workers, large.is_last) == (2, 8, True)
+    assert (large.next_workers, large.next_efficiency) == (None, None)
+    assert large.limit == "gradient"
+    assert large.margin_loss_s == 0
+    assert (volume.problem, volume.size_px) == ("tomography_3d", 256)
+
+
+def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose() -> None:
+    (answer,) = of(Entry("slow", communication_s=2.0)).answers
+    assert (answer.workers, answer.speedup, answer.next_workers) == (1, 1, 2)
+    assert (answer.limit, answer.limit_workers) == ("communication", 2)
+    (answer,) = of(DEBLUR, ranks=(2,)).answers
+    assert (answer.workers, answer.is_last, answer.limit) == (2, True, None)
+
+
+def test_more_ranks_that_are_slower_are_not_advised() -> None:
+    # Efficient enough by its baseline of 8, but slower than with fewer.
+    table = reconstruction([DEBLUR], ranks=(8, 9), repeats=1, scatter=0.0)
+    slower = pl.when(pl.col("workers") == 9).then(pl.col("wall_s") * 1.3).otherwise("wall_s")
+    (answer,) = find(table.with_columns(wall_s=slower)).answers
+    assert (answer.workers, answer.next_workers) == (8, 9)
+    assert (answer.next_efficiency or 0) > 0.5
+
+
+def test_who_waits_is_what_limits_uneven_ranks() -> None:
+    found = of(Entry("uneven", communication_s=0.0, gather_s=0.0), ranks=(1, 4), slowest=3.0)
+    row = point(found, workers=4)
+    assert row["balance"] < 0.8
+    assert "uneven" in row["flags"]
+    assert row["barrier_share"] > 0.4
+    assert found.answers[0].limit == "barrier"
+
+
+def test_balance_is_that_of_the_slower_of_two_middle_trials() -> None:
+    even, uneven = (
+        reconstruction([DEBLUR], ranks=(4,), repeats=1, slowest=slowest) for slowest in (1.0, 2.0)
+    )
+    second = uneven.with_columns(trial=pl.lit("second"), block=pl.lit(2, pl.Int64))
+    assert point(find(pl.concat([even, second])))["balance"] == point(find(uneven))["balance"] < 0.8
+
+
+def test_an_entry_of_which_nothing_ran_has_no_answer() -> None:
+    found = of(Entry("never", fits_from=9), DEBLUR)
+    assert [answer.stage for answer in found.answers] == ["deblur_256"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "gate", "code"),
+    [
+        ({}, "agrees", None),
+        ({"gate_gradient": 2e-5}, "differs", "gate-differs"),
+        ({"gate_interior": 2e-6}, "differs", "gate-differs"),
+        ({"gate_gradient": float("nan")}, "differs", "gate-differs"),
+        ({"gate_interior": float("nan")}, "differs", "gate-differs"),
+        ({"gate_border": 0.5}, "agrees", None),
+        ({"gate_interior": None, "gate_interior_px": 0}, "agrees", None),
+        ({"gate_interior": None, "gate_why_not": "memory"}, "not compared", "gate-not-compared"),
+        ({"gate_gradient": None}, "not compared", "gate-not-compared"),
+    ],
+)
+def test_the_gate_is_judged_by_the_tolerances_of_the_stage(
+    changes: dict[str, Any], gate: str, code: str | None
+) -> None:
+    schema = reconstruction_schema()
+    told = {name: pl.lit(value, schema[name]) for name, value in changes.items()}
+    table = reconstruction([DEBLUR], ranks=(2,)).with_columns(**told)
+    row = point(find(table))
+    assert row["gate"] == gate
+    assert row["flags"] == (code or "")
+
+
+def test_the_worst_trial_decides_the_gate() -> None:
+    worse = pl.when(pl.col("block") == 2).then(1e-3).otherwise("gate_gradient")
+    table = reconstruction([DEBLUR], ranks=(2,)).with_columns(gate_gradient=worse)
+    row = point(find(table))
+    assert (row["gate"], row["gate_gradient"]) == ("differs", 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"oversubscribed": pl.lit(True)}, "oversubscribed"),
+        ({"disturbed": pl.lit(True)}, "disturbed"),
+        ({"hardware": pl.col("hardware") + pl.col("workers").cast(pl.String)}, "mixed-hardware"),
+        ({"wall_s": pl.col("wall_s") * 1.02}, "rest"),
+        ({"wall_s": pl.col("wall_s") * 0.98}, "rest"),
+        ({"wall_s": pl.col("wall_s") * pl.col("block")}, "unstable"),
+    ],
+)
+def test_doubts_are_flagged(changes: dict[str, pl.Expr], code: str) -> None:
+    found = find(reconstruction([DEBLUR], ranks=(1, 2)).with_columns(**changes))
+    flags = point(found, workers=2)["flags"].split(",")
+    assert code in flags
+    assert set(flags) <= set(SENTENCES)
+    total = found.scaling.filter(component="total", workers=2)
+    assert total["flags"].item() == ",".join(flags)
+
+
+def test_a_component_is_unstable_by_its_own_times() -> None:
+    wild = pl.col("communication_s") * pl.col("block")
+    table = reconstruction([DEBLUR], ranks=(2,)).with_columns(communication_s=wild)
+    found = find(table).scaling
+    unstable = found.filter(pl.col("flags").str.contains("unstable"))
+    assert unstable["component"].to_list() == ["communication"]
+
+
+def test_order_of_rows_changes_nothing_but_the_order_of_entries(
+    findings: ReconstructFindings,
+) -> None:
+    shuffled = find(reconstruction().sample(fraction=1.0, shuffle=True, seed=3))
+    by = ["stage", "workers", "component"]
+    assert_frame_equal(shuffled.scaling.sort(by), findings.scaling.sort(by))
+    by = ["stage", "workers"]
+    assert_frame_equal(shuffled.points.sort(by), findings.points.sort(by))

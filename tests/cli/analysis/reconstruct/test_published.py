@@ -1,0 +1,117 @@
+"""From published times the analysis comes to the published efficiencies, and to an answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.reconstruct.answers import reconstruct_answers
+from pyscale.analysis.reconstruct.columns import scaling_schema
+from pyscale.analysis.reconstruct.formulas import efficiency, normalised_efficiency, tiled_work
+from pyscale.analysis.reconstruct.published import published_scaling
+from pyscale.references.files import load_reference
+
+SIZE_AND_N = ["image_size", "gpus"]
+
+
+@pytest.fixture(scope="module")
+def published(references: Path) -> pl.DataFrame:
+    """The table with the efficiencies that were published."""
+    return pl.read_csv(references / "deepinverse_scaling_v100.csv")
+
+
+@pytest.fixture(scope="module")
+def scaling(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    """What follows from the times of the reference that comes with pyscale."""
+    nothing_else = tmp_path_factory.mktemp("references")
+    return published_scaling(load_reference("deepinverse-v100", nothing_else).table)
+
+
+def test_both_published_efficiencies_follow_from_times_and_multipliers(
+    published: pl.DataFrame,
+) -> None:
+    base = published.filter(pl.col("gpus") == pl.col("baseline_gpus"))
+    of_base = {row["image_size"]: row for row in base.iter_rows(named=True)}
+    assert {size: row["gpus"] for size, row in of_base.items()} == {2048: 1, 4096: 1, 8192: 2}
+    for row in published.iter_rows(named=True):
+        first = of_base[row["image_size"]]
+        speedup = first["total_s"] / row["total_s"]
+        absolute = efficiency(speedup, row["gpus"], first["gpus"])
+        same_work = normalised_efficiency(
+            absolute, row["work_multiplier"], first["work_multiplier"]
+        )
+        assert same_work is not None
+        assert 100 * absolute == pytest.approx(row["efficiency_pct"], rel=5e-4)
+        told = row["work_normalised_efficiency_pct"]
+        assert 100 * same_work == pytest.approx(told, rel=5e-4)
+
+
+def test_the_scaling_of_the_reference_has_the_published_columns(
+    published: pl.DataFrame, scaling: pl.DataFrame
+) -> None:
+    total = scaling.filter(component="total").rename({"size_px": "image_size", "workers": "gpus"})
+    both = total.join(published, on=SIZE_AND_N, suffix="_told", validate="1:1")
+    assert both.height == published.height
+    for ours, told in (
+        ("speedup", "speedup_told"),
+        ("work_multiplier", "work_multiplier_told"),
+        ("baseline_workers", "baseline_gpus"),
+    ):
+        assert both[ours].to_list() == pytest.approx(both[told].to_list(), rel=5e-4)
+    for ours, told in (
+        ("efficiency", "efficiency_pct"),
+        ("normalised_efficiency", "work_normalised_efficiency_pct"),
+    ):
+        assert (100 * both[ours]).to_list() == pytest.approx(both[told].to_list(), rel=5e-4)
+
+
+def test_components_of_the_reference_are_compared_each_with_its_own_time(
+    published: pl.DataFrame, scaling: pl.DataFrame
+) -> None:
+    assert list(scaling.columns) == list(scaling_schema())
+    times = published.rename({"image_size": "size_px", "gpus": "workers"})
+    columns = {"gradient": "physics_s", "denoiser": "denoise_s", "overhead": "overhead_s"}
+    for component, name in columns.items():
+        own = scaling.filter(component=component).join(times, on=["size_px", "workers"])
+        assert own["seconds"].to_list() == own[name].to_list()
+        first = own.sort("workers").group_by("size_px").agg(pl.col(name).first().alias("first"))
+        expected = own.join(first, on="size_px", maintain_order="left")
+        quotients = (expected["first"] / expected[name]).to_list()
+        assert own["speedup"].to_list() == pytest.approx(quotients)
+    shares = scaling.filter(pl.col("component") != "total").group_by("stage", "workers")
+    assert shares.agg(pl.col("share").sum())["share"].to_list() == pytest.approx([1] * 20, rel=1e-4)
+    # Nothing that was published scales less than what is neither physics nor denoiser.
+    overhead = scaling.filter(component="overhead", workers=64)
+    assert overhead["speedup"].to_list() == pytest.approx([1, 1, 1], rel=0.03)
+
+
+def test_as_many_gpus_are_advised_as_half_of_are_of_use(scaling: pl.DataFrame) -> None:
+    answers = reconstruct_answers(scaling)
+    advised = {answer.size_px: answer.workers for answer in answers}
+    assert advised == {2048: 4, 4096: 8, 8192: 16}
+    largest = answers[-1]
+    assert (largest.baseline_workers, largest.next_workers) == (2, 32)
+    assert largest.next_efficiency == pytest.approx(0.4955, rel=1e-4)
+    assert largest.limit == "denoiser"
+
+
+def test_an_n_without_all_components_and_other_stages_are_left_out() -> None:
+    table = pl.DataFrame(
+        {
+            "stage": ["total_64_px", "physics_64_px", "segment"],
+            "workers": [1, 1, 1],
+            "wall_s": [1.0, 0.5, 3.0],
+        }
+    )
+    assert published_scaling(table).is_empty()
+    assert published_scaling(table).schema == pl.Schema(scaling_schema())
+
+
+@pytest.mark.parametrize(
+    ("size_px", "dims", "work"), [(2048, 2, 1.5625), (8192, 2, 1.410156), (448, 3, (8 / 7) ** 3)]
+)
+def test_tiles_with_margins_are_more_pixels(size_px: int, dims: int, work: float) -> None:
+    found = tiled_work(size_px, tile_px=448, overlap_px=32, dims=dims)
+    assert found == pytest.approx(work, rel=1e-6)

@@ -1,0 +1,167 @@
+"""Each component is compared with itself on the fewest ranks that gave a result."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeupreconstruct import ENTRIES, Entry, reconstruction
+from pyscale.analysis.reconstruct.columns import scaling_schema
+from pyscale.analysis.reconstruct.scaling import component_scaling
+from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale_stages.reconstruction import COMPONENTS
+
+DEBLUR = ENTRIES[0]
+
+
+def scale(*entries: Entry, **options: Any) -> pl.DataFrame:
+    """What follows from the trials of these entries."""
+    return component_scaling(reconstruct_trials(reconstruction(entries or ENTRIES, **options)))
+
+
+@pytest.fixture(scope="module")
+def scaling() -> pl.DataFrame:
+    """Of all entries that were made up."""
+    return scale()
+
+
+def one(scaling: pl.DataFrame, **of: Any) -> dict[str, Any]:
+    """The only row with these values."""
+    return scaling.filter(**of).row(0, named=True)
+
+
+def speedups(scaling: pl.DataFrame, stage: str, component: str) -> list[float | None]:
+    """Over rising N."""
+    return scaling.filter(stage=stage, component=component)["speedup"].to_list()
+
+
+def test_there_is_a_row_for_each_component_of_each_entry_at_each_n(scaling: pl.DataFrame) -> None:
+    assert scaling.schema == pl.Schema(scaling_schema())
+    assert scaling.height == len(ENTRIES) * 4 * 7
+    assert scaling["stage"].unique(maintain_order=True).to_list() == [e.stage for e in ENTRIES]
+
+
+def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(
+    scaling: pl.DataFrame,
+) -> None:
+    assert speedups(scaling, "deblur_256", "gradient") == pytest.approx([1, 1, 1, 1])
+    expected = [1, *(count / 1.5625 for count in (2, 4, 8))]
+    assert speedups(scaling, "deblur_256", "denoiser") == pytest.approx(expected)
+    denoiser = scaling.filter(component="denoiser")
+    known = denoiser["normalised_efficiency"].drop_nulls().to_list()
+    assert known == pytest.approx([1] * 11)
+    volume = one(scaling, stage="volume_256", component="denoiser", workers=8)
+    assert volume["efficiency"] == pytest.approx(1 / 1.25**3)
+
+
+def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(
+    scaling: pl.DataFrame,
+) -> None:
+    for component in ("communication", "gather", "barrier"):
+        assert speedups(scaling, "deblur_256", component) == [None] * 4
+    # Over two ranks there is a speedup, which is a loss: 1, 3 and 7 times as much is exchanged.
+    expected = [None, 1, 1 / 3, 1 / 7]
+    assert speedups(scaling, "deblur_512", "communication") == pytest.approx(expected)
+    # Two ranks that wait for nobody give none either.
+    assert speedups(scaling, "deblur_512", "barrier") == [None] * 4
+
+
+def test_a_microsecond_of_one_rank_is_no_base_for_communication() -> None:
+    table = reconstruction([DEBLUR]).with_columns(communication_s=pl.col("communication_s") + 1e-6)
+    found = component_scaling(reconstruct_trials(table))
+    assert speedups(found, "deblur_256", "communication") == [None] * 4
+
+
+def test_no_number_is_infinite_or_none_at_all(scaling: pl.DataFrame) -> None:
+    uneven = scale(slowest=2.0, scatter=0.3, repeats=7)
+    # Waiting that is nothing in some trials and something in others has no quotient by resampling.
+    now_and_then = reconstruction([Entry("apart", fits_from=2)], slowest=1.2).with_columns(
+        barrier_s=pl.when(pl.col("block") < 3).then(0.0).otherwise("barrier_s")
+    )
+    patchy = component_scaling(reconstruct_trials(now_and_then))
+    row = one(patchy, component="barrier", workers=4)
+    assert row["speedup"] is not None
+    assert row["speedup_low"] is None
+    for table in (scaling, uneven, patchy):
+        for name in table.select(pl.col(pl.Float64)).columns:
+            assert all(map(math.isfinite, table[name].drop_nulls())), name
+
+
+def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling: pl.DataFrame) -> None:
+    alone = one(scaling, stage="deblur_512", component="total", workers=1)
+    assert (alone["seconds"], alone["speedup"], alone["repeats"]) == (None, None, 0)
+    assert "exhausted" in alone["flags"]
+    eight = one(scaling, stage="deblur_512", component="total", workers=8)
+    two = one(scaling, stage="deblur_512", component="total", workers=2)
+    assert (two["baseline_workers"], two["speedup"], two["efficiency"]) == (2, 1, 1)
+    assert eight["speedup"] == pytest.approx(two["seconds"] / eight["seconds"])
+    assert eight["efficiency"] == pytest.approx(eight["speedup"] * 2 / 8)
+    # Two ranks cut the image as eight do.
+    assert eight["normalised_efficiency"] == pytest.approx(eight["efficiency"])
+
+
+def test_work_counts_in_the_total_too(scaling: pl.DataFrame) -> None:
+    row = one(scaling, stage="deblur_256", component="total", workers=4)
+    assert row["normalised_efficiency"] == pytest.approx(row["efficiency"] * 1.5625)
+    gradient = one(scaling, stage="deblur_256", component="gradient", workers=4)
+    assert gradient["normalised_efficiency"] is None
+
+
+def test_shares_of_the_components_leave_the_rest(scaling: pl.DataFrame) -> None:
+    own = scaling.filter(stage="deblur_256", workers=8)
+    parts = own.filter(pl.col("component").is_in(COMPONENTS))
+    assert sum(parts["share"]) == pytest.approx(1 - DEBLUR.rest)
+    assert one(own, component="total")["share"] == 1
+    assert one(own, component="objective")["share"] is None
+
+
+def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest() -> None:
+    own = scale(DEBLUR, slowest=1.4, scatter=0.0).filter(workers=8)
+    total = one(own, component="total")
+    parts = sum(own.filter(pl.col("component").is_in(COMPONENTS))["loss_s"])
+    assert parts == pytest.approx(total["loss_s"] * (1 - DEBLUR.rest))
+    assert total["loss_s"] == pytest.approx(total["seconds"] * (1 - total["efficiency"]))
+
+
+def test_six_trials_give_intervals_about_the_median_and_fewer_give_none() -> None:
+    several = one(scale(DEBLUR, ranks=(1, 2)), component="total", workers=2)
+    assert several["seconds_low"] < several["seconds"] < several["seconds_high"]
+    assert several["speedup_low"] < several["speedup"] < several["speedup_high"]
+    assert several["efficiency_high"] == pytest.approx(several["speedup_high"] / 2)
+    for repeats in (1, 5):
+        few = one(scale(DEBLUR, ranks=(1, 2), repeats=repeats), component="total", workers=2)
+        assert few["speedup"] == pytest.approx(several["speedup"])
+        assert (few["seconds_low"], few["speedup_low"], few["efficiency_low"]) == (None,) * 3
+        assert few["flags"] == "few-repeats,other-work"
+
+
+def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup() -> None:
+    table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
+    drift = 1 + pl.col("block") / 10
+    drifting = table.with_columns(pl.col("wall_s", "denoiser_s") * drift)
+    row = one(component_scaling(reconstruct_trials(drifting)), component="total", workers=2)
+    assert row["seconds_high"] > 1.2 * row["seconds_low"]
+    assert row["speedup_high"] == pytest.approx(row["speedup_low"])
+
+
+def test_trials_that_were_tried_again_are_left_out_unless_asked_for() -> None:
+    table = reconstruction([DEBLUR], ranks=(1, 2)).with_columns(
+        attempt=pl.when((pl.col("workers") == 2) & (pl.col("block") == 1)).then(2).otherwise(1)
+    )
+    row = one(component_scaling(reconstruct_trials(table)), component="total", workers=2)
+    assert (row["repeats"], row["seconds_low"]) == (5, None)
+    assert row["flags"] == "retried,few-repeats,other-work"
+    counted = component_scaling(reconstruct_trials(table, count_retried=True))
+    row = one(counted, component="total", workers=2)
+    assert (row["repeats"], row["flags"]) == (6, "retried-counted,other-work")
+
+
+def test_an_entry_of_which_nothing_ran_has_rows_without_times() -> None:
+    found = scale(Entry("never", fits_from=99), DEBLUR)
+    never = found.filter(stage="never")
+    assert never.height == 4 * 7
+    assert never["seconds"].null_count() == never["baseline_workers"].null_count() == never.height
+    assert found.filter(stage="deblur_256", component="total")["speedup"].null_count() == 0

@@ -1,0 +1,120 @@
+"""What ranks measured in iterations is taken together as the slowest rank makes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeupreconstruct import ENTRIES, GIB, PSNR_DB, Entry, reconstruction
+from pyscale.analysis.reconstruct.columns import trial_schema
+from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale_stages.reconstruction import COMPONENTS
+
+DEBLUR = ENTRIES[0]
+
+
+def only(table: pl.DataFrame, **options: Any) -> dict[str, Any]:
+    """The only trial of a table."""
+    trials = reconstruct_trials(table, **options)
+    assert trials.height == 1
+    return trials.row(0, named=True)
+
+
+def of_ranks(count: int, entry: Entry = DEBLUR, **options: Any) -> pl.DataFrame:
+    """One trial of so many ranks."""
+    return reconstruction([entry], ranks=(count,), repeats=1, **options)
+
+
+def test_a_trial_has_the_medians_over_iterations_of_each_component() -> None:
+    row = only(of_ranks(4))
+    assert list(row) == list(trial_schema())
+    denoiser_s = 0.8 * 1.5625 / 4
+    expected = {"gradient": 0.05, "denoiser": denoiser_s, "communication": 0.012}
+    expected |= {"gather": 0.006, "barrier": 0.0, "objective": 0.03}
+    assert {name: row[f"{name}_s"] for name in expected} == pytest.approx(expected)
+    inside = sum(expected[name] for name in COMPONENTS)
+    assert row["wall_s"] == pytest.approx(inside / (1 - DEBLUR.rest))
+    assert row["rest_share"] == pytest.approx(DEBLUR.rest)
+    assert sum(row[f"{name}_share"] for name in COMPONENTS) == pytest.approx(1 - DEBLUR.rest)
+
+
+def test_the_slowest_rank_makes_the_time_and_all_others_wait_for_it() -> None:
+    row = only(of_ranks(4, slowest=1.5))
+    own_s = 0.8 * 1.5625 / 4
+    assert row["denoiser_s"] == pytest.approx(1.5 * own_s)
+    assert row["denoiser_mean_s"] == pytest.approx(own_s * 4.5 / 4)
+    assert row["barrier_s"] == pytest.approx(0.5 * own_s)
+    assert row["barrier_mean_s"] == pytest.approx(0.5 * own_s * 3 / 4)
+    busy = [0.05 + own_s] * 3 + [0.05 + 1.5 * own_s]
+    assert row["balance"] == pytest.approx(sum(busy) / 4 / max(busy))
+    # Means over ranks add up to the iteration, but for the rest; those of slowest ranks do not.
+    means = sum(row[f"{name}_mean_s"] for name in COMPONENTS)
+    assert means == pytest.approx(row["wall_mean_s"] * (1 - DEBLUR.rest))
+
+
+def test_the_slowest_rank_is_found_anew_in_each_iteration() -> None:
+    table = of_ranks(2, iterations=3).with_columns(
+        gradient_s=pl.when(pl.col("rank") == pl.col("iteration") % 2).then(0.4).otherwise(0.1)
+    )
+    row = only(table)
+    assert (row["gradient_s"], row["gradient_mean_s"]) == (0.4, pytest.approx(0.25))
+
+
+def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted() -> None:
+    # Of the second rank alone more is in components than there is.
+    more = pl.when(pl.col("rank") == 1).then(1.1).otherwise(1.0)
+    row = only(of_ranks(2).with_columns(denoiser_s=pl.col("denoiser_s") * more))
+    assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)
+
+
+def test_ranks_with_more_tiles_are_told() -> None:
+    table = of_ranks(2).with_columns(tiles_here=pl.when(pl.col("rank") == 0).then(5).otherwise(4))
+    assert only(table)["tiles_balance"] == pytest.approx(4.5 / 5)
+
+
+def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least() -> None:
+    apart = {
+        name: pl.when(pl.col("rank") == 1).then(value * GIB).otherwise(pl.col(name))
+        for name, value in {"memory_peak_bytes": 30, "memory_total_bytes": 36}.items()
+    }
+    row = only(of_ranks(2).with_columns(**apart))
+    assert (row["memory_peak_bytes"], row["memory_total_bytes"]) == (30 * GIB, 36 * GIB)
+    unknown = pl.when(pl.col("rank") == 1).then("memory_peak_bytes").alias("memory_peak_bytes")
+    assert only(of_ranks(2).with_columns(unknown))["memory_peak_bytes"] is None
+
+
+def test_what_the_first_rank_alone_tells_stands_for_all() -> None:
+    table = of_ranks(2)
+    row = only(table.reverse())
+    assert row["psnr_db"] == pytest.approx(PSNR_DB["psnr_db"] - 0.01)
+    assert (row["gate_gradient"], row["gate_why_not"]) == (2e-7, "")
+    assert only(of_ranks(1))["gate_gradient"] is None
+
+
+def test_the_error_is_that_of_the_rank_whose_memory_ran_out_and_not_of_those_it_left() -> None:
+    row = only(of_ranks(4, Entry("big", fits_from=8), nodes=2))
+    assert (row["complete"], row["valid"], row["exhausted"]) == (False, False, True)
+    assert row["error"] == "memory ran out on rank 3 on node2"
+    assert (row["wall_s"], row["ranks_s"], row["gradient_share"]) == (None, None, None)
+
+
+def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time() -> None:
+    failed = of_ranks(2, Entry("killed", error="rank 1 on node1 was killed"))
+    done = of_ranks(2, Entry("killed"))
+    half = pl.concat([done.filter(rank=0), failed.filter(rank=1)])
+    absent = done.filter(rank=0)
+    # A rank that is done and has no iteration told nothing.
+    silent = done.with_columns(iteration=pl.when(pl.col("rank") == 0).then(pl.col("iteration")))
+    for table, error in ((half, "rank 1 on node1 was killed"), (absent, None), (silent, None)):
+        row = only(table)
+        assert (row["complete"], row["valid"], row["error"]) == (False, False, error)
+        assert (row["wall_s"], row["balance"], row["ranks_s"]) == (None, None, None)
+
+
+def test_a_trial_that_was_tried_again_counts_if_that_is_asked_for() -> None:
+    table = of_ranks(2).with_columns(attempt=pl.when(pl.col("rank") == 1).then(2).otherwise(1))
+    row = only(table)
+    assert (row["complete"], row["valid"], row["attempt"]) == (True, False, 2)
+    assert only(table, count_retried=True)["valid"] is True

@@ -1,0 +1,154 @@
+"""The files of a report of reconstruction: tables, text, page, figure and the terminal."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.report.charts.all import charts, datasets
+from pyscale.report.csv import RECONSTRUCT_FILES, write_csv
+from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.reconstruct import components
+from pyscale.report.figures.writing import write_figures
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.values import RECONSTRUCT, RECONSTRUCT_POINT
+from pyscale.report.page.write import write_page
+from pyscale.report.terminal import summary_of
+
+OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throughput", "cost"}
+VALUE = re.compile(
+    r'<data data-table="(reconstruct\w*)" data-key="(.*?)" data-column="(\w+)" value="(.*?)">'
+)
+
+
+def seen(text):
+    body = re.sub(r"<(script|style).*?</\1>", " ", text, flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
+
+
+def sections(text):
+    return set(re.findall(r'<section id="(.*?)"', text))
+
+
+def shown(results, width=100):
+    out = io.StringIO()
+    Console(file=out, width=width).print(summary_of(results))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def page(shared, tmp_path_factory):
+    return write_page(tmp_path_factory.mktemp("page"), shared).read_text()
+
+
+def test_reconstruction_has_two_tables_more_and_a_later_report_without_it_none(
+    shared, full, tmp_path
+):
+    write_csv(tmp_path, shared)
+    found = shared.reconstruct
+    for name, table in (("reconstruct", found.scaling), ("reconstruct_points", found.points)):
+        assert pl.read_csv(tmp_path / RECONSTRUCT_FILES[name]).height == table.height
+    write_csv(tmp_path, full)
+    assert not any((tmp_path / file).exists() for file in RECONSTRUCT_FILES.values())
+
+
+def test_columns_that_name_a_row_name_one(shared):
+    assert not shared.reconstruct.scaling.select(RECONSTRUCT).is_duplicated().any()
+    assert not shared.reconstruct.points.select(RECONSTRUCT_POINT).is_duplicated().any()
+
+
+def test_every_number_of_the_page_is_that_of_its_place_in_the_tables(shared, page):
+    rows = {
+        (table, "|".join(str(row[column]) for column in key)): row
+        for table, key, frame in (
+            ("reconstruct", RECONSTRUCT, shared.reconstruct.scaling),
+            ("reconstruct_points", RECONSTRUCT_POINT, shared.reconstruct.points),
+        )
+        for row in frame.to_dicts()
+    }
+    values = VALUE.findall(page)
+    assert {table for table, *_ in values} == set(RECONSTRUCT_FILES)
+    for table, key, column, raw in values:
+        assert float(raw) == rows[table, key][column]
+    told = {(key, column) for table, key, column, _ in values if table == "reconstruct_points"}
+    for name in ("wall_s", "communication_share", "barrier_share", "balance", "memory_peak_bytes"):
+        assert ("deblur_256|4", name) in told
+    told = {(key, column) for table, key, column, _ in values if table == "reconstruct"}
+    for component in ("total", "denoiser"):
+        for name in ("speedup", "speedup_low", "efficiency", "normalised_efficiency"):
+            assert (f"deblur_256|4|{component}", name) in told
+
+
+def test_reconstruction_alone_has_nothing_about_wall_times_of_processes(page):
+    assert sections(page).isdisjoint(OVER_N)
+    assert "reconstruct" in sections(page)
+    told = seen(page)
+    assert "which component scales" in told
+    assert "reconstruction of 3 images on N = 1, 2, 4 and 8 ranks, 0 to 6 timed trials" in told
+    for leftover in ("{{", "None ", " nan", "Undefined", "No trial has a record"):
+        assert leftover not in told
+
+
+def test_a_pipeline_beside_keeps_its_sections_and_no_reconstruction_in_them(beside, tmp_path):
+    text = write_page(tmp_path, beside).read_text()
+    assert {"reconstruct", "results", "request", "where"} <= sections(text)
+    results = text.partition('<section id="results">')[2].partition("</section>")[0]
+    assert "register_denoise" in results
+    assert "deblur_256" not in results
+    assert "1 rank alone was timed" in seen(text)
+
+
+def test_the_text_begins_with_the_answers_and_says_how_they_were_found(shared, tmp_path):
+    text = write_markdown(tmp_path, shared).read_text()
+    assert text.startswith("# Which component of a distributed reconstruction scales: ")
+    before_tables = text.partition("| ---")[0]
+    assert "- Faster: 3.42 times with 8 ranks" in before_tables
+    assert "- Image: Timing only: " in before_tables
+    assert "failed: memory ran out on rank 0 on node1" in before_tables
+    assert "\n## Results\n" not in text
+    assert "Ranks share one image" in text
+    assert "Karp" not in text
+
+
+def test_the_terminal_answers_first_and_fits_100_columns(shared, beside):
+    text = shown(shared)
+    assert max(map(len, text.splitlines())) <= 100
+    lines = [line for line in text.splitlines() if line]
+    assert lines[0] == "Which component of the reconstruction scales?"
+    assert lines[1:3][0] == "Colour deblurring, 256 px"
+    assert lines[2].startswith("Faster: ")
+    assert "out of memory" in text
+    assert "register_denoise" in shown(beside)
+    assert "needs a wider terminal" in " ".join(shown(shared, 60).split())
+
+
+def test_the_figure_of_components_stands_instead_of_those_over_n(shared, tmp_path):
+    assert {path.stem for path in write_figures(tmp_path, shared)} == {"benchmark_components"}
+    assert write_figures(tmp_path, replace(shared, reconstruct=None)) == []
+    assert not list(tmp_path.glob("benchmark_components.*"))
+
+
+def test_without_reconstruction_there_is_no_figure_and_one_rank_alone_has_one(full, beside):
+    with pytest.raises(NothingToDrawError, match="stage reconstruct"):
+        components(full)
+    components(beside, width_mm=88)
+
+
+def test_the_chart_draws_every_speedup_beside_the_ideal(shared):
+    (chart,) = charts(shared)
+    assert chart.id == "components"
+    rows = datasets(shared)["reconstruct_components"]
+    scaling = shared.reconstruct.scaling.filter(pl.col("component") != "objective")
+    known = scaling.drop_nulls("speedup").filter(pl.col("repeats") > 0)
+    assert sorted(row["speedup"] for row in rows) == sorted(known["speedup"])
+    assert {row["ideal"] for row in rows if row["curve"] == "Colour deblurring, 512 px"} == {
+        *(1.0, 2.0, 4.0),
+    }
+    assert len(chart.spec["usermeta"]["panels"]) == 3
+    assert "at N = 8 iteration 3.42 times" in chart.description

@@ -1,0 +1,193 @@
+"""Answers and sentences on reconstruction over ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from madeupreconstruct import ENTRIES, Entry, reconstruction
+from madeupreconstructrun import made_up
+from pyscale.analysis.reconstruct.findings import reconstruct_findings
+from pyscale.analysis.reconstruct.flags import SENTENCES
+from pyscale.references.files import all_references
+from pyscale.references.matchingreconstruct import matching_reconstruct
+from pyscale.report.machine.tables import plain
+from pyscale.report.reconstruct.section import section
+from pyscale.report.reconstruct.told import IN_SHORT
+
+
+def answers_of(results, name):
+    return dict(section(results)["answers"])[name]
+
+
+def verdict_of(results, name):
+    return next(one for one in section(results)["verdicts"] if one.name == name)
+
+
+def table_of(results, caption):
+    (shown,) = (one for one in section(results)["tables"] if one.caption == caption)
+    columns, rows = plain(shown)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def changed(entries=ENTRIES, **columns):
+    """Results of a run whose table has other values in some columns."""
+    results = made_up(entries)
+    table = reconstruction(entries).with_columns(**columns)
+    return replace(results, reconstruct=reconstruct_findings(table))
+
+
+def test_the_answers_say_how_much_faster_what_holds_back_and_what_to_ask_for(shared):
+    faster, limit, request, agrees, image = answers_of(shared, "Colour deblurring, 256 px")
+    assert faster.startswith("Faster: 3.42 times with 8 ranks [")
+    assert "ms with 1 rank; efficiency 0.43, 0.67 for as many denoised pixels." in faster
+    assert limit.startswith("Holds back: Denoiser: with 4 ranks 112 ms an iteration more than")
+    assert request.startswith("Request: 4 ranks: 2.23 times as fast as with 1, efficiency 0.56; ")
+    assert request.endswith(
+        "with 8 ranks 3.42 times as fast as with 1, efficiency 0.43, less than 0.5."
+    )
+    assert agrees.startswith("Agrees: Yes with one rank (N = 2, 4 and 8): at most off by 2.00e-07")
+    assert image == "Image: 29.99 dB PSNR with 4 ranks, -0.01 dB from that with 1 rank."
+
+
+def test_an_image_that_fits_two_ranks_or_more_is_compared_with_two(shared):
+    name = "Colour deblurring, 512 px"
+    faster, _, request, *_ = answers_of(shared, name)
+    assert "ms with 2 ranks" in faster
+    assert request.endswith("efficiency 0.78; more were not timed.")
+    (first, second, *_) = (
+        row
+        for row in table_of(shared, "Strong scaling of an iteration")
+        if row["Reconstruction"] == name
+    )
+    assert (first["Iteration (ms)"], first["Speedup"]) == ("out of memory", "-")
+    assert "memory ran out on rank 0 on node1" in first["Doubts"]
+    assert second["Speedup"] == "base case"
+    verdict = verdict_of(shared, name)
+    assert verdict.trust == "with care"
+    assert "nothing was timed with N = 1" in verdict.reasons
+
+
+def test_random_weights_are_timing_only(shared):
+    *_, image = answers_of(shared, "Tomography in 3D, 256 px")
+    assert image.startswith("Image: Timing only: ")
+    assert any("`weights` under" in said for said in section(shared)["not_measured"])
+
+
+def test_repeated_runs_that_agree_are_to_be_trusted_though_tiles_overlap(shared):
+    verdict = verdict_of(shared, "Colour deblurring, 256 px")
+    assert (verdict.trust, verdict.reasons[0]) == ("yes", "ranks agree with one")
+    answered = [one.answers for one in verdict.answers]
+    assert answered == ["faster", "limit", "request", "agrees", "image"]
+
+
+def test_ranks_that_compute_something_else_are_not_to_be_trusted():
+    wrong = changed(
+        ENTRIES[:1],
+        gate_gradient=pl.when(pl.col("workers") == 4).then(1e-3).otherwise("gate_gradient"),
+    )
+    *_, agrees, _ = answers_of(wrong, "Colour deblurring, 256 px")
+    assert agrees.startswith("Agrees: No with one rank (N = 4): at most off by 0.00100 (gradient)")
+    verdict = verdict_of(wrong, "Colour deblurring, 256 px")
+    assert verdict.trust == "no"
+    assert verdict.reasons == ("ranks compute something else than one rank",)
+
+
+def test_what_was_not_compared_says_why():
+    why = "memory ran out for one rank alone"
+    several = pl.col("workers") > 1
+    not_compared = changed(
+        ENTRIES[:1],
+        **{f"gate_{name}": pl.lit(None, pl.Float64) for name in ("gradient", "interior", "border")},
+        gate_why_not=pl.when(several).then(pl.lit(why)),
+    )
+    *_, agrees, _ = answers_of(not_compared, "Colour deblurring, 256 px")
+    assert agrees == f"Agrees: Not compared with one rank (N = 2, 4 and 8); {why}."
+
+
+def test_ranks_that_do_not_help_are_not_faster_and_one_is_asked_for():
+    slow = [replace(ENTRIES[0], denoiser_s=0.01, communication_s=0.5)]
+    faster, limit, request, *_ = answers_of(
+        made_up(slow, ranks=(1, 2)), "Colour deblurring, 256 px"
+    )
+    assert faster.startswith("Faster: Not faster with more than 1 rank: ")
+    assert limit.startswith("Holds back: Exchange of the gradient: with 2 ranks ")
+    assert request.startswith("Request: 1 rank: with 2 ranks 0.")
+
+
+def test_where_every_trial_failed_the_answer_is_its_error():
+    failing = made_up([replace(ENTRIES[0], error="rank 1 on node1 died")], ranks=(2,))
+    name = "Colour deblurring, 256 px"
+    (said,) = answers_of(failing, name)
+    assert said.startswith("Faster: Not told: no trial counts. rank 1 on node1 ")
+    assert verdict_of(failing, name).trust == "no"
+    (failed,) = section(failing)["failed"]
+    assert failed.startswith(f"{name} at N = 2 failed: rank 1 on node1 ")
+
+
+def test_uneven_ranks_wait_and_the_table_says_how_long():
+    uneven = made_up(ENTRIES[:1], ranks=(1, 2), slowest=2.0)
+    *_, row = table_of(uneven, "Balance, exchange and memory")
+    assert row["Balance"] == "0.76"
+    assert row["Waiting"] != "0 %"
+    assert (
+        "ranks share the work unevenly" in verdict_of(uneven, "Colour deblurring, 256 px").reasons
+    )
+
+
+def test_the_largest_size_that_fits_is_told_for_every_n(shared):
+    rows = table_of(shared, "Largest image that fits")
+    assert [
+        (row["N"], row["Largest that ran (px)"], row["Out of memory (px)"]) for row in rows
+    ] == [
+        ("1", "256", "512"),
+        ("2", "512", "-"),
+        ("4", "512", "-"),
+        ("8", "512", "-"),
+    ]
+
+
+@pytest.fixture
+def published(tmp_path: Path):
+    """What is published beside entries at some N, as tables of the page."""
+    known = list(all_references(tmp_path).values())
+
+    def beside(entries, ranks):
+        results = made_up(entries, ranks=ranks, repeats=1)
+        found = matching_reconstruct(known, results.reconstruct.points)
+        told = section(replace(results, reconstruct_references=found))["published"]
+        return [(shown["title"], *plain(shown["table"])) for shown in told]
+
+    return beside
+
+
+def test_published_speedups_of_the_same_problem_stand_beside_and_not_compared(published):
+    volume = Entry("volume", "volume", "tomography_3d", 256)
+    ((title, columns, rows),) = published([volume], (1, 2))
+    assert title == "DeepInverse, published speedups"
+    assert "Here" not in columns
+    assert [row[:5] for row in rows] == [
+        ["Tomography in 3D, 512 px", "iteration", "16, over 2", "7.44 times", "93 %"]
+    ]
+
+
+def test_the_same_problem_size_and_ranks_here_stand_in_the_row_of_the_published(published):
+    large = replace(ENTRIES[0], size_px=1024)
+    (_, columns, rows), (v100, *_) = published([large], (1, 16))
+    assert columns[-1] == "Here"
+    assert [row[-1] for row in rows] == ["10.24", "-"]
+    assert v100 == "DeepInverse on V100 GPUs"
+
+
+def test_published_times_have_the_ranks_that_were_measured_here(published):
+    *_, (_, columns, rows) = published(ENTRIES[:1], (1, 4))
+    assert "Here" not in columns
+    assert {row[2] for row in rows} == {"4, over 1", "4, over 2"}
+    assert ["2048 px", "iteration", "4, over 1", "2.30 times", "58 %", "90 %"] in rows
+
+
+def test_every_flag_is_told_in_a_few_words_too():
+    assert set(SENTENCES) <= set(IN_SHORT)

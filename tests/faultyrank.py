@@ -1,0 +1,62 @@
+"""A rank that comes to grief while it denoises: the command line of the stages, with one fault.
+
+Run as `python faultyrank.py FAULT STAGE run …`.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOM_BYTES = 32 << 20
+"""What is left to a process that runs out of memory: enough to say so, not for a call."""
+
+
+def killed() -> None:
+    """End as a process does that the kernel or an operator kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def out_of_memory() -> None:
+    """Leave little room for more than the process has already."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + ROOM_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+FAULTS: dict[str, tuple[int, Callable[[], None]]] = {
+    # An iteration has ended by then, of tiles that are denoised one by one or all at once.
+    "killed": (9, killed),
+    # Memory that a call has freed would serve the next one.
+    "out_of_memory": (1, out_of_memory),
+}
+"""What happens, and before which call of the denoiser."""
+
+
+def main(fault: str, *arguments: str) -> int:
+    """Run a task; the fault happens in an iteration, before a call of the denoiser."""
+    from torch.nn.modules.module import register_module_forward_pre_hook
+
+    from pyscale_stages import commandline
+
+    number, happen = FAULTS[fault]
+    calls = 0
+
+    def before(module: object, _given: object) -> None:
+        nonlocal calls
+        if type(module).__name__ == "DRUNet":
+            calls += 1
+            if calls == number:
+                happen()
+
+    register_module_forward_pre_hook(before)
+    return commandline.main(list(arguments), time.monotonic())
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""Outputs of the stage, without computing them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.reconstruct.output import Image, write_image
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.runner import run_task
+from pyscale_stages.task import Task
+
+SMALL: dict[str, Any] = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
+
+WriteOutput = Callable[..., Path]
+RunVerb = Callable[..., TaskResult]
+
+
+@pytest.fixture
+def write_output(tmp_path: Path) -> WriteOutput:
+    """Leave what a rank leaves; only the first has an image."""
+
+    def write(
+        name: str,
+        image: Image | None,
+        rank: int = 0,
+        ranks: int = 1,
+        **params: Any,
+    ) -> Path:
+        spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / name)
+        settings = ReconstructParams(**(SMALL | params))
+        task = Task(STAGE, spec, settings, SpanRecorder(time.monotonic()))
+        if image is not None:
+            write_image(task, image)
+        task.write_window((rank, rank + 1), ranks)
+        return task.output
+
+    return write
+
+
+@pytest.fixture
+def run_verb(tmp_path: Path) -> RunVerb:
+    """Run `merge` or `check` on folders."""
+
+    def run(verb: str, *folders: Path, **params: Any) -> TaskResult:
+        return run_task(
+            STAGE,
+            TaskSpec(
+                stage="reconstruct",
+                verb=verb,  # type: ignore[arg-type]
+                inputs=tuple((f"w{number}", folder) for number, folder in enumerate(folders)),
+                output=tmp_path / "merged" if verb == "merge" else None,
+                params=SMALL | params,
+            ),
+            SpanRecorder(time.monotonic()),
+            None,
+        )
+
+    return run

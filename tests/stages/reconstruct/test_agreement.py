@@ -1,0 +1,102 @@
+"""Tiles may change an image at its edge; nothing may change it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.contract import Agreement, TaskResult
+from pyscale_stages.reconstruct.output import Image
+
+WriteOutput = Callable[..., Path]
+RunVerb = Callable[..., TaskResult]
+Compare = Callable[..., Agreement]
+
+SIZE_PX = 128
+TILES = {"size_px": SIZE_PX, "tile_px": 64, "overlap_px": 56}
+"""Of which some pixel's whole view lies in one window."""
+
+
+@pytest.fixture
+def image() -> Image:
+    return np.random.default_rng(0).standard_normal((3, SIZE_PX, SIZE_PX), np.float32)
+
+
+@pytest.fixture
+def compare(write_output: WriteOutput, run_verb: RunVerb) -> Compare:
+    """Check an image of two ranks against that of one."""
+
+    def compared(reference: Image, other: Image) -> Agreement:
+        folders = (
+            write_output("one", reference, **TILES),
+            write_output("two", other, 0, 2, **TILES),
+        )
+        result = run_verb("check", *folders, **TILES)
+        assert result.agreement is not None, result.error
+        return result.agreement
+
+    return compared
+
+
+def test_an_image_agrees_with_itself(compare: Compare, image: Image) -> None:
+    agreement = compare(image, image)
+    assert agreement.same
+    assert agreement.identical
+    assert agreement.score == 1
+    assert agreement.details == {"interior_deviation": 0, "border_deviation": 0}
+
+
+def test_another_edge_is_the_same_image_and_is_told(compare: Compare, image: Image) -> None:
+    other = image.copy()
+    other[:, :2] *= -1
+    agreement = compare(image, other)
+    assert agreement.same
+    assert not agreement.identical
+    assert agreement.score == 1
+    assert agreement.details["interior_deviation"] == 0
+    expected = 2 * np.abs(image[:, :2]).max() / np.abs(image).max()
+    assert agreement.details["border_deviation"] == pytest.approx(expected)
+
+
+def test_a_pixel_that_no_tile_may_change_is_told(compare: Compare, image: Image) -> None:
+    other = image.copy()
+    other[1, SIZE_PX // 2, SIZE_PX // 2] += 0.1
+    agreement = compare(image, other)
+    assert agreement.same
+    assert agreement.details["border_deviation"] == 0
+    expected = 0.1 / np.abs(image).max()
+    assert agreement.details["interior_deviation"] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("fault", ["a tile is missing", "tiles changed places", "moved by a pixel"])
+def test_a_wrong_image_is_found(compare: Compare, image: Image, fault: str) -> None:
+    other = image.copy()
+    if fault == "a tile is missing":
+        other[:, 56:72, 56:72] = 0
+    elif fault == "tiles changed places":
+        other[:, :64], other[:, 64:] = image[:, 64:], image[:, :64]
+    else:
+        other = np.roll(image, 1, axis=2)
+    agreement = compare(image, other)
+    assert not agreement.same
+    assert agreement.score < agreement.tolerance
+
+
+def test_images_of_nothing_are_the_same(compare: Compare, image: Image) -> None:
+    nothing = np.zeros_like(image)
+    assert compare(nothing, nothing).same
+    assert compare(nothing, image).score == 0
+
+
+def test_images_of_two_sizes_are_not_compared(
+    write_output: WriteOutput, run_verb: RunVerb, image: Image
+) -> None:
+    folders = write_output("a", image, **TILES), write_output("b", image[:, 64:, 64:])
+    error = run_verb("check", *folders).error
+    assert error is not None
+    assert error.exit_code == 2
+    assert "holds an image of 3 x 128 x 128 px and" in error.message
+    assert "one of 3 x 64 x 64 px: check two reconstructions of one problem" in error.message

@@ -1,0 +1,97 @@
+"""The network and its weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import sha256_of
+from pyscale_stages.reconstruct.denoiser import network_of, weights_of
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.torchvision_cpu import make_importable
+
+make_importable()
+CPU = torch.device("cpu")
+SHAPE = (3, 32, 32)
+IMAGE = torch.rand(1, *SHAPE, generator=torch.Generator().manual_seed(1))
+
+
+def params(**given: Any) -> ReconstructParams:
+    return ReconstructParams(**({"channels": (4, 4, 8, 8), "blocks": 1} | given))
+
+
+def denoised(given: ReconstructParams, seed: int) -> torch.Tensor:
+    with torch.no_grad():
+        found: torch.Tensor = network_of(SHAPE, given, seed, CPU)(IMAGE, given.sigma)
+    return found
+
+
+def test_random_weights_follow_from_the_seed_and_disturb_no_other_random_numbers() -> None:
+    state = torch.get_rng_state()
+    first, again, other = (denoised(params(), seed) for seed in (0, 0, 1))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert first.shape == IMAGE.shape
+    assert torch.equal(torch.get_rng_state(), state)
+    assert weights_of(params()) == "random"
+
+
+def test_a_volume_has_a_network_of_three_dimensions_that_learns_nothing() -> None:
+    network = network_of((1, 32, 32, 32), params(), 0, CPU)
+    with torch.no_grad():
+        assert network(torch.zeros(1, 1, 32, 32, 32), 0.05).shape == (1, 1, 32, 32, 32)
+    assert not network.training
+    assert not any(weights.requires_grad for weights in network.parameters())
+
+
+def test_weights_of_a_file_are_used_and_named_with_their_checksum(tmp_path: Path) -> None:
+    file = tmp_path / "drunet.pth"
+    torch.save(network_of(SHAPE, params(), 7, CPU).state_dict(), file)
+    given = params(weights=file)
+    assert torch.equal(denoised(given, 0), denoised(params(), 7))
+    assert weights_of(given) == f"drunet.pth ({sha256_of(file)[:12]})"
+
+
+def test_a_file_of_weights_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"weights .*none\.pth cannot be read \(No such file"):
+        weights_of(params(weights=tmp_path / "none.pth"))
+
+
+@pytest.mark.parametrize("cut_bytes", [0, 20, 2000])
+def test_a_file_that_is_no_file_of_torch_is_refused(tmp_path: Path, cut_bytes: int) -> None:
+    file = tmp_path / "drunet.pth"
+    torch.save(network_of(SHAPE, params(), 0, CPU).state_dict(), file)
+    file.write_bytes(file.read_bytes()[:cut_bytes])
+    with pytest.raises(BadInput, match=r"drunet\.pth cannot be read as a file of torch"):
+        network_of(SHAPE, params(weights=file), 0, CPU)
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ([1, 2], "hold a list that is no state"),
+        ({"a": torch.zeros(1)}, "are of another network than channels"),
+        ({1: "a"}, "hold a dict that is no state"),
+    ],
+)
+def test_a_file_of_torch_that_holds_no_weights_is_refused(
+    tmp_path: Path, held: Any, said: str
+) -> None:
+    file = tmp_path / "held.pth"
+    torch.save(held, file)
+    with pytest.raises(BadInput, match=said) as refused:
+        network_of(SHAPE, params(weights=file), 0, CPU)
+    assert "\n" not in str(refused.value)
+
+
+def test_weights_of_another_size_are_refused_with_what_does_not_fit(tmp_path: Path) -> None:
+    file = tmp_path / "larger.pth"
+    torch.save(network_of(SHAPE, params(channels=(8, 8, 8, 8)), 0, CPU).state_dict(), file)
+    with pytest.raises(BadInput, match="another network than channels") as refused:
+        network_of(SHAPE, params(weights=file), 0, CPU)
+    assert "size mismatch for m_head.weight" in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,105 @@
+"""Iterations of one rank, which the engine runs without any others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from pyscale_stages.errors import StageError
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.denoiser import network_of
+from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.tiles import grid_of
+from pyscale_stages.torchvision_cpu import make_importable
+
+make_importable()
+from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
+
+ALONE = Group(0, 1)
+CPU = torch.device("cpu")
+SMALL: dict[str, Any] = {
+    "size_px": 64,
+    "operators": 3,
+    "channels": (4, 4, 8, 8),
+    "blocks": 1,
+    "tile_px": 32,
+    "overlap_px": 16,
+    "warmup_iterations": 2,
+    "iterations": 3,
+}
+
+
+@pytest.fixture(autouse=True)
+def _without_gradients_of_training() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+def built(**given: Any) -> tuple[Solver, Problem, ReconstructParams]:
+    params = ReconstructParams(**(SMALL | given))
+    problem = problem_of(params, seed=0)
+    context = TimedContext(ALONE, CPU, Components(lambda: None))
+    network = network_of(problem.shape, params, 0, CPU)
+    grid = grid_of(problem.shape, params, ranks=1)
+    return solver_of(problem, network, params, grid, context), problem, params
+
+
+def test_a_step_is_the_inverse_of_the_norm_of_all_operators() -> None:
+    # Each blur leaves a uniform image as it is, and makes none larger.
+    solver, _, params = built()
+    assert solver.step == pytest.approx(1 / params.operators, rel=1e-4)
+    assert solver.operators_here == params.operators
+
+
+def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography() -> None:
+    solver, problem, params = built(problem="tomography_2d", angles=20)
+    solver = replace(solver, denoised=lambda image: image)
+    _, iterations = timed_iterations(solver, ALONE, params)
+    objectives = [each.objective for each in iterations]
+    assert objectives == sorted(objectives, reverse=True)
+    assert objectives[-1] < 0.3 * solver.objective(torch.zeros(1, *problem.shape))
+
+
+def test_the_gradient_is_that_of_the_objective() -> None:
+    solver, problem, _ = built()
+    random = torch.Generator().manual_seed(0)
+    image, direction = (torch.rand(1, *problem.shape, generator=random) for _ in range(2))
+    # The objective is a square, so that differences on both sides give its slope exactly.
+    rise = solver.objective(image + direction) - solver.objective(image - direction)
+    assert float((solver.gradient(image) * direction).sum()) == pytest.approx(rise / 2, rel=1e-3)
+
+
+def test_iterations_after_warm_up_are_timed_in_all_their_components() -> None:
+    solver, problem, params = built()
+    image, iterations = timed_iterations(solver, ALONE, params)
+    assert len(iterations) == params.iterations
+    assert image.shape == (1, *problem.shape)
+    for each in iterations:
+        assert min(each.gradient_s, each.denoiser_s, each.objective_s) > 0
+        assert each.communication_s == each.gather_s == each.barrier_s == 0
+        assert each.rest_s >= 0
+    assert iterations[-1].objective == pytest.approx(solver.objective(image))
+
+
+def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one() -> None:
+    whole, problem, _ = built()
+    cut, _, _ = built(whole_at_one=False, tiles_at_once=3)
+    image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
+    expected, found = whole.denoised(image), cut.denoised(image)
+    inner = (..., slice(8, -8), slice(8, -8))
+    assert not torch.equal(found, expected)
+    assert float((found - expected)[inner].norm() / expected[inner].norm()) < 0.01
+
+
+def test_iterations_that_diverge_end_with_what_to_do() -> None:
+    solver, _, params = built()
+    solver = replace(solver, denoised=lambda image: image * 1e30)
+    with pytest.raises(StageError, match=r"iteration \d is no number .*: give other weights"):
+        timed_iterations(solver, ALONE, params)

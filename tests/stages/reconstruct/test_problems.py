@@ -1,0 +1,130 @@
+"""Operators and measurements of the three problems."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any, get_args
+
+import pytest
+import torch
+
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.reconstruct import params as settings
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import Problem, angles_of, problem_of
+
+ALL_PROBLEMS = get_args(settings.Problem)
+SMALL: dict[str, Any] = {"size_px": 32, "operators": 3, "angles": 10}
+NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
+
+
+def small(name: str, seed: int = 0, **others: Any) -> Problem:
+    return problem_of(ReconstructParams(**(SMALL | {"problem": name} | others)), seed)
+
+
+def dot(a: torch.Tensor, b: torch.Tensor) -> float:
+    return float((a.double() * b.double()).sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "tiled"),
+    [
+        ("colour_deblur", (3, 32, 32), (-2, -1)),
+        ("tomography_2d", (1, 32, 32), (-2, -1)),
+        ("tomography_3d", (1, 32, 32, 32), (-3, -2, -1)),
+    ],
+)
+def test_a_problem_says_what_its_image_is(
+    name: str, shape: tuple[int, ...], tiled: tuple[int, ...]
+) -> None:
+    problem = small(name)
+    assert (problem.shape, problem.tiling_dims, problem.operators) == (shape, tiled, 3)
+    assert problem.image.shape == (1, *shape)
+
+
+@pytest.mark.parametrize("name", ALL_PROBLEMS)
+def test_the_adjoint_of_every_operator_is_its_exact_transpose(name: str) -> None:
+    problem = small(name)
+    random = torch.Generator().manual_seed(0)
+    for index in range(problem.operators):
+        operator = problem.operator(index, "cpu")
+        image = torch.rand(problem.image.shape, generator=random)
+        seen = operator.A(image)
+        other = torch.rand(seen.shape, generator=random)
+        assert dot(seen, other) == pytest.approx(dot(image, operator.A_adjoint(other)), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ALL_PROBLEMS)
+def test_a_rank_measures_the_same_whatever_others_measure(name: str) -> None:
+    first, second = small(name), small(name)
+    all_of_them = [first.measurement(index, "cpu") for index in range(3)]
+    for index in (2, 0):
+        assert torch.equal(second.measurement(index, "cpu"), all_of_them[index])
+    assert not torch.equal(small(name, seed=1).measurement(2, "cpu"), all_of_them[2])
+
+
+def test_no_two_operators_share_their_noise() -> None:
+    problem = small("colour_deblur", noise=0.1)
+    noises = [
+        problem.measurement(index, "cpu") - problem.operator(index, "cpu").A(problem.image)
+        for index in range(2)
+    ]
+    together = torch.corrcoef(torch.stack([noise.flatten() for noise in noises]))
+    assert abs(together[0, 1]) < 0.1
+
+
+def test_noise_is_a_share_of_the_largest_value() -> None:
+    clean = small("tomography_2d", noise=0).measurement(0, "cpu")
+    noise = small("tomography_2d", noise=0.1).measurement(0, "cpu") - clean
+    assert noise.std().item() == pytest.approx(0.1 * clean.max().item(), rel=0.2)
+
+
+@pytest.mark.parametrize(("name", "axis"), [("tomography_2d", -1), ("tomography_3d", -2)])
+def test_groups_of_angles_are_one_operator_of_all_angles(name: str, axis: int) -> None:
+    problem, whole = small(name), small(name, operators=1)
+    groups = [problem.operator(index, "cpu").A(problem.image) for index in range(3)]
+    torch.testing.assert_close(
+        torch.cat(groups, axis), whole.operator(0, "cpu").A(problem.image), rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(("name", "whole"), [("tomography_2d", 180), ("tomography_3d", 360)])
+def test_angles_are_shared_out_in_order_and_evenly(name: str, whole: float) -> None:
+    params = small(name).params
+    groups = [angles_of(params, index) for index in range(3)]
+    assert [len(group) for group in groups] == [3, 3, 4]
+    spread = [angle for group in groups for angle in group]
+    assert spread == pytest.approx([whole * number / 10 for number in range(10)])
+
+
+def test_a_blur_leaves_an_even_image_as_it_is() -> None:
+    even = torch.full((1, 3, 32, 32), 0.5)
+    problem = small("colour_deblur")
+    for index in range(problem.operators):
+        torch.testing.assert_close(problem.operator(index, "cpu").A(even), even)
+
+
+def test_astra_without_a_gpu_is_refused_in_a_sentence() -> None:
+    with pytest.raises(MissingPart, match="astra needs an NVIDIA GPU.*set projector to torch$"):
+        small("tomography_3d", projector="astra").operator(0, "cpu")
+
+
+@NO_GPU
+@pytest.mark.parametrize("name", ALL_PROBLEMS)
+def test_a_gpu_measures_what_a_processor_does(name: str) -> None:
+    problem = small(name)
+    on_gpu, on_cpu = (problem.measurement(1, device).cpu() for device in ("cuda", "cpu"))
+    torch.testing.assert_close(on_gpu, on_cpu, rtol=1e-4, atol=1e-4)
+
+
+@NO_GPU
+@pytest.mark.skipif(find_spec("astra") is None, reason="astra-toolbox is not installed here")
+def test_astra_sees_along_the_same_rays() -> None:
+    ours, of_astra = (
+        small("tomography_3d", size_px=64, projector=name).operator(0, "cuda")
+        for name in ("torch", "astra")
+    )
+    image = small("tomography_3d", size_px=64).image.cuda()
+    seen, expected = ours.A(image), of_astra.A(image)
+    assert seen.shape == expected.shape
+    assert (seen - expected).norm() < 0.02 * expected.norm()

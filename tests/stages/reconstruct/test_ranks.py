@@ -1,0 +1,160 @@
+"""Ranks as real processes over gloo: what they reconstruct together, and how they end."""
+
+from __future__ import annotations
+
+import socket
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.reconstruct.output import read_image
+from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from reconstructranks import SMALL, Ended, run_ranks
+
+TORCHRUN_PORT = 29500
+SAME_IMAGE = 1e-5
+"""Largest difference, as a share of the largest value: sums are taken in other orders."""
+REST_SHARE = 0.01
+
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "colour_deblur": {},
+    "tomography_2d": {"angles": 30},
+    "tomography_3d": {"size_px": 64, "tile_px": 32, "overlap_px": 8, "angles": 8},
+}
+GROUPS = (("colour_deblur", 2), ("tomography_2d", 4), ("tomography_3d", 2))
+
+RunGroup = Callable[[str, int], list[Ended]]
+
+
+@pytest.fixture(scope="module")
+def run_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGroup]:
+    """Run each group of ranks once, while the port that others would meet by is taken."""
+    folder = tmp_path_factory.mktemp("groups")
+
+    @cache
+    def group(problem: str, count: int) -> list[Ended]:
+        return run_ranks(
+            folder / f"{problem}-{count}", count, params={"problem": problem, **PROBLEMS[problem]}
+        )
+
+    with socket.socket() as taken:
+        # Where another program has it, it is in use all the same.
+        with suppress(OSError):
+            taken.bind(("", TORCHRUN_PORT))
+            taken.listen()
+        yield group
+
+
+@pytest.mark.parametrize(("problem", "count"), GROUPS)
+def test_ranks_compute_what_one_computes(run_group: RunGroup, problem: str, count: int) -> None:
+    ranks = run_group(problem, count)
+    assert [rank.exit_code for rank in ranks] == [0] * count, [rank.said for rank in ranks]
+    assert [rank.measured.gate is None for rank in ranks] == [False] + [True] * (count - 1)
+    gate = ranks[0].measured.gate
+    assert gate is not None
+    assert gate.gradient is not None
+    assert gate.gradient <= GRADIENT_TOLERANCE
+    assert gate.denoiser_border is not None
+    if problem == "tomography_3d":
+        assert gate.denoiser_interior is None
+        assert "hold all that the network looks at for no pixel" in gate.why_not
+    else:
+        assert gate.interior_px > 0
+        assert gate.denoiser_interior is not None
+        assert gate.denoiser_interior <= DENOISER_TOLERANCE
+    for name in ("operators", "tiles"):
+        here = [getattr(part_of(rank, name), f"{name}_here") for rank in ranks]
+        assert sum(here) == getattr(part_of(ranks[0], name), name)
+
+
+def part_of(rank: Ended, name: str) -> Any:
+    """Where a rank's record holds its share of operators or tiles."""
+    return rank.measured.tiling if name == "tiles" else rank.measured
+
+
+@pytest.mark.parametrize(("problem", "count"), GROUPS)
+def test_components_are_all_of_an_iteration(run_group: RunGroup, problem: str, count: int) -> None:
+    for rank in run_group(problem, count):
+        iterations = rank.measured.iterations
+        assert len(iterations) == SMALL["iterations"]
+        # A rank may be put aside anywhere, once: the median iteration was not.
+        rest = statistics.median(abs(each.rest_s) / each.wall_s for each in iterations)
+        assert rest <= REST_SHARE
+        for name in ("gradient", "denoiser", "communication", "gather"):
+            assert all(getattr(each, f"{name}_s") > 0 for each in iterations)
+
+
+def test_two_ranks_make_the_image_that_one_makes_of_the_same_tiles(run_group: RunGroup) -> None:
+    alone, together = (run_group("colour_deblur", count)[0] for count in (1, 2))
+    assert alone.exit_code == 0, alone.said
+    assert alone.measured.tiling.tiles == together.measured.tiling.tiles == 4
+    expected, image = read_image(alone.output), read_image(together.output)
+    assert expected.shape == (3, SMALL["size_px"], SMALL["size_px"])
+    assert expected.std() > 0
+    assert np.abs(image - expected).max() <= SAME_IMAGE * np.abs(expected).max()
+
+
+def test_a_rank_that_is_killed_in_an_iteration_ends_the_others(tmp_path: Path) -> None:
+    other, killed = run_ranks(
+        tmp_path / "ranks", 2, params={"iterations": 1000}, faults={1: "killed"}
+    )
+    assert (killed.exit_code, killed.result) == (-9, None)
+    assert other.exit_code == 1
+    assert other.sentence.startswith(
+        f"rank 0 of 2 stopped because the connection with rank 1 on {node_name()} broke"
+    )
+    assert "Traceback" not in other.said
+    assert not other.output.exists()
+
+
+def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path: Path) -> None:
+    other, exhausted = run_ranks(
+        tmp_path / "ranks",
+        2,
+        params={
+            # What one layer gives of eight tiles is 17 MB.
+            "channels": (128, 4, 8, 8),
+            "tile_px": 32,
+            "overlap_px": 16,
+            "tiles_at_once": 8,
+        },
+        faults={1: "out_of_memory"},
+    )
+    assert exhausted.exit_code == 3
+    said = exhausted.sentence
+    assert f"in rank 1 of 2 on {node_name()}: lower tiles_at_once (8), tile_px (32)" in said
+    assert other.exit_code == 1
+    assert other.sentence.endswith(f"so rank 0 stopped too: {said}")
+    assert "Traceback" not in other.said + exhausted.said
+
+
+def test_more_ranks_than_tiles_end_with_one_sentence_each(tmp_path: Path) -> None:
+    for number, rank in enumerate(run_ranks(tmp_path / "ranks", 5, params={})):
+        assert rank.exit_code == 2
+        assert rank.sentence == (
+            f"rank {number} of 5 on {node_name()}: 5 ranks cannot share the 4 tiles of 64 px that "
+            "an image of 128 x 128 pixels has: start at most 4 ranks, or lower tile_px"
+        )
+
+
+def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
+    empty, words = tmp_path / "empty.pth", tmp_path / "words.pth"
+    empty.touch()
+    words.write_text("no weights\n")
+    ranks = run_ranks(
+        tmp_path / "ranks",
+        2,
+        params={},
+        params_of={0: {"weights": str(empty)}, 1: {"weights": str(words)}},
+    )
+    for number, (rank, file) in enumerate(zip(ranks, (empty, words), strict=True)):
+        assert rank.exit_code == 2
+        assert rank.sentence.startswith(f"rank {number} of 2 on {node_name()}: the weights {file}")
+        assert "Traceback" not in rank.said

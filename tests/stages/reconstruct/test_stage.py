@@ -1,0 +1,129 @@
+"""The stage as one rank runs it, from parameters to record."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.reconstruct.output import read_image
+from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.runner import run_task
+from pyscale_stages.windows import read_window
+
+SMALL: dict[str, Any] = {
+    "size_px": 128,
+    "operators": 4,
+    "channels": [4, 4, 8, 8],
+    "blocks": 1,
+    "tile_px": 64,
+    "overlap_px": 56,
+    "warmup_iterations": 1,
+    "iterations": 2,
+}
+
+
+def reconstructed(output: Path, **given: Any) -> TaskResult:
+    device = given.pop("device", "cpu")
+    spec = TaskSpec(
+        stage="reconstruct", inputs=(), output=output, params=SMALL | given, device=device
+    )
+    return run_task(STAGE, spec, SpanRecorder(time.monotonic()), None)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reconstruct")
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> TaskResult:
+    """One run, which most tests look at."""
+    return reconstructed(folder / "alone")
+
+
+def test_a_run_leaves_the_image_and_says_of_which_rank_it_is(
+    result: TaskResult, folder: Path
+) -> None:
+    assert result.error is None
+    assert read_image(folder / "alone").shape == (3, 128, 128)
+    window = read_window(folder / "alone")
+    assert (window.frames, window.movie_frames) == ((0, 1), 1)
+    assert result.counters.frames == 1
+    assert {output.name for output in result.outputs} == {"reconstruction.tif", "window.json"}
+
+
+def test_the_record_says_what_was_computed_on_what(result: TaskResult) -> None:
+    record = result.reconstruction
+    assert record is not None
+    assert (record.problem, record.shape) == ("colour_deblur", (3, 128, 128))
+    assert (record.operators, record.operators_here) == (4, 4)
+    assert (record.weights, record.timing_only, record.backend) == ("random", True, "")
+    assert record.tiling.tiles == 1
+    assert record.gate is None
+    assert record.device == "the processor"
+    assert record.memory_total_bytes is not None
+    assert record.memory_peak_bytes is not None
+    assert 0 < record.memory_peak_bytes < record.memory_total_bytes
+    assert record.setup_s > 0
+
+
+def test_phases_are_those_of_loading_and_computing(result: TaskResult) -> None:
+    phases = [span.phase for span in result.spans]
+    assert phases[-3:] == ["model_load", "compute", "write"]
+    assert "import" in phases
+
+
+def test_quality_is_told_of_all_pixels_and_of_both_kinds(result: TaskResult) -> None:
+    record = result.reconstruction
+    assert record is not None
+    assert record.psnr_db is not None
+    assert record.psnr_interior_db is not None
+    assert record.psnr_border_db is not None
+    both = sorted((record.psnr_interior_db, record.psnr_border_db))
+    assert both[0] < record.psnr_db < both[1]
+
+
+def test_the_same_seed_gives_the_same_bytes(result: TaskResult, folder: Path) -> None:
+    again = reconstructed(folder / "again")
+    assert again.outputs[0].sha256 == result.outputs[0].sha256
+
+
+def test_one_rank_may_be_told_to_cut_the_image(folder: Path) -> None:
+    cut = reconstructed(folder / "cut", whole_at_one=False, tiles_at_once=2)
+    assert cut.reconstruction is not None, cut.error
+    tiling = cut.reconstruction.tiling
+    assert (tiling.tile_px, tiling.overlap_px, tiling.tiles, tiling.tiles_here) == (64, 56, 4, 4)
+    assert tiling.work_multiplier == (2 * 176 / 128) ** 2
+
+
+def test_a_volume_is_reconstructed_of_its_cone_beams(folder: Path) -> None:
+    volume = reconstructed(
+        folder / "volume",
+        problem="tomography_3d",
+        size_px=32,
+        angles=4,
+        operators=2,
+        iterations=1,
+        tile_px=16,
+        overlap_px=8,
+    )
+    assert volume.reconstruction is not None, volume.error
+    assert volume.reconstruction.shape == (1, 32, 32, 32)
+    assert volume.reconstruction.psnr_interior_db is None
+    assert read_image(folder / "volume").shape == (1, 32, 32, 32)
+
+
+def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(folder: Path) -> None:
+    refused = reconstructed(folder / "mps", device="mps")
+    assert refused.error is not None
+    assert refused.error.exit_code == 2
+    assert refused.error.message.startswith(
+        f"rank 0 of 1 on {node_name()}: reconstruct cannot run on the device mps"
+    )
+    assert not (folder / "mps").exists()
