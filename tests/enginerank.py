@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -98,12 +99,14 @@ def exchanges(context: Any) -> dict[str, Any]:
             context.broadcast(torch.ones(1))
             flags = context.all_gather(torch.full((1,), float(context.rank)))
             context.all_reduce(torch.ones(3))
+        of_gradient = dict(components.seconds)
         with context.computing("denoiser"):
             context.all_reduce(torch.ones(3))
     context.group.meet = meet
     return {
         "untimed": untimed,
         "before": before,
+        "of_gradient": of_gradient,
         "seconds": dict(components.seconds),
         "wall_s": components.wall_s,
         "meets": meets,
@@ -136,10 +139,17 @@ def gate(context: Any) -> dict[str, Any]:
     found = gate_of(solver, problem, hungry, params, seed=0)  # type: ignore[arg-type] # a function
     many = params.model_copy(update={"channels": (2**40, 1, 1, 1)})
     refused = gate_of(solver, problem, network, many, seed=0)
+    others = replace(
+        solver,
+        measurements=[None if each is None else each + 1 for each in solver.measurements],
+        denoised=lambda given: given + 1,
+    )
+    differing = gate_of(others, problem, network, params, seed=0)
     weights = float(sum(values.double().abs().sum() for values in network.state_dict().values()))
     return {
         "gate": None if found is None else found.model_dump(),
         "gate_of_many_channels": None if refused is None else refused.model_dump(),
+        "gate_of_another_solver": None if differing is None else differing.model_dump(),
         "weights": weights,
         "operators_here": solver.operators_here,
         "step": solver.step,

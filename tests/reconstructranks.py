@@ -52,6 +52,12 @@ class Ended:
         return self.result.reconstruction
 
     @property
+    def frames(self) -> int:
+        """Images that it counts as its own."""
+        assert self.result is not None, self.said
+        return self.result.counters.frames
+
+    @property
     def sentence(self) -> str:
         """Why it failed."""
         assert self.result is not None, self.said

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
+from pyscale.plan import Plan, Trial
 from pyscale.sites import Site
 from pyscale.suite import Suite
+from pyscale_stages.errors import BadInput
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.tiles import grid_of
 
 
 def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
@@ -69,3 +73,37 @@ def refuse_ranks_apart(
             f"ranks of {entry} wait for each other, so one job starts all of them, and "
             "--layout array would start each by itself: leave it out, or set it to gang"
         )
+
+
+def warn_of_too_few_tiles(plan: Plan) -> Iterator[str]:
+    """Name what will fail, as some rank would have no tile, where another image has enough.
+
+    Raises
+    ------
+    UserError
+        If no image of the plan can be shared by one of its numbers of ranks.
+    """
+    trials = [
+        trial
+        for trial in plan.trials
+        if trial.entry in plan.reconstruct_entries and trial.block == 1
+    ]
+    failing = {trial.id: why for trial in trials if (why := _why_no_tiles(trial))}
+    for count in sorted({trial.workers for trial in trials}):
+        own = [trial for trial in trials if trial.workers == count]
+        if all(trial.id in failing for trial in own):
+            raise UserError(f"{own[0].entry}: {failing[own[0].id]}")
+    for trial in sorted(trials, key=lambda one: (one.entry, one.workers)):
+        if trial.id in failing:
+            yield f"{trial.entry} will fail with N = {trial.workers}: {failing[trial.id]}"
+
+
+def _why_no_tiles(trial: Trial) -> str | None:
+    """Why so many ranks cannot share its image; None where they can."""
+    params = ReconstructParams.model_validate(trial.params)
+    dims = 3 if params.problem == "tomography_3d" else 2
+    try:
+        grid_of((1, *[params.size_px] * dims), params, trial.workers)
+    except BadInput as refused:
+        return str(refused)
+    return None

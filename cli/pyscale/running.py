@@ -22,6 +22,7 @@ from pyscale.gridaxes import DEVICE
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
+from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.terminal import summary_of
@@ -60,6 +61,8 @@ def start(
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
     _warn_of_sharing(plan)
+    for sentence in warn_of_too_few_tiles(plan):
+        talk(f"warning: {sentence}")
     if dry_run:
         show_plan(plan)
         return 0

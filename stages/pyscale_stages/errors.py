@@ -48,7 +48,7 @@ def as_stage_error(error: BaseException) -> StageError | None:
     if (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or any(said in str(error) for said in _SAID_OF_MEMORY)
+        or _SAID_OF_MEMORY.search(str(error))
     ):
         return ResourceExhausted(
             f"memory ran out ({_first_line(error)}): give the task more memory, or fewer or "
@@ -56,7 +56,7 @@ def as_stage_error(error: BaseException) -> StageError | None:
         )
     full_disk = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
     # Libraries that are not written in Python have errors of their own for it.
-    if full_disk or os.strerror(errno.ENOSPC) in str(error):
+    if full_disk or os.strerror(errno.ENOSPC) in str(error) or _cut_short(error):
         where = getattr(error, "filename", None) or "the output folder"
         return ResourceExhausted(
             f"the disk of {where} is full: free space there and run the same again, "
@@ -65,7 +65,17 @@ def as_stage_error(error: BaseException) -> StageError | None:
     return None
 
 
-_SAID_OF_MEMORY = ("DefaultCPUAllocator: can't allocate memory", "(-4:Insufficient memory)")
+def _cut_short(error: BaseException) -> bool:
+    """Whether numpy could write a part of an array alone; it does not say why."""
+    said = re.fullmatch(r"(\d+) requested and (\d+) written", str(error))
+    return isinstance(error, OSError) and said is not None
+
+
+_SAID_OF_MEMORY = re.compile(
+    r"DefaultCPUAllocator: can't allocate memory|\(-4:Insufficient memory\)"
+    # What oneDNN has described it supports: only room for it can be missing then.
+    r"|could not create a (primitive$|memory object)"
+)
 """What torch and OpenCV say, in errors that are no `MemoryError`."""
 _SAID_OF_DEVICE_MEMORY = (
     "CUDA out of memory",

@@ -20,7 +20,7 @@ DENOISER_TOLERANCE = 1e-6
 class Iteration(Record):
     """One iteration as one rank saw it, from its own clock, the device's work waited for."""
 
-    wall_s: float = Field(gt=0, description="All of it, but for the objective")
+    wall_s: float = Field(gt=0, description="All of it, by readings of the clock of its own")
     gradient_s: float = Field(ge=0, description="Physics of this rank's operators, and the step")
     denoiser_s: float = Field(ge=0, description="Tiles cut, denoised and put in place by this rank")
     communication_s: float = Field(
@@ -32,10 +32,6 @@ class Iteration(Record):
     barrier_s: float = Field(
         ge=0, description="Waiting for other ranks: how unevenly the work was shared"
     )
-    objective_s: float = Field(
-        ge=0, description="What the value of the objective took, after the iteration and not in it"
-    )
-    objective: float = Field(description="Half the squared distance from the measurements")
 
     @property
     def rest_s(self) -> float:
@@ -97,6 +93,12 @@ class Reconstruction(Record):
     )
     setup_s: float = Field(ge=0, description="Building image, physics and denoiser, before any")
     iterations: tuple[Iteration, ...] = Field(description="Those that were timed, after warm-up")
+    objective: float = Field(
+        description="Half the squared distance of the result from the measurements"
+    )
+    objectives_s: tuple[float, ...] = Field(
+        description="What its value took, as often as there were iterations, after the last"
+    )
     psnr_db: float | None = Field(
         None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
     )

@@ -93,6 +93,8 @@ def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(
     plan = sharing()
     assert plan.trial(ALONE).tasks == ("w0",)
     assert plan.trial(FOUR).tasks == ("w0", "w1", "w2", "w3", "merge", "check")
+    assert plan.trial(FOUR).windows == ((0, 1), (1, 2), (2, 3), (3, 4))
+    assert plan.trial(ALONE).windows == ((0, 1),)
     assert plan.trial(FOUR).reference_trial == ALONE
     assert plan.trials[0].id == ALONE
 

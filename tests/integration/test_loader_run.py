@@ -402,7 +402,8 @@ def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(
     assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
     table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
     assert table["status"].to_list() == ["failed", "failed"]
-    assert "w1: the process was ended by SIGKILL" in held.run.journal_file.read_text()
+    how = f"w1: the process on {node_name()} was ended by SIGKILL"
+    assert how in held.run.journal_file.read_text()
     held.release()
     assert pyscale("run", "--resume", held.run.path.name).code == 0
 
@@ -429,4 +430,4 @@ def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
         f"rank 1 of 2 ended, so rank 0 stopped too: its process on {node_name()} was ended by "
         "SIGKILL"
     )
-    assert "w1: the process was ended by SIGKILL" in said
+    assert f"w1: the process on {node_name()} was ended by SIGKILL" in said

@@ -96,6 +96,15 @@ def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu() -> None:
 def test_a_full_disk_is_named() -> None:
     full = OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif")
     assert translated(full).startswith("the disk of /runs/labels.tif is full")
+    # So numpy says it, of an array that goes into an open file.
+    cut_short = OSError("49152 requested and 24504 written")
+    assert translated(cut_short).startswith("the disk of the output folder is full")
+
+
+def test_what_onednn_has_no_room_for_is_memory_and_what_it_cannot_compute_is_not() -> None:
+    said = "could not create a primitive"
+    assert translated(RuntimeError(said)).startswith(f"memory ran out ({said})")
+    assert as_stage_error(RuntimeError(f"{said} descriptor for a convolution")) is None
 
 
 def test_other_errors_stay_what_they_are() -> None:

@@ -187,7 +187,7 @@ class SlurmExecutor:
             self._book.ask()
             self._have_ended(killed.values())
         for folder, job_id in killed.items():
-            killer = self._book.ended_by_slurm(job_id)
+            killer = self._book.ended_by_slurm(job_id, folder)
             if killer is not None:
                 explain_kill(folder, killer)
 

@@ -10,6 +10,7 @@ from pyscale.slurm.accounts import JobEnd, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_of, jobs_named
 from pyscale.store.journal import Journal
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskError
 
 POLL_S = 2.0
@@ -67,13 +68,13 @@ class JobBook:
             threading.Event().wait(POLL_S)
         return self._jobs
 
-    def cause(self, job_id: str) -> TaskError:
-        """Why a job ended that left no record: the queue remembers a while, accounts for long."""
-        return cause_of(job_id, *self._seen(job_id))
+    def cause(self, job_id: str, folder: Path) -> TaskError:
+        """Why a task's job left no record: the queue remembers a while, accounts for long."""
+        return cause_of(job_id, *self._seen(job_id), _node_of(folder))
 
-    def ended_by_slurm(self, job_id: str) -> TaskError | None:
-        """Why Slurm ended a job; None where it did not."""
-        return ended_by_slurm(job_id, *self._seen(job_id))
+    def ended_by_slurm(self, job_id: str, folder: Path) -> TaskError | None:
+        """Why Slurm ended a task's job; None where it did not."""
+        return ended_by_slurm(job_id, *self._seen(job_id), _node_of(folder))
 
     def _seen(self, job_id: str) -> tuple[QueuedJob | None, JobEnd | None]:
         """What the queue and the accounts say of a job."""
@@ -129,4 +130,10 @@ class SlurmJob:
 
     def why_gone(self) -> TaskError:
         """Why it ended without a record."""
-        return self._book.cause(self._id)
+        return self._book.cause(self._id, self._folder)
+
+
+def _node_of(folder: Path) -> str:
+    """Where a task began, which Slurm does not tell of a job that has several nodes."""
+    launch = read_task(folder).launch
+    return launch.node if launch is not None else ""

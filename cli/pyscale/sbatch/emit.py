@@ -11,6 +11,7 @@ from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.folder import refuse_unusable, write_scripts
@@ -57,6 +58,8 @@ def emit(
         raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
     refuse_shared_gpus(plan)
+    for sentence in warn_of_too_few_tiles(plan):
+        talk(f"warning: {sentence}")
     texts = render(plan, site, frozen_images(plan, TerminalReport()))
     write_scripts(folder, texts)
     talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")

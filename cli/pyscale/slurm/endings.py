@@ -15,7 +15,7 @@ NOT_STARTED = 53
 """What slurmd gives as the signal that ended a job which it could not start."""
 
 
-def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskError:
+def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = "") -> TaskError:
     """Why a task's job is gone and its task has no exit record.
 
     Parameters
@@ -25,12 +25,14 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskErro
         What the controller last said of it, where it still knew it.
     end : JobEnd or None
         What the accounts say, where there are any; they know more, and longer.
+    node : str
+        Where the task ran, of all nodes that its job may have; empty where that is not known.
     """
-    by_slurm = ended_by_slurm(job_id, job, end)
+    by_slurm = ended_by_slurm(job_id, job, end, node)
     if by_slurm is not None:
         return by_slurm
     state = _state(job, end)
-    where = _on(job, end)
+    where = _on(job, end, node)
     if state == "FAILED":
         return _failed(job_id, end, where)
     if state == "COMPLETED":
@@ -47,15 +49,17 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskErro
     )
 
 
-def ended_by_slurm(job_id: str, job: QueuedJob | None, end: JobEnd | None) -> TaskError | None:
+def ended_by_slurm(
+    job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = ""
+) -> TaskError | None:
     """Why Slurm ended a job; None where it did not, or does not tell.
 
     Parameters
     ----------
-    job_id, job, end
+    job_id, job, end, node
         As of `cause_of`.
     """
-    where = _on(job, end)
+    where = _on(job, end, node)
     match _state(job, end):
         case "OUT_OF_MEMORY":
             return _error(
@@ -143,8 +147,8 @@ def _state(job: QueuedJob | None, end: JobEnd | None) -> str | None:
     return job.state if job is not None and job.state in ENDED else None
 
 
-def _on(job: QueuedJob | None, end: JobEnd | None) -> str:
-    node = (end.node if end is not None else "") or (job.node if job is not None else "")
+def _on(job: QueuedJob | None, end: JobEnd | None, node: str) -> str:
+    node = node or (end.node if end is not None else "") or (job.node if job is not None else "")
     return f" on {node}" if node else ""
 
 

@@ -47,8 +47,11 @@ memory_peak_bytes, setup_s
         of a trial, and null where nothing was compared.
     iteration
         Which of the timed iterations, from 0.
-    wall_s, gradient_s, denoiser_s, communication_s, gather_s, barrier_s, objective_s, objective
+    wall_s, gradient_s, denoiser_s, communication_s, gather_s, barrier_s
         As `pyscale_stages.reconstruction.Iteration` describes them.
+    objective_s, objective
+        What computing the objective took the time of that number, after all iterations, and its
+        value, the same on all rows of a rank.
     """
     import polars as pl
 

@@ -52,8 +52,10 @@ def reconstruction_rows(
             yield of_rank
             continue
         of_rank |= _measured(found) | deviations
-        for number, iteration in enumerate(found.iterations):
-            yield of_rank | {"iteration": number} | iteration.model_dump()
+        timed = zip(found.iterations, found.objectives_s, strict=True)
+        for number, (iteration, objective_s) in enumerate(timed):
+            told = {"iteration": number, "objective_s": objective_s}
+            yield of_rank | told | iteration.model_dump()
 
 
 def _ran_out_of_memory(error: TaskError | None) -> bool:
@@ -77,7 +79,9 @@ def _deviations(check: TaskRecord | None) -> dict[str, float | None]:
 
 def _measured(found: Reconstruction) -> dict[str, Any]:
     """Columns of what a rank measured, but for its iterations."""
-    told = found.model_dump(exclude={"tiling", "iterations", "gate", "shape", "device"})
+    told = found.model_dump(
+        exclude={"tiling", "iterations", "objectives_s", "gate", "shape", "device"}
+    )
     return {
         **told,
         **found.tiling.model_dump(),

@@ -65,7 +65,7 @@ def read_task(folder: Path) -> TaskRecord:
         order=order,
         launch=launch,
         result=result,
-        error=result.error if result and result.error else _error_of(ended, order, folder),
+        error=result.error if result and result.error else _error_of(ended, order, launch, folder),
     )
 
 
@@ -167,7 +167,9 @@ def read_node(trial_folder: Path, node: str) -> NodeRecord | None:
     return read_record(NodeRecord, trial_folder / NODE_FILE.format(node=node))
 
 
-def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
+def _error_of(
+    ended: ExitRecord, order: TaskOrder, launch: LaunchRecord | None, folder: Path
+) -> TaskError:
     if ended.cause is not None:
         return ended.cause
     if ended.returncode is None:
@@ -177,12 +179,12 @@ def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
             exit_code=1,
         )
     if ended.returncode < 0:
-        return _killed(-ended.returncode)
+        return _killed(-ended.returncode, launch)
     last_words = _end_of(folder / "stderr")
     if order.container is not None:
         ended_by = killed_by(ended.returncode)
         if ended_by is not None:
-            return _killed(ended_by)
+            return _killed(ended_by, launch)
         known = why_no_container(last_words, ended.returncode)
         if known is not None:
             return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
@@ -194,10 +196,11 @@ def _error_of(ended: ExitRecord, order: TaskOrder, folder: Path) -> TaskError:
     )
 
 
-def _killed(number: int) -> TaskError:
+def _killed(number: int, launch: LaunchRecord | None) -> TaskError:
+    where = f" on {launch.node}" if launch is not None else ""
     return TaskError(
         kind="Killed",
-        message=f"the process was ended by {signal_name(number)} "
+        message=f"the process{where} was ended by {signal_name(number)} "
         "(often: out of memory, or cancelled)",
         exit_code=3,
     )

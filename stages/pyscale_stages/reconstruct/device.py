@@ -12,6 +12,7 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.measure.usage import peak_rss_bytes
+from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place
 
 if TYPE_CHECKING:
@@ -33,16 +34,21 @@ class Report:
     """Of a GPU; empty for a processor."""
     memory_total_bytes: int
     weights: str
+    asked: str
+    """Seed and parameters, but for the file of weights, which need not lie at one place."""
 
     @classmethod
-    def of(cls, place: Place, device: torch.device, weights: str) -> Report:
+    def of(
+        cls, place: Place, device: torch.device, weights: str, params: ReconstructParams, seed: int
+    ) -> Report:
         """Return that of this rank."""
         import torch
 
         uuid = ""
         if device.type == "cuda":
             uuid = str(torch.cuda.get_device_properties(device).uuid)
-        return cls(place, name_of(device), uuid, memory_total_bytes(device), weights)
+        asked = f"{seed} {params.model_dump_json(exclude={'weights'})}"
+        return cls(place, name_of(device), uuid, memory_total_bytes(device), weights, asked)
 
 
 def backend_of(kind: Device) -> str:
@@ -167,10 +173,15 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
     StageError
         If memory of their GPUs differs by more than a tenth, or two have one GPU.
     BadInput
-        If their files of weights differ.
+        If their seeds, parameters or files of weights differ.
     """
     first = reports[0]
     for report in reports:
+        if report.asked != first.asked:
+            raise BadInput(
+                f"{first.place} and {report.place} were given different parameters or seeds, and "
+                "would wait for each other: give all ranks the same --params and --seed"
+            )
         if report.weights != first.weights:
             raise BadInput(
                 f"{first.place} has the weights {first.weights} and {report.place} has "

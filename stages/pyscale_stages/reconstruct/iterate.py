@@ -135,12 +135,13 @@ def timed_iterations(
 
     The first step is then along the back projection, which no problem needs to know beforehand.
 
-    All ranks begin each iteration together. The objective is computed between iterations.
+    All ranks begin each iteration together. Nothing is computed between iterations: the objective
+    there would leave in the caches what the next gradient begins with.
 
     Raises
     ------
     StageError
-        If the objective is no number, or another rank is gone.
+        If another rank is gone.
     """
     import torch
 
@@ -151,20 +152,50 @@ def timed_iterations(
         group.meet()
         with components.iteration():
             image = solver.iterate(image)
-        start = time.perf_counter()
-        objective = solver.objective(image)
-        objective_s = time.perf_counter() - start
-        if not math.isfinite(objective):
-            raise StageError(
-                f"the objective of iteration {number + 1} is no number ({objective}), because "
-                "iterations with this denoiser diverge: give other weights"
-            )
         if number >= params.warmup_iterations:
-            timed.append(_timed(components, objective, objective_s))
+            timed.append(_timed(components))
     return image, tuple(timed)
 
 
-def _timed(components: Components, objective: float, objective_s: float) -> Iteration:
+def timed_objectives(
+    solver: Solver, group: Group, image: torch.Tensor, count: int
+) -> tuple[float, tuple[float, ...]]:
+    """Compute the objective of an image so many times.
+
+    Parameters
+    ----------
+    solver : Solver
+    group : Group
+        Its ranks begin each time together.
+    image : torch.Tensor
+    count : int
+
+    Returns
+    -------
+    objective : float
+    seconds : tuple of float
+        What each time took, exchanges and waiting for other ranks included.
+
+    Raises
+    ------
+    StageError
+        If the objective is no number, or another rank is gone.
+    """
+    seconds = []
+    for _ in range(count):
+        group.meet()
+        start = time.perf_counter()
+        objective = solver.objective(image)
+        seconds.append(time.perf_counter() - start)
+    if not math.isfinite(objective):
+        raise StageError(
+            f"the objective of the last iteration is no number ({objective}), because iterations "
+            "with this denoiser diverge: give other weights"
+        )
+    return objective, tuple(seconds)
+
+
+def _timed(components: Components) -> Iteration:
     seconds = components.seconds
     return Iteration(
         wall_s=components.wall_s,
@@ -173,8 +204,6 @@ def _timed(components: Components, objective: float, objective_s: float) -> Iter
         communication_s=seconds["communication"],
         gather_s=seconds["gather"],
         barrier_s=seconds["barrier"],
-        objective_s=objective_s,
-        objective=objective,
     )
 
 

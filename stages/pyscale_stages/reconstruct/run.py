@@ -24,7 +24,7 @@ from pyscale_stages.reconstruct.device import (
     waiting_for,
 )
 from pyscale_stages.reconstruct.gate import gate_of
-from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
+from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place, told
@@ -60,6 +60,8 @@ class Solved:
 
     image: Image
     iterations: tuple[Iteration, ...]
+    objective: float
+    objectives_s: tuple[float, ...]
     peak_bytes: int
     """Of memory, before anything was compared."""
     gate: Gate | None
@@ -116,7 +118,7 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
         problem = problem_of(params, spec.seed)
         grid = grid_of(problem.shape, params, group.count)
         network = network_of(problem.shape, params, spec.seed, device)
-        report = Report.of(place, device, weights)
+        report = Report.of(place, device, weights, params, spec.seed)
     refuse_unequal(group.all_gather(report))
     context = TimedContext(group, device, Components(waiting_for(device)))
     with told(place, params):
@@ -130,6 +132,7 @@ def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -
     """Iterate, and then compare with one rank alone."""
     with task.span("compute"):
         image, iterations = timed_iterations(ready.solver, group, params)
+        objective, objectives_s = timed_objectives(ready.solver, group, image, len(iterations))
     peak_bytes = memory_peak_bytes(ready.device)
     found = image[0].cpu().numpy()
     # What is compared needs the room.
@@ -137,7 +140,7 @@ def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -
     gate = None
     if params.gate:
         gate = gate_of(ready.solver, ready.problem, ready.network, params, task.spec.seed)
-    return Solved(found, iterations, peak_bytes, gate)
+    return Solved(found, iterations, objective, objectives_s, peak_bytes, gate)
 
 
 def _warn_of_idle_physics(task: Task, params: ReconstructParams, group: Group) -> None:
@@ -180,6 +183,8 @@ def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved)
         memory_peak_bytes=solved.peak_bytes,
         setup_s=ready.setup_s,
         iterations=solved.iterations,
+        objective=solved.objective,
+        objectives_s=solved.objectives_s,
         psnr_db=psnr,
         psnr_interior_db=psnr_interior,
         psnr_border_db=psnr_border,

@@ -119,6 +119,7 @@ def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks: int, nodes: str, 
     cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2, "tasks_per_node": 4})
     asked = options(cluster, "cuda", ranks=ranks)
     assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == (nodes, str(ranks), each)
+    assert asked["cpus-per-task"] == "2"
     # Both are for a node, of which it is known how many ranks it has.
     assert asked["gres"] == f"gpu:{2 * int(each)}"
     assert asked["mem"] == f"{4096 * int(each)}M"

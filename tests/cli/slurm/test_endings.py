@@ -64,6 +64,11 @@ def test_what_slurm_ended_has_its_reason(state: str, kind: str, exit_code: int, 
     assert ended_by_slurm("17_3", None, ended(state)) == cause
 
 
+def test_of_a_job_with_several_nodes_the_one_where_the_task_ran_is_named() -> None:
+    cause = cause_of("17_3", queued("NODE_FAIL", node="n[1-2]"), None, "n2")
+    assert "lost its node n2," in cause.message
+
+
 @pytest.mark.parametrize("state", ["OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "PREEMPTED"])
 def test_the_queue_is_enough_where_there_are_no_accounts(state: str) -> None:
     by_queue = cause_of("17_3", queued(state), None)

@@ -14,6 +14,9 @@ def test_exchanges_are_timed_as_what_they_serve() -> None:
         assert set(rank["seconds"]) == set(COMPONENTS)
         assert all(seconds > 0 for seconds in rank["seconds"].values())
         assert sum(rank["seconds"].values()) <= rank["wall_s"]
+        of_gradient = rank["of_gradient"]
+        assert of_gradient["communication"] > of_gradient["gather"] == 0
+        assert rank["seconds"]["communication"] == of_gradient["communication"]
 
 
 def test_an_exchange_outside_components_is_in_none() -> None:

@@ -18,9 +18,11 @@ from pyscale_stages.reconstruct.place import Place
 GIB = 2**30
 
 
-def report(rank: int, memory_gib: float, uuid: str = "", weights: str = "random") -> Report:
+def report(
+    rank: int, memory_gib: float, uuid: str = "", weights: str = "random", asked: str = "{}"
+) -> Report:
     place = Place(rank, 3, f"node{rank // 2}")
-    return Report(place, "V100", uuid, int(memory_gib * GIB), weights)
+    return Report(place, "V100", uuid, int(memory_gib * GIB), weights, asked)
 
 
 def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory() -> None:
@@ -31,6 +33,13 @@ def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory() -> Non
     finally:
         torch.set_num_threads(before)
     assert 0 < memory_peak_bytes(device) < memory_total_bytes(device)
+
+
+def test_single_precision_is_not_shortened_whatever_was_set_before() -> None:
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    prepared("cpu", rank=0, threads=torch.get_num_threads())
+    assert not torch.backends.cuda.matmul.allow_tf32
+    assert not torch.backends.cudnn.allow_tf32
 
 
 def test_a_device_between_which_nothing_is_exchanged_is_refused() -> None:
@@ -49,6 +58,11 @@ def test_gpus_of_unequal_memory_are_refused_with_rank_and_node() -> None:
         refuse_unequal([report(0, 32, "a"), report(1, 31, "b"), report(2, 16, "a")])
 
 
+def test_gpus_whose_memory_differs_by_more_than_a_tenth_are_refused() -> None:
+    with pytest.raises(StageError, match=r"rank 1 of 3 on node0 has 28\.0 GiB"):
+        refuse_unequal([report(0, 32, "a"), report(1, 28, "b")])
+
+
 def test_gpus_whose_memory_differs_by_less_than_a_tenth_may_share_an_image() -> None:
     refuse_unequal([report(0, 32, "a"), report(1, 29, "b"), report(2, 30, "a")])
 
@@ -62,3 +76,8 @@ def test_processors_may_be_unequal_but_weights_may_not() -> None:
     refuse_unequal([report(0, 32), report(1, 8)])
     with pytest.raises(BadInput, match="rank 1 of 3 on node0 has w \\(2\\): give all ranks one"):
         refuse_unequal([report(0, 8, weights="w (1)"), report(1, 8, weights="w (2)")])
+
+
+def test_ranks_that_were_asked_for_something_else_are_refused() -> None:
+    with pytest.raises(BadInput, match="^rank 0 of 3 on node0 and rank 2 of 3 on node1 were given"):
+        refuse_unequal([report(0, 8), report(1, 8), report(2, 8, asked='{"iterations": 9}')])

@@ -25,6 +25,12 @@ def test_tiles_too_small_for_the_networks_view_have_no_interior() -> None:
     assert "tiles of 16 px with a margin of 8 px hold all that" in gate["why_not"]
 
 
+def test_ranks_that_compute_something_else_differ() -> None:
+    gate = enginerank.both_ended()[0]["gate_of_another_solver"]
+    assert gate["gradient"] > 0.01
+    assert gate["denoiser_border"] > 0.01
+
+
 def test_the_first_rank_alone_compares() -> None:
     first, second = enginerank.both_ended()
     assert first["gate"] is not None

@@ -12,12 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.output import read_image
+from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from pyscale_stages.torchvision_cpu import make_importable
 from reconstructranks import SMALL, Ended, run_ranks
 
+make_importable()
 TORCHRUN_PORT = 29500
 SAME_IMAGE = 1e-5
 """Largest difference, as a share of the largest value: sums are taken in other orders."""
@@ -57,6 +62,7 @@ def test_ranks_compute_what_one_computes(run_group: RunGroup, problem: str, coun
     ranks = run_group(problem, count)
     assert [rank.exit_code for rank in ranks] == [0] * count, [rank.said for rank in ranks]
     assert [rank.measured.gate is None for rank in ranks] == [False] + [True] * (count - 1)
+    assert [rank.frames for rank in ranks] == [1] + [0] * (count - 1)
     gate = ranks[0].measured.gate
     assert gate is not None
     assert gate.gradient is not None
@@ -158,3 +164,15 @@ def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
         assert rank.exit_code == 2
         assert rank.sentence.startswith(f"rank {number} of 2 on {node_name()}: the weights {file}")
         assert "Traceback" not in rank.said
+
+
+def test_ranks_with_other_weights_than_the_first_are_refused(tmp_path: Path) -> None:
+    params = ReconstructParams(**SMALL)
+    file = tmp_path / "own.pth"
+    torch.save(network_of((3, 128, 128), params, 1, torch.device("cpu")).state_dict(), file)
+    ranks = run_ranks(tmp_path / "ranks", 2, params={}, params_of={1: {"weights": str(file)}})
+    for rank in ranks:
+        assert rank.exit_code == 2
+        assert f"has the weights random and rank 1 of 2 on {node_name()} has own.pth (" in (
+            rank.sentence
+        )

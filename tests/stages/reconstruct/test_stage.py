@@ -7,14 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct.clock import Components
+from pyscale_stages.reconstruct.denoiser import network_of
+from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations
 from pyscale_stages.reconstruct.output import read_image
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.runner import run_task
+from pyscale_stages.torchvision_cpu import make_importable
 from pyscale_stages.windows import read_window
+
+make_importable()
+from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
 
 SMALL: dict[str, Any] = {
     "size_px": 128,
@@ -29,9 +41,14 @@ SMALL: dict[str, Any] = {
 
 
 def reconstructed(output: Path, **given: Any) -> TaskResult:
-    device = given.pop("device", "cpu")
+    device, seed = given.pop("device", "cpu"), given.pop("seed", 0)
     spec = TaskSpec(
-        stage="reconstruct", inputs=(), output=output, params=SMALL | given, device=device
+        stage="reconstruct",
+        inputs=(),
+        output=output,
+        params=SMALL | given,
+        device=device,
+        seed=seed,
     )
     return run_task(STAGE, spec, SpanRecorder(time.monotonic()), None)
 
@@ -92,6 +109,21 @@ def test_quality_is_told_of_all_pixels_and_of_both_kinds(result: TaskResult) -> 
 def test_the_same_seed_gives_the_same_bytes(result: TaskResult, folder: Path) -> None:
     again = reconstructed(folder / "again")
     assert again.outputs[0].sha256 == result.outputs[0].sha256
+
+
+def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder: Path) -> None:
+    done = reconstructed(folder / "seeded", seed=3)
+    assert done.error is None
+    params, cpu = ReconstructParams.model_validate(SMALL), torch.device("cpu")
+    problem = problem_of(params, 3)
+    network = network_of(problem.shape, params, 3, cpu)
+    alone = Group(0, 1)
+    context = TimedContext(alone, cpu, Components(lambda: None))
+    with torch.no_grad():
+        grid = grid_of(problem.shape, params, ranks=1)
+        solver = solver_of(problem, network, params, grid, context)
+        expected, _ = timed_iterations(solver, alone, params)
+    assert read_image(folder / "seeded") == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
 def test_one_rank_may_be_told_to_cut_the_image(folder: Path) -> None:

@@ -105,6 +105,23 @@ def test_the_interior_is_what_tiles_cannot_change(
     assert share[~inside].max() > 1e-3
 
 
+@pytest.mark.parametrize(
+    ("size_px", "tile_px", "overlap_px", "expected"),
+    [
+        (256, 128, 56, [*range(53, 203)]),
+        # The last tile begins at 64 and gives what the first has not.
+        (200, 136, 0, [*range(53, 83), *range(136, 147)]),
+    ],
+)
+def test_the_interior_has_every_pixel_from_which_the_network_sees_neither_cut_nor_edge(
+    size_px: int, tile_px: int, overlap_px: int, expected: list[int]
+) -> None:
+    assert receptive_field_px(1) == 53
+    along = interior((1, size_px, size_px), params(tile_px=tile_px, overlap_px=overlap_px))
+    assert along is not None
+    assert [np.flatnonzero(axis).tolist() for axis in along] == [expected, expected]
+
+
 def test_tiles_smaller_than_the_networks_view_have_no_interior() -> None:
     assert interior((1, 128, 128), params(tile_px=64, overlap_px=16)) is None
 

@@ -7,7 +7,7 @@ from pyscale_stages.reconstruction import COMPONENTS
 TOTAL = "total"
 """A whole iteration: its wall time."""
 OBJECTIVE = "objective"
-"""The value of the objective, which is timed after an iteration and is no part of it."""
+"""The value of the objective, which is timed after all iterations and is no part of them."""
 EVERY = (TOTAL, *COMPONENTS, OBJECTIVE)
 
 BETWEEN_RANKS = ("communication", "gather", "barrier")

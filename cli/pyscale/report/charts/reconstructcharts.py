@@ -31,8 +31,8 @@ SEEN = {
 }
 SHOWN = Shown("speedup", "speedup", "Speedup over N0", "Speedup over N0", base=2)
 NOTE = (
-    "Dashed: ideal. Speedup is over the fewest ranks that ran; what one rank alone does not do has "
-    f"none over it. {BARS}"
+    "Dashed: ideal. N0 are the fewest ranks that ran; what one rank alone does not do has no "
+    f"speedup over it. {BARS}"
 )
 
 

@@ -121,7 +121,7 @@ def components(results: Results, *, width_mm: Width = 180) -> ggplot:
             "speedup over it.",
             f"Lines through marks: 95 % intervals by bootstrap; {NO_INTERVAL}",
             "Stacked in the same colours, from the axis in the order of the legend: shares of the "
-            "time of all ranks in iterations; what lacks to 1 is in no component.",
+            "time of all ranks in iterations; what is missing up to 1 is in no component.",
             scales="free_y",
             legend=looks.legend,
         )

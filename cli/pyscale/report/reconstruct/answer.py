@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.reconstruct.answers import LEAST_EFFICIENCY
-from pyscale.report.machine.tables import cell_text
 from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import component_value, milliseconds, value
+from pyscale.report.reconstruct.cells import component_value, decibels, milliseconds, value
+from pyscale.report.reconstruct.components import NOT_TOLD, fastest, limit, scales, work_normalised
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import NAMES, Row, ranks, titled
-from pyscale.report.wording import listing, number, percent, ratio
+from pyscale.report.reconstruct.said import Said
+from pyscale.report.reconstruct.words import Row, ranks
+from pyscale.report.wording import listing, number, ratio
 
 if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.answers import ReconstructAnswer
 
-NOT_TOLD = "Not told"
 AGREES = {"agrees": "Yes", "differs": "No", "not compared": "Not compared"}
-
-
-@dataclass(frozen=True)
-class Said:
-    """One answer: what a glance must catch, and the rest of the sentence."""
-
-    question: str
-    answers: str
-    head: Cell
-    rest: Cell
-
-    @property
-    def text(self) -> str:
-        """The whole of it as one sentence."""
-        return f"{self.question}: {cell_text((*self.head, *self.rest))}"
 
 
 def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list[Said]:
@@ -49,14 +33,20 @@ def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list
     """
     if advised is None:
         return [_nothing(parts.own(stage))]
-    said = [_faster(parts, advised), _limit(parts, advised), _request(parts, advised)]
-    return [*said, _agreement(parts, stage), _image(parts, advised)]
+    return [
+        _faster(parts, advised),
+        *scales(parts, advised),
+        limit(parts, advised),
+        _request(parts, advised),
+        _agreement(parts, stage),
+        _image(parts, advised),
+    ]
 
 
 def decisive(parts: Parts, advised: ReconstructAnswer) -> list[Row]:
     """Points that the answers rest on: the baseline, the N to ask for, the next, the fastest."""
-    fastest = _fastest(parts, advised)["workers"]
-    counts = {advised.baseline_workers, advised.workers, advised.next_workers, fastest}
+    best = fastest(parts, advised)["workers"]
+    counts = {advised.baseline_workers, advised.workers, advised.next_workers, best}
     return [row for row in parts.own(advised.stage) if row["workers"] in counts]
 
 
@@ -68,7 +58,7 @@ def _nothing(own: Sequence[Row]) -> Said:
 
 def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
     """Say how much faster an iteration gets at the best, over the time of the base case."""
-    best, base = _fastest(parts, advised), parts.at(advised.stage, advised.baseline_workers)
+    best, base = fastest(parts, advised), parts.at(advised.stage, advised.baseline_workers)
     base_s = value(base, "wall_s", milliseconds(base["wall_s"]))
     with_base = ranks(base["workers"])
     if best["workers"] == base["workers"]:
@@ -91,32 +81,7 @@ def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
             base_s,
             f" ms with {with_base}; efficiency ",
             component_value(whole, "efficiency", ratio(whole["efficiency"])),
-            *_normalised(whole),
-            ".",
-        ),
-    )
-
-
-def _limit(parts: Parts, advised: ReconstructAnswer) -> Said:
-    """Name the component that loses most against ideal scaling."""
-    if advised.limit is None:
-        return Said(
-            "Holds back", "limit", ("Nothing",), (": no component loses against ideal scaling.",)
-        )
-    row = parts.at(advised.stage, advised.limit_workers)
-    lost = parts.component(row, advised.limit)
-    share = advised.limit_loss_share
-    margins = advised.margin_loss_s if advised.limit == "denoiser" else None
-    return Said(
-        "Holds back",
-        "limit",
-        (titled(NAMES[advised.limit]),),
-        (
-            f": with {ranks(row['workers'])} ",
-            component_value(lost, "loss_s", milliseconds(lost["loss_s"])),
-            " ms an iteration more than ideal scaling",
-            "" if share is None else f", {percent(share)} of all that is lost",
-            f"; margins of tiles alone cost {milliseconds(margins)} ms" if margins else "",
+            *work_normalised(whole),
             ".",
         ),
     )
@@ -127,7 +92,9 @@ def _request(parts: Parts, advised: ReconstructAnswer) -> Said:
     gains: Cell = ()
     if advised.workers > advised.baseline_workers:
         row = parts.component(parts.at(advised.stage, advised.workers))
-        gains = (*_gain(row), "; ")
+        # The interval of a gain that may be none holds 1.
+        chance = row["speedup_low"] is not None and row["speedup_low"] <= 1
+        gains = (*_gain(row), ", which may be chance" if chance else "", "; ")
     return Said(
         "Request",
         "request",
@@ -165,13 +132,11 @@ def _agreement(parts: Parts, stage: str) -> Said:
     own = [row for row in several if row["gate"] == verdict]
     worst = [
         part
-        for name, column in (
-            ("gradient", "gate_gradient"),
-            ("denoised interior", "gate_interior"),
-            ("border of tiles", "gate_border"),
-        )
-        for part in _worst(own, name, column)
+        for name, column in (("gradient", "gate_gradient"), ("denoised interior", "gate_interior"))
+        for most in _worst(own, column)
+        for part in (", ", most, f" ({name})")
     ]
+    border = _worst(own, "gate_border")
     why = next((row["gate_why_not"] for row in own if row["gate_why_not"]), "")
     return Said(
         "Agrees",
@@ -184,18 +149,19 @@ def _agreement(parts: Parts, stage: str) -> Said:
                 if worst
                 else ()
             ),
+            *(("; ", *border, " at the border of tiles, which tiling changes") if border else ()),
             f"; {why}" if why else "",
             "" if why.endswith(".") else ".",
         ),
     )
 
 
-def _worst(own: Sequence[Row], name: str, column: str) -> Cell:
+def _worst(own: Sequence[Row], column: str) -> Cell:
     known = [row for row in own if row[column] is not None]
     if not known:
         return ()
     row = max(known, key=lambda one: float(one[column]))
-    return (", ", value(row, column, number(row[column])), f" ({name})")
+    return (value(row, column, number(row[column])),)
 
 
 def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
@@ -210,7 +176,7 @@ def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
     if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
         drift = (
             ", ",
-            value(row, "psnr_drift_db", f"{row['psnr_drift_db']:+.2f}"),
+            value(row, "psnr_drift_db", decibels(row["psnr_drift_db"])),
             f" dB from that with {ranks(row['baseline_workers'])}.",
         )
     return Said(
@@ -221,11 +187,6 @@ def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
     )
 
 
-def _fastest(parts: Parts, advised: ReconstructAnswer) -> Row:
-    own = [row for row in parts.timed if row["stage"] == advised.stage]
-    return min(own, key=lambda row: (float(row["wall_s"]), row["workers"]))
-
-
 def _sure(whole: Row) -> Cell:
     if whole["speedup_low"] is None:
         return (" [no 95 % interval]",)
@@ -234,14 +195,3 @@ def _sure(whole: Row) -> Cell:
         for end in ("low", "high")
     )
     return (" [", low, ", ", high, "]")
-
-
-def _normalised(whole: Row) -> Cell:
-    known, efficiency = whole["normalised_efficiency"], whole["efficiency"]
-    if known is None or ratio(known) == ratio(efficiency):
-        return ()
-    return (
-        ", ",
-        component_value(whole, "normalised_efficiency", ratio(known)),
-        " for as many denoised pixels",
-    )

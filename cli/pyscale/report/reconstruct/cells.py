@@ -26,6 +26,11 @@ def milliseconds(value: float | None) -> str:
     return number(None if value is None else value / MILLI)
 
 
+def decibels(value: float) -> str:
+    """Write a difference in dB with its sign, and one that rounds to nothing without."""
+    return f"{value:+z.2f}".replace("+0.00", "0.00")
+
+
 def value(row: Row, column: str, text: str) -> Value | str:
     """Tie one number of a point to the CSV."""
     return value_of("reconstruct_points", RECONSTRUCT_POINT, row, column, text)

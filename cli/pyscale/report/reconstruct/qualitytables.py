@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyscale.report.machine.tables import laid_out
 from pyscale.report.page.table import Column, Table
 from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import Writer, point, value
+from pyscale.report.reconstruct.cells import Writer, decibels, point, value
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.tables import HEAD, RANKS, Columns, named
 from pyscale.report.reconstruct.words import Row, problem, titled
@@ -99,5 +99,5 @@ def _at_size(parts: Parts, row: Row, sizes: Sequence[str], column: str) -> Cell:
 
 def _drift(column: str) -> Writer:
     """Write how far a result at N is from that at N0."""
-    write = point(column, ratio)
+    write = point(column, decibels)
     return lambda row: (ABSENT,) if row["workers"] == row["baseline_workers"] else write(row)

@@ -75,7 +75,8 @@ def components(parts: Parts) -> Table | None:
             (
                 Column(
                     name=f"{titled(NAMES[name])} (ms)",
-                    means=f"Mean of the ranks, and its share of the iteration{_means(name)}",
+                    means="Mean of the ranks: median over iterations, and share of the time of all "
+                    f"iterations{_means(name)}",
                 ),
                 _with_share(parts, name),
             )
@@ -87,7 +88,7 @@ def components(parts: Parts) -> Table | None:
         ),
         (
             Column(
-                name=f"{titled(NAMES[OBJECTIVE])} (ms)", means="Computed after an iteration, apart"
+                name=f"{titled(NAMES[OBJECTIVE])} (ms)", means="Computed after iterations, apart"
             ),
             component(parts, OBJECTIVE, "mean_seconds", milliseconds),
         ),

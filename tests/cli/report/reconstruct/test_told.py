@@ -15,6 +15,7 @@ from pyscale.analysis.reconstruct.flags import SENTENCES
 from pyscale.references.files import all_references
 from pyscale.references.matchingreconstruct import matching_reconstruct
 from pyscale.report.machine.tables import plain
+from pyscale.report.reconstruct.cells import decibels
 from pyscale.report.reconstruct.section import section
 from pyscale.report.reconstruct.told import IN_SHORT
 
@@ -41,10 +42,13 @@ def changed(entries=ENTRIES, **columns):
 
 
 def test_the_answers_say_how_much_faster_what_holds_back_and_what_to_ask_for(shared):
-    faster, limit, request, agrees, image = answers_of(shared, "Colour deblurring, 256 px")
+    faster, scales, limit, request, agrees, image = answers_of(shared, "Colour deblurring, 256 px")
     assert faster.startswith("Faster: 3.42 times with 8 ranks [")
-    assert "ms with 1 rank; efficiency 0.43, 0.67 for as many denoised pixels." in faster
+    assert "ms with 1 rank; efficiency 0.43 (work-normalised 0.67)." in faster
+    assert scales.startswith("Scales: Denoiser best with 8 ranks: 5.12 times, efficiency 0.64 (")
+    assert scales.endswith("; gradient 1.00 times, efficiency 0.12.")
     assert limit.startswith("Holds back: Denoiser: with 4 ranks 112 ms an iteration more than")
+    assert limit.endswith("; margins of tiles explain all of it.")
     assert request.startswith("Request: 4 ranks: 2.23 times as fast as with 1, efficiency 0.56; ")
     assert request.endswith(
         "with 8 ranks 3.42 times as fast as with 1, efficiency 0.43, less than 0.5."
@@ -55,7 +59,7 @@ def test_the_answers_say_how_much_faster_what_holds_back_and_what_to_ask_for(sha
 
 def test_an_image_that_fits_two_ranks_or_more_is_compared_with_two(shared):
     name = "Colour deblurring, 512 px"
-    faster, _, request, *_ = answers_of(shared, name)
+    faster, _, _, request, *_ = answers_of(shared, name)
     assert "ms with 2 ranks" in faster
     assert request.endswith("efficiency 0.78; more were not timed.")
     (first, second, *_) = (
@@ -81,7 +85,7 @@ def test_repeated_runs_that_agree_are_to_be_trusted_though_tiles_overlap(shared)
     verdict = verdict_of(shared, "Colour deblurring, 256 px")
     assert (verdict.trust, verdict.reasons[0]) == ("yes", "ranks agree with one")
     answered = [one.answers for one in verdict.answers]
-    assert answered == ["faster", "limit", "request", "agrees", "image"]
+    assert answered == ["faster", "scales", "limit", "request", "agrees", "image"]
 
 
 def test_ranks_that_compute_something_else_are_not_to_be_trusted():
@@ -110,12 +114,34 @@ def test_what_was_not_compared_says_why():
 
 def test_ranks_that_do_not_help_are_not_faster_and_one_is_asked_for():
     slow = [replace(ENTRIES[0], denoiser_s=0.01, communication_s=0.5)]
-    faster, limit, request, *_ = answers_of(
+    faster, _, limit, request, *_ = answers_of(
         made_up(slow, ranks=(1, 2)), "Colour deblurring, 256 px"
     )
     assert faster.startswith("Faster: Not faster with more than 1 rank: ")
     assert limit.startswith("Holds back: Exchange of the gradient: with 2 ranks ")
     assert request.startswith("Request: 1 rank: with 2 ranks 0.")
+
+
+def test_what_margins_do_not_explain_is_left_to_the_denoiser_and_waiting_to_uneven_ranks():
+    name = "Colour deblurring, 256 px"
+    _, _, limit, *_ = answers_of(made_up(ENTRIES[:1], ranks=(1, 2), slowest=1.2), name)
+    assert limit.startswith("Holds back: Denoiser: ")
+    assert limit.endswith(" of all that is lost; margins of tiles explain 225 ms of it.")
+    _, _, limit, *_ = answers_of(made_up(ENTRIES[:1], ranks=(1, 8), slowest=3.0), name)
+    assert limit.startswith("Holds back: Waiting for other ranks: with 8 ranks ")
+    assert limit.endswith("; the mean rank computes 0.47 times as long as the busiest.")
+
+
+def test_gains_beyond_the_ranks_and_within_chance_are_called_so(shared):
+    name = "Colour deblurring, 256 px"
+    assert not any("chance" in said for said in answers_of(shared, name))
+    share = pl.when(pl.col("workers") > 1).then(pl.col("gradient_s") / 20)
+    _, scales, *_ = answers_of(changed(ENTRIES[:1], gradient_s=share.otherwise("gradient_s")), name)
+    assert scales.startswith("Scales: Gradient best with 8 ranks: 20.00 times, efficiency 2.50; ")
+    assert "; an efficiency above 1 is chance, or " in scales
+    hardly = made_up([replace(ENTRIES[0], gradient_s=0.8, denoiser_s=0.06)], ranks=(1, 2))
+    *_, request, _, _ = answers_of(hardly, name)
+    assert ", which may be chance; " in request
 
 
 def test_where_every_trial_failed_the_answer_is_its_error():
@@ -191,3 +217,9 @@ def test_published_times_have_the_ranks_that_were_measured_here(published):
 
 def test_every_flag_is_told_in_a_few_words_too():
     assert set(SENTENCES) <= set(IN_SHORT)
+
+
+def test_a_drift_that_rounds_to_nothing_has_no_sign():
+    assert [decibels(value) for value in (-2e-9, 5e-4, -0.01, 0.2)] == [
+        *("0.00", "0.00", "-0.01", "+0.20")
+    ]

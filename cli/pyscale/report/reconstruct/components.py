@@ -1,0 +1,123 @@
+"""Which component gains by more ranks, and which holds them back: answers tied to the CSV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale.report.page.values import Cell
+from pyscale.report.reconstruct.cells import component_value, milliseconds, value
+from pyscale.report.reconstruct.parts import Parts
+from pyscale.report.reconstruct.said import Said
+from pyscale.report.reconstruct.words import COMPUTED, NAMES, Row, ranks, titled
+from pyscale.report.wording import percent, ratio
+
+if TYPE_CHECKING:
+    from pyscale.analysis.reconstruct.answers import ReconstructAnswer
+
+
+NOT_TOLD = "Not told"
+
+
+def fastest(parts: Parts, advised: ReconstructAnswer) -> Row:
+    """The point of an entry whose iterations are shortest."""
+    own = [row for row in parts.timed if row["stage"] == advised.stage]
+    return min(own, key=lambda row: (float(row["wall_s"]), row["workers"]))
+
+
+def scales(parts: Parts, advised: ReconstructAnswer) -> list[Said]:
+    """Say what gradient and denoiser gain, the better first; nothing where N0 alone was timed.
+
+    It is told of the number of ranks that are fastest, and else of the one that limits.
+    """
+    row = fastest(parts, advised)
+    if row["workers"] == advised.baseline_workers:
+        row = parts.at(advised.stage, advised.limit_workers)
+    if row["workers"] == advised.baseline_workers:
+        return []
+    found = [parts.component(row, name) for name in COMPUTED]
+    found = sorted(
+        (one for one in found if one["speedup"] is not None), key=lambda one: -float(one["speedup"])
+    )
+    if not found:
+        return []
+    best, *others = found
+    more = [part for other in others for part in ("; ", NAMES[other["component"]], *_gain(other))]
+    beyond = any(one["efficiency"] > 1 for one in found)
+    return [
+        Said(
+            "Scales",
+            "scales",
+            (titled(NAMES[best["component"]]),),
+            (
+                f" best with {ranks(row['workers'])}:",
+                *_gain(best),
+                *more,
+                "; an efficiency above 1 is chance, or a smaller share that fits caches better"
+                if beyond
+                else "",
+                ".",
+            ),
+        )
+    ]
+
+
+def _gain(one: Row) -> Cell:
+    return (
+        " ",
+        component_value(one, "speedup", ratio(one["speedup"])),
+        " times, efficiency ",
+        component_value(one, "efficiency", ratio(one["efficiency"])),
+        *work_normalised(one),
+    )
+
+
+def work_normalised(one: Row) -> Cell:
+    """Put the efficiency of a component for equal work beside the other, where they differ."""
+    known = one["normalised_efficiency"]
+    if known is None or ratio(known) == ratio(one["efficiency"]):
+        return ()
+    return (
+        " (work-normalised ",
+        component_value(one, "normalised_efficiency", ratio(known)),
+        ")",
+    )
+
+
+def limit(parts: Parts, advised: ReconstructAnswer) -> Said:
+    """Name the component that loses most against ideal scaling, and why where that is known."""
+    if advised.limit_workers == advised.baseline_workers:
+        alone = f": {ranks(advised.baseline_workers)} alone was timed."
+        return Said("Holds back", "limit", (NOT_TOLD,), (alone,))
+    if advised.limit is None:
+        return Said(
+            "Holds back", "limit", ("Nothing",), (": no component loses against ideal scaling.",)
+        )
+    row = parts.at(advised.stage, advised.limit_workers)
+    lost = parts.component(row, advised.limit)
+    share = advised.limit_loss_share
+    return Said(
+        "Holds back",
+        "limit",
+        (titled(NAMES[advised.limit]),),
+        (
+            f": with {ranks(row['workers'])} ",
+            component_value(lost, "loss_s", milliseconds(lost["loss_s"])),
+            " ms an iteration more than ideal scaling",
+            "" if share is None else f", {percent(share)} of all that is lost",
+            *_why(row, advised),
+            ".",
+        ),
+    )
+
+
+def _why(row: Row, advised: ReconstructAnswer) -> Cell:
+    if advised.limit == "denoiser" and advised.margin_loss_s and advised.limit_loss_s:
+        # Pixels of margins may explain more than is lost, where a pixel takes less time in a tile.
+        explained, lost = map(milliseconds, (advised.margin_loss_s, advised.limit_loss_s))
+        if explained == lost or advised.margin_loss_s > advised.limit_loss_s:
+            return ("; margins of tiles explain all of it",)
+        return (f"; margins of tiles explain {explained} ms of it",)
+    if advised.limit == "barrier" and row["balance"] is not None:
+        balance = value(row, "balance", ratio(row["balance"]))
+        return ("; the mean rank computes ", balance, " times as long as the busiest")
+    return ()

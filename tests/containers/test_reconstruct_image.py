@@ -1,0 +1,145 @@
+"""The image that reconstructs: ranks in containers compute what this environment does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyscale.doctor.images import images
+from pyscale.doctor.stages import stages
+from pyscale.doctor.subject import Subject
+from pyscale.images.build import BuildOptions, build
+from pyscale.images.buildprogress import BuildProgress
+from pyscale.images.catalog import definitions
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.settings import load_settings
+from pyscale.store.folder import find_run
+from pyscale.store.taskfiles import read_task
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.reconstruct.output import Image, read_image
+from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from traineddenoiser import NETWORK, SIGMA, write_weights
+
+PARAMS: dict[str, Any] = NETWORK | {
+    "problem": "colour_deblur",
+    "size_px": 128,
+    "operators": 4,
+    "noise": 0.05,
+    "sigma": SIGMA,
+    "tile_px": 64,
+    "overlap_px": 56,
+    "warmup_iterations": 1,
+    "iterations": 3,
+}
+ROUNDING = 1e-6
+SUITE = """
+name = "tiny"
+summary = "A small image, in a moment"
+data = "phantom"
+
+[stages.colour]
+stage = "reconstruct"
+
+[stages.colour.params]
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(engine: Engine) -> ImageFolder:
+    """Folder with the image of the stage, built where it is not current; others may be old."""
+    del engine
+    folder = ImageFolder(load_settings().images_folder)
+    with BuildProgress() as progress:
+        build(definitions(["reconstruct"]), folder, BuildOptions(), progress.hear)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def params(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Parameters with weights at a place of their own that is hard on shells."""
+    place = tmp_path_factory.mktemp("weights") / "my weights, [new]: é"
+    place.mkdir()
+    return PARAMS | {"weights": str(write_weights(place / "some.pth", steps=0))}
+
+
+@pytest.mark.slow
+def test_ranks_in_containers_reconstruct_what_this_environment_does(
+    folder: ImageFolder, params: dict[str, Any], tmp_path: Path
+) -> None:
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in params.items()]
+    (tmp_path / "tiny.toml").write_text(SUITE + "\n".join(lines))
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pyscale", "run", "tiny.toml", "--runtime", "apptainer"),
+            *("--workers", "1,2", "--repeats", "1", "--seed", "0"),
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(folder.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    run = find_run(tmp_path / "runs", None)
+    results: dict[int, list[TaskResult]] = {}
+    for trial in run.plan.trials:
+        found = [read_task(run.task(trial, name)).result for name in trial.window_tasks]
+        results[trial.workers] = [result for result in found if result is not None]
+        if trial.workers == 1:
+            image = read_image(run.task(trial, "w0") / "out")
+        else:
+            check = read_task(run.task(trial, "check")).result
+    for ranks, found_of_ranks in results.items():
+        assert len(found_of_ranks) == ranks
+        for result in found_of_ranks:
+            assert result.stamp["image_sha256"] == folder.read_lock().images["reconstruct"].sha256
+    assert check is not None
+    assert check.agreement is not None
+    assert check.agreement.same
+    together = results[2][0].reconstruction
+    assert together is not None
+    assert together.weights.startswith("some.pth (")
+    assert together.gate is not None
+    assert together.gate.gradient is not None
+    assert together.gate.gradient <= GRADIENT_TOLERANCE
+    assert together.gate.denoiser_interior is not None
+    assert together.gate.denoiser_interior <= DENOISER_TOLERANCE
+    native = reconstructed_here(tmp_path, params)
+    assert np.abs(image - native).max() <= ROUNDING * np.abs(native).max()
+
+
+def reconstructed_here(folder: Path, params: dict[str, Any]) -> Image:
+    """The image that one rank computes in this environment."""
+    (folder / "params.json").write_text(json.dumps(params))
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pyscale_stages", "reconstruct", "run", "--output", "out"),
+            *("--params", "params.json", "--threads", "1", "--seed", "0"),
+        ],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return read_image(folder / "out")
+
+
+@pytest.mark.slow
+def test_the_doctor_reconstructs_an_image_in_the_container(
+    folder: ImageFolder, tmp_path: Path
+) -> None:
+    settings = load_settings(
+        images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
+    )
+    subject = Subject.of_suite("reconstruct", settings)
+    found = {one.check: one for one in (*images(subject), *stages(subject))}
+    assert {one.status for one in found.values()} == {"ok"}, found
+    (works,) = {one.sentence for check, one in found.items() if check.endswith(".works")}
+    assert "has reconstructed an image on cpu" in works

@@ -1,0 +1,275 @@
+"""Reconstructing an image over ranks, from the command line, and what a run of it leaves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+
+from commandline import Answer
+from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.reconstructioncolumns import reconstruction_schema
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from traineddenoiser import NETWORK, SIGMA, write_weights
+
+CommandLine = Callable[..., Answer]
+
+PATIENCE_S = 600.0
+"""How long a run may take, on a machine that has other work too."""
+ITERATIONS = 3
+REST_SHARE = 0.01
+# The network looks 53 px far: in images of 128 px some pixels see nothing that a cut has changed.
+SMALL: dict[str, Any] = NETWORK | {
+    "size_px": 128,
+    "operators": 4,
+    "angles": 16,
+    "tile_px": 64,
+    "overlap_px": 56,
+    "warmup_iterations": 1,
+    "iterations": ITERATIONS,
+}
+COLOUR: dict[str, Any] = {"problem": "colour_deblur", "noise": 0.05, "sigma": SIGMA}
+PROBLEMS: dict[str, dict[str, Any]] = {
+    "colour": COLOUR,
+    "beams": {"problem": "tomography_2d"},
+    "cones": {"problem": "tomography_3d", "size_px": 32, "tile_px": 16, "overlap_px": 8},
+}
+SMALLEST_PX = 32
+BEYOND_ALL_MEMORY_PX = 40_000
+"""A volume of this length is larger than what a process can address."""
+
+
+def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
+    """Write a suite of small entries, each with parameters of its own; several sizes are a grid."""
+    lines = ['name = "tiny"', 'summary = "A small image, in a moment"', 'data = "phantom"']
+    for entry, params in entries.items():
+        own = SMALL | params
+        sizes = own.pop("size_px")
+        lines += [f"[stages.{entry}]", 'stage = "reconstruct"', f"[stages.{entry}.params]"]
+        # TOML writes text, numbers and lists as JSON does.
+        if not isinstance(sizes, list):
+            own["size_px"] = sizes
+        lines += [f"{name} = {json.dumps(value)}" for name, value in own.items()]
+        if isinstance(sizes, list):
+            lines += [f"[stages.{entry}.grid]", f"size_px = {sizes}"]
+    path = folder / "tiny.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
+class Left(NamedTuple):
+    """What a run left."""
+
+    answer: subprocess.CompletedProcess[str]
+    run: RunFolder
+
+    @property
+    def said(self) -> str:
+        """The answer without its line breaks."""
+        return " ".join(self.answer.stdout.split())
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """All iterations of all ranks."""
+        return pl.read_parquet(self.run.path / "reconstruction.parquet")
+
+    @property
+    def points(self) -> pl.DataFrame:
+        """An entry at one N a row."""
+        table = pl.read_csv(self.run.report / "benchmark_reconstruct_points.csv")
+        return table.sort("stage", "workers")
+
+
+def run(folder: Path, suite: Path, *options: str) -> Left:
+    """Run a suite at N = 1 and 2 as users do."""
+    answer = subprocess.run(
+        [sys.executable, "-m", "pyscale", "run", suite, "--workers", "1,2", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    return Left(answer, find_run(folder / "runs", None))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], None]) -> Path:
+    """A working folder, where the engine is installed."""
+    if find_spec("deepinv") is None:
+        missing("deepinv", "pip install 'pyscale[reconstruct]'")
+    return tmp_path_factory.mktemp("reconstructions")
+
+
+@pytest.fixture(scope="module")
+def left(folder: Path) -> Left:
+    """A run of the three problems, of which one has a denoiser that denoises."""
+    home = folder / "three problems"
+    home.mkdir()
+    weights = write_weights(home / "trained.pth")
+    suite = write_suite(home, **PROBLEMS | {"colour": COLOUR | {"weights": str(weights)}})
+    found = run(home, suite, "--repeats", "2")
+    assert found.answer.returncode == 0, found.answer.stderr
+    return found
+
+
+@pytest.mark.slow
+def test_every_iteration_of_every_rank_is_a_row(left: Left) -> None:
+    rows = left.rows
+    assert rows.schema == reconstruction_schema()
+    assert set(rows["status"]) == {"done"}
+    found = rows.group_by("stage", "workers", "rank").agg(
+        pl.col("trial").n_unique(), pl.len(), pl.col("iteration").max()
+    )
+    assert found.sort("stage", "workers", "rank").rows() == [
+        (entry, *of, 2, 2 * ITERATIONS, ITERATIONS - 1)
+        for entry in sorted(PROBLEMS)
+        for of in ((1, 0), (2, 0), (2, 1))
+    ]
+    together = rows.filter(pl.col("workers") == 2)
+    assert set(together["backend"]) == {"gloo"}
+    shared = together.group_by("trial", "rank").agg(
+        pl.col("tiles_here", "operators_here").first(), pl.col("tiles", "operators").first()
+    )
+    for whole, here in (("tiles", "tiles_here"), ("operators", "operators_here")):
+        assert (2 * shared[here] == shared[whole]).all(), "two ranks share both evenly"
+
+
+@pytest.mark.slow
+def test_components_are_all_of_an_iteration_on_every_rank(left: Left) -> None:
+    parts = pl.sum_horizontal(f"{name}_s" for name in COMPONENTS)
+    rest = left.rows.group_by("trial", "rank").agg(
+        ((pl.col("wall_s") - parts).abs() / pl.col("wall_s")).median().alias("share")
+    )
+    assert rest["share"].max() <= REST_SHARE
+    assert left.points["rest_share"].max() <= REST_SHARE
+    alone = left.rows.filter(pl.col("workers") == 1)
+    assert alone.select("communication_s", "gather_s", "barrier_s").sum().row(0) == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_ranks_together_agree_with_one_alone(left: Left) -> None:
+    together = left.points.filter(pl.col("workers") == 2)
+    assert together["gate"].to_list() == ["agrees"] * len(PROBLEMS)
+    assert together["gate_gradient"].max() <= GRADIENT_TOLERANCE
+    flat, cones = together.filter(pl.col("stage") != "cones"), together.filter(stage="cones")
+    assert flat["gate_interior_px"].min() > 0
+    assert flat["gate_interior"].max() <= DENOISER_TOLERANCE
+    assert cones["gate_interior"].null_count() == 1
+    assert "hold all that the network looks at for no pixel" in cones["gate_why_not"].item()
+    assert left.points.filter(pl.col("workers") == 1)["gate"].null_count() == len(PROBLEMS)
+
+
+@pytest.mark.slow
+def test_images_of_two_ranks_are_compared_with_those_of_one(left: Left) -> None:
+    checks = pl.read_parquet(left.run.path / "tasks.parquet").filter(task="check")
+    # The first trial of one rank is what all others are compared with.
+    assert checks.group_by("stage", "workers").len().sort("stage", "workers").rows() == [
+        (entry, *of) for entry in sorted(PROBLEMS) for of in ((1, 1), (2, 2))
+    ]
+    assert set(checks["status"]) == {"done"}
+    assert checks.filter(workers=1)["agreement"].to_list() == pytest.approx([1.0] * len(PROBLEMS))
+    assert checks.filter(stage="colour")["agreement_same"].all()
+    deviations = left.rows.filter(pl.col("workers") == 2, pl.col("stage") == "colour")
+    assert deviations["deviation_interior"].null_count() == 0
+    assert (deviations["deviation_interior"] <= deviations["deviation_border"]).all()
+
+
+@pytest.mark.slow
+def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left: Left) -> None:
+    problem = problem_of(ReconstructParams(**SMALL | COLOUR), left.run.plan.settings["seed"])
+    measured_db = [psnr_db(problem, index) for index in range(problem.operators)]
+    colour = left.points.filter(stage="colour")
+    assert colour["psnr_db"].min() > max(measured_db)
+    alone, together = colour["psnr_db"].to_list()
+    assert colour["psnr_drift_db"].to_list() == pytest.approx([0, together - alone])
+    assert abs(together - alone) < 1
+    assert colour["psnr_interior_drift_db"].null_count() == 0
+    assert colour["timing_only"].to_list() == [False, False]
+    assert colour["weights"].str.starts_with("trained.pth (").all()
+    random = left.points.filter(pl.col("stage") != "colour")
+    assert random["timing_only"].all()
+    assert "Timing only: the denoiser's weights are random" in left.said
+
+
+def psnr_db(problem: Problem, index: int) -> float:
+    """Of what one operator measured."""
+    error = (problem.measurement(index, "cpu") - problem.image).square().mean()
+    return float(-10 * error.log10())
+
+
+@pytest.mark.slow
+def test_the_report_has_tables_figure_page_and_text(left: Left) -> None:
+    report = left.run.report
+    scaling = pl.read_csv(report / "benchmark_reconstruct.csv")
+    assert set(scaling["component"]) == {"total", *COMPONENTS, "objective"}
+    total = scaling.filter(component="total").sort("stage", "workers")
+    assert total["repeats"].to_list() == [2] * len(total)
+    assert total["baseline_workers"].to_list() == [1] * len(total)
+    expected = total["speedup"] * total["baseline_workers"] / total["workers"]
+    assert total["efficiency"].to_list() == pytest.approx(expected.to_list())
+    assert total.filter(pl.col("workers") == 1)["speedup"].to_list() == [1.0] * len(PROBLEMS)
+    for kind in ("png", "svg", "pdf"):
+        assert (report / f"benchmark_components.{kind}").stat().st_size > 1000
+    for name in ("scaling_analysis.md", "report.html"):
+        text = (report / name).read_text()
+        assert "Which component of the reconstruction scales?" in text
+        assert "Colour deblurring, 128 px" in text
+
+
+@pytest.mark.slow
+def test_status_and_advise_say_what_such_a_run_is(left: Left, pyscale: CommandLine) -> None:
+    status = pyscale("status", left.run.path)
+    assert status.code == 0
+    assert "complete" in status.text
+    for entry in PROBLEMS:
+        assert entry in status.text
+    advice = pyscale("advise", left.run.path)
+    assert advice.code == 2
+    assert "measured how ranks reconstruct an image together" in advice.err
+    assert len(advice.err.strip().splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def failing(folder: Path) -> Left:
+    """A run of an image that cannot be cut for two ranks, and of one beyond all memory."""
+    home = folder / "failing"
+    home.mkdir()
+    sizes = {"size_px": [SMALLEST_PX, BEYOND_ALL_MEMORY_PX], "tile_px": SMALLEST_PX}
+    suite = write_suite(home, volumes=PROBLEMS["cones"] | sizes)
+    return run(home, suite, "--repeats", "1", "--retries", "0")
+
+
+@pytest.mark.slow
+def test_what_fails_are_rows_with_errors_and_the_run_goes_on(failing: Left) -> None:
+    assert failing.answer.returncode == 1, failing.answer.stderr
+    assert "Traceback" not in failing.answer.stderr
+    points = failing.points.sort("size_px", "workers")
+    assert points.select("size_px", "workers", "failed", "exhausted").rows() == [
+        *((SMALLEST_PX, 1, 0, False), (SMALLEST_PX, 2, 1, False)),
+        *((BEYOND_ALL_MEMORY_PX, 1, 1, True), (BEYOND_ALL_MEMORY_PX, 2, 1, True)),
+    ]
+    _, uncut, *exhausted = points["error"]
+    size = " x ".join([str(SMALLEST_PX)] * 3)
+    assert f"on {node_name()}: tile_px {SMALLEST_PX}" in uncut
+    assert f"cuts no image of {size} pixels: give less" in uncut
+    for ranks, error in zip((1, 2), exhausted, strict=True):
+        assert "memory ran out" in error
+        assert f"rank 0 of {ranks} on {node_name()}: lower " in error
+    failed = failing.rows.filter(status="failed").sort("stage", "workers", "rank")
+    assert failed.select("size_px", "rank", "iteration").rows() == [
+        *((SMALLEST_PX, 0, None), (SMALLEST_PX, 1, None)),
+        *((BEYOND_ALL_MEMORY_PX, rank, None) for rank in (0, 0, 1)),
+    ]
+    text = (failing.run.report / "scaling_analysis.md").read_text()
+    assert f"| Tomography in 3D | 1 | {SMALLEST_PX} | {BEYOND_ALL_MEMORY_PX} |" in text
