@@ -79,7 +79,7 @@ def run(task: Task) -> None:
     MissingPart
         If a library or the device is not there.
     ResourceExhausted
-        If memory ran out.
+        If memory or the disk ran out.
     StageError
         If GPUs are unequal, the iterations diverge, or another rank failed.
     """
@@ -99,7 +99,7 @@ def run(task: Task) -> None:
     task.set_reconstruction(_record(task, params, ready, solved))
     if ready.device.type == "cuda":
         task.gpu_own_peak_bytes = solved.peak_bytes
-    with task.span("write"):
+    with told(place, params), task.span("write"):
         if spec.rank == 0:
             write_image(task, solved.image)
         task.write_window((spec.rank, spec.rank + 1), spec.ranks)
