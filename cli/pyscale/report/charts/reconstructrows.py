@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyscale.report.ofranks import flags_of
 from pyscale.report.reconstruct.cells import milliseconds
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import NAMES, TOTAL, flags_of
+from pyscale.report.reconstruct.words import NAMES, TOTAL
 from pyscale.report.results import Results
 from pyscale.report.wording import percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS

@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.loader.front import COMPARABLE
 from pyscale.report.loader.cells import value
-from pyscale.report.loader.words import (
-    DATASET,
-    LOADER,
-    Row,
-    names_of,
-    ranks,
-    settings_of,
-    varied_in,
-)
+from pyscale.report.loader.words import DATASET, LOADER, names_of, settings_of, varied_in
 from pyscale.report.machine.tables import cell_text
 from pyscale.report.machine.told import named
+from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.values import Cell
 from pyscale.report.wording import number, percent
 from pyscale_stages.loader.params import SHIPPED

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report.loader.cells import value
-from pyscale.report.loader.words import Row
+from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column, Group, Line, Table
 from pyscale.report.page.values import Cell
 from pyscale.report.wording import ABSENT, number

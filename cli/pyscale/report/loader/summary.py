@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.loader.section import section
 from pyscale.report.loader.verdict import QUESTION
-from pyscale.report.loader.words import KILO, MILLI, Row, names_of
+from pyscale.report.loader.words import KILO, MILLI, names_of
+from pyscale.report.ofranks import Row
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, gib, number, with_interval
 

@@ -14,8 +14,9 @@ from pyscale.report.loader.cells import (
     point,
     rank,
 )
-from pyscale.report.loader.words import KILO, MEGA, MILLI, Row
+from pyscale.report.loader.words import KILO, MEGA, MILLI
 from pyscale.report.machine.tables import laid_out
+from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column, Table
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.loader.flags import SENTENCES
-from pyscale.report.loader.words import SHORT, Row, at, flags_of, ranks, same_everywhere, varied_in
+from pyscale.report.loader.words import SHORT, same_everywhere, varied_in
 from pyscale.report.machine.told import named
+from pyscale.report.ofranks import Row, at, doubts_of, flags_of, ranks, trials_of
 from pyscale.report.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.wording import listing, number, percent, ratio
 
@@ -36,13 +37,8 @@ DELIVERED = {
 def ran(points: Sequence[Row]) -> str:
     """Say what was loaded, in a line."""
     entries = {row["stage"] for row in points}
-    counts = sorted({row["workers"] for row in points})
-    repeats = sorted({row["repeats"] for row in points})
     many = "1 configuration" if len(entries) == 1 else f"{len(entries)} configurations"
-    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
-    trials = "trial" if repeats == [1] else "trials"
-    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
-    return f"patch loading in {many} on {on}, {times} timed {trials} of each"
+    return f"patch loading in {many} {trials_of(points)}"
 
 
 def same(points: Sequence[Row]) -> Iterator[str]:
@@ -98,15 +94,9 @@ def same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator
 
 def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
-    raised: dict[str, list[Row]] = {}
-    for row in points:
-        for code in flags_of(row):
-            raised.setdefault(code, []).append(row)
-    for code in filter(raised.__contains__, SENTENCES):
-        rows = raised[code]
-        everywhere = len(rows) == len(points) > 1
-        where = "everywhere" if everywhere else named(at(names[row["stage"]], row) for row in rows)
-        yield f"`{code}` ({where}): {SENTENCES[code]}"
+    yield from doubts_of(
+        points, SENTENCES, lambda rows: named(at(names[row["stage"]], row) for row in rows)
+    )
 
 
 def not_measured(points: Sequence[Row]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.report.loader import answer
 from pyscale.report.loader.told import IN_SHORT
-from pyscale.report.loader.words import Row, flags_of
+from pyscale.report.ofranks import Row, flags_of
 from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.trust import Trust
 

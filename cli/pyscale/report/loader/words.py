@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyscale.analysis.loader.settings import SETTINGS
-
-Row = dict[str, Any]
+from pyscale.report.ofranks import Row
 
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
 """Settings that a data set's factory is given."""
@@ -81,18 +80,3 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def flags_of(row: Mapping[str, Any]) -> list[str]:
-    """Codes of all flags of a row."""
-    return [code for code in (row["flags"] or "").split(",") if code]
-
-
-def ranks(count: int) -> str:
-    """Write a number of ranks."""
-    return f"{count} rank{'s' * (count != 1)}"
-
-
-def at(name: str, row: Mapping[str, Any]) -> str:
-    """Name a configuration at its number of ranks."""
-    return f"{name} at N = {row['workers']}"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.reconstruct.answers import LEAST_EFFICIENCY
+from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import component_value, decibels, milliseconds, value
 from pyscale.report.reconstruct.components import NOT_TOLD, fastest, limit, scales, work_normalised
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.said import Said
-from pyscale.report.reconstruct.words import Row, ranks
 from pyscale.report.wording import listing, number, ratio
 
 if TYPE_CHECKING:

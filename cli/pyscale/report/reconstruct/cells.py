@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyscale.report.ofranks import Row, flags_of
 from pyscale.report.page.values import (
     RECONSTRUCT,
     RECONSTRUCT_POINT,
@@ -14,7 +15,7 @@ from pyscale.report.page.values import (
     value_of,
 )
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import MILLI, Row, flags_of
+from pyscale.report.reconstruct.words import MILLI
 from pyscale.report.wording import ABSENT, number, ratio
 
 Writer = Callable[[Row], Cell]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import component_value, milliseconds, value
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.said import Said
-from pyscale.report.reconstruct.words import COMPUTED, NAMES, Row, ranks, titled
+from pyscale.report.reconstruct.words import COMPUTED, NAMES, titled
 from pyscale.report.wording import percent, ratio
 
 if TYPE_CHECKING:

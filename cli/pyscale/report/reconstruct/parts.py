@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyscale.report.reconstruct.words import TOTAL, Row, names_of
+from pyscale.report.ofranks import Row
+from pyscale.report.reconstruct.words import TOTAL, names_of
 
 if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.findings import ReconstructFindings

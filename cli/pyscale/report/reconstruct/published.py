@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report.machine.tables import laid_out
+from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import Writer, component_value
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import NAMES, Row, problem, titled
+from pyscale.report.reconstruct.words import NAMES, problem, titled
 from pyscale.report.wording import ABSENT, percent, ratio
 
 if TYPE_CHECKING:

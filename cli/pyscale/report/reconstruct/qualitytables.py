@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.report.machine.tables import laid_out
+from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column, Table
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import Writer, decibels, point, value
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.tables import HEAD, RANKS, Columns, named
-from pyscale.report.reconstruct.words import Row, problem, titled
+from pyscale.report.reconstruct.words import problem, titled
 from pyscale.report.wording import ABSENT, number, ratio
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.ofranks import Row
 from pyscale.report.reconstruct.cells import milliseconds
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.section import QUESTION, section
-from pyscale.report.reconstruct.words import Row
 from pyscale.report.results import Results
 from pyscale.report.wording import percent, ratio, with_interval
 

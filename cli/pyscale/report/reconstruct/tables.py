@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.report.machine.tables import laid_out
+from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column, Table
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import (
@@ -18,7 +19,7 @@ from pyscale.report.reconstruct.cells import (
     speedup,
 )
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import COMPUTED, NAMES, OBJECTIVE, TOTAL, Row, titled
+from pyscale.report.reconstruct.words import COMPUTED, NAMES, OBJECTIVE, TOTAL, titled
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS
 

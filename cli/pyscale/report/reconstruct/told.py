@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.reconstruct.flags import SENTENCES
-from pyscale.report.reconstruct.words import Row, at, flags_of, ranks
+from pyscale.report.ofranks import Row, at, doubts_of, ranks, trials_of
 from pyscale.report.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.wording import listing
 
@@ -28,13 +28,8 @@ IN_SHORT = OF_TRIALS | {
 def ran(points: Sequence[Row]) -> str:
     """Say what was reconstructed, in a line."""
     entries = {row["stage"] for row in points}
-    counts = sorted({row["workers"] for row in points})
-    repeats = sorted({row["repeats"] for row in points})
     many = "1 image" if len(entries) == 1 else f"{len(entries)} images"
-    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
-    trials = "trial" if repeats == [1] else "trials"
-    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
-    return f"reconstruction of {many} on {on}, {times} timed {trials} of each"
+    return f"reconstruction of {many} {trials_of(points)}"
 
 
 def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
@@ -47,15 +42,7 @@ def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
 
 def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
-    raised: dict[str, list[Row]] = {}
-    for row in points:
-        for code in flags_of(row):
-            raised.setdefault(code, []).append(row)
-    for code in filter(raised.__contains__, SENTENCES):
-        rows = raised[code]
-        everywhere = len(rows) == len(points) > 1
-        where = "everywhere" if everywhere else "; ".join(_places(rows, names))
-        yield f"`{code}` ({where}): {SENTENCES[code]}"
+    yield from doubts_of(points, SENTENCES, lambda rows: "; ".join(_places(rows, names)))
 
 
 def _places(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyscale.report.ofranks import flags_of
 from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.reconstruct import answer
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.told import IN_SHORT
-from pyscale.report.reconstruct.words import flags_of
 from pyscale.report.trust import Trust
 from pyscale.report.wording import listing
 

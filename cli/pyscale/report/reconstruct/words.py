@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
-Row = dict[str, Any]
+from pyscale.report.ofranks import Row
 
 PROBLEMS = {
     "colour_deblur": "colour deblurring",
@@ -62,18 +61,3 @@ def titled(text: str) -> str:
 def _name(row: Row) -> str:
     size = "" if row["size_px"] is None else f", {row['size_px']} px"
     return f"{titled(problem(row['problem']))}{size}"
-
-
-def flags_of(row: Mapping[str, Any]) -> list[str]:
-    """Codes of all flags of a row."""
-    return [code for code in (row["flags"] or "").split(",") if code]
-
-
-def ranks(count: int) -> str:
-    """Write a number of ranks."""
-    return f"{count} rank{'s' * (count != 1)}"
-
-
-def at(name: str, row: Mapping[str, Any]) -> str:
-    """Name a reconstruction at its number of ranks."""
-    return f"{name} at N = {row['workers']}"

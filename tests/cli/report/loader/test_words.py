@@ -8,7 +8,8 @@ from madeuploader import ENTRIES, entries_like
 from madeuploaderrun import made_up
 from pyscale.analysis.loader.flags import SENTENCES
 from pyscale.report.loader.told import IN_SHORT
-from pyscale.report.loader.words import flags_of, names_of, same_everywhere
+from pyscale.report.loader.words import names_of, same_everywhere
+from pyscale.report.ofranks import flags_of
 
 
 def named(entries):

@@ -1,0 +1,61 @@
+"""What is said in the same words of all that ranks do: load patches, or reconstruct an image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pyscale.report.wording import listing
+
+Row = dict[str, Any]
+"""Of a table with a row for each configuration: `stage`, `workers`, `repeats` and `flags`."""
+
+
+def flags_of(row: Mapping[str, Any]) -> list[str]:
+    """Codes of all flags of a row."""
+    return [code for code in (row["flags"] or "").split(",") if code]
+
+
+def ranks(count: int) -> str:
+    """Write a number of ranks."""
+    return f"{count} rank{'s' * (count != 1)}"
+
+
+def at(name: str, row: Mapping[str, Any]) -> str:
+    """Name a configuration at its number of ranks."""
+    return f"{name} at N = {row['workers']}"
+
+
+def trials_of(points: Sequence[Row]) -> str:
+    """Say on how many ranks everything was timed, and how often."""
+    counts = sorted({row["workers"] for row in points})
+    repeats = sorted({row["repeats"] for row in points})
+    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
+    trials = "trial" if repeats == [1] else "trials"
+    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
+    return f"on {on}, {times} timed {trials} of each"
+
+
+def doubts_of(
+    points: Sequence[Row],
+    sentences: Mapping[str, str],
+    places: Callable[[Sequence[Row]], str],
+) -> Iterator[str]:
+    """Give the sentence of every flag once, with the configurations that raise it.
+
+    Parameters
+    ----------
+    points : sequence of dict
+    sentences : mapping of str to str
+        By flag, in the order in which they are given.
+    places : callable
+        Names configurations.
+    """
+    raised: dict[str, list[Row]] = {}
+    for row in points:
+        for code in flags_of(row):
+            raised.setdefault(code, []).append(row)
+    for code in filter(raised.__contains__, sentences):
+        rows = raised[code]
+        where = "everywhere" if len(rows) == len(points) > 1 else places(rows)
+        yield f"`{code}` ({where}): {sentences[code]}"
