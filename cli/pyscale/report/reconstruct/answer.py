@@ -52,7 +52,7 @@ def decisive(parts: Parts, advised: ReconstructAnswer) -> list[Row]:
 
 def _nothing(own: Sequence[Row]) -> Said:
     error = next((row["error"] for row in own if row["error"]), None)
-    why = f": no trial counts. {error}" if error else ": no trial counts."
+    why = f": no trial counts; its error: {error}" if error else ": no trial counts."
     return Said("Faster", "faster", (NOT_TOLD,), (why,))
 
 

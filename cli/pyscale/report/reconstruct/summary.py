@@ -44,7 +44,7 @@ def _table(parts: Parts, headers: Sequence[str]) -> Table:
     from rich.text import Text
 
     table = empty_table()
-    table.columns[0].header = "reconstruction"
+    table.columns[0].header = "image"
     for header in headers:
         table.add_column(header, justify="right", no_wrap=True)
     last = ""
