@@ -148,7 +148,7 @@ def test_where_every_trial_failed_the_answer_is_its_error():
     failing = made_up([replace(ENTRIES[0], error="rank 1 on node1 died")], ranks=(2,))
     name = "Colour deblurring, 256 px"
     (said,) = answers_of(failing, name)
-    assert said.startswith("Faster: Not told: no trial counts. rank 1 on node1 ")
+    assert said.startswith("Faster: Not told: no trial counts; its error: rank 1 on node1 ")
     assert verdict_of(failing, name).trust == "no"
     (failed,) = section(failing)["failed"]
     assert failed.startswith(f"{name} at N = 2 failed: rank 1 on node1 ")
