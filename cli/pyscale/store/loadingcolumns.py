@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.loader.settings import setting_columns
+from pyscale.store.rankcolumns import rank_schema
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,27 +47,12 @@ consumer
     """
     import polars as pl
 
-    text, whole, real, flag = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
     return {
-        "trial": text,
-        "suite": text,
-        "stage": text,
-        "family": text,
-        "point": text,
-        "workers": whole,
-        "block": whole,
-        "task": text,
-        "rank": whole,
-        "attempt": whole,
-        "status": text,
-        "error": text,
-        "node": text,
+        **rank_schema(),
         "cpus": pl.List(whole),
-        "hardware": text,
         "cache_asked": text,
         "cache_state": text,
-        "oversubscribed": flag,
-        "disturbed": flag,
         **setting_columns(),
         "settings": text,
         "slides": whole,

@@ -8,14 +8,11 @@ from typing import Any
 
 from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.plan import Trial
+from pyscale.store.rankcolumns import OF_TASK
 from pyscale.store.records import TaskRecord
 from pyscale_stages.contract import BatchWindow, Loading
 
-_HEADER = (
-    *("trial", "suite", "stage", "family", "point", "workers", "block", "task", "attempt"),
-    *("status", "error", "node", "hardware", "cache_asked", "cache_state"),
-    *("oversubscribed", "disturbed"),
-)
+_HEADER = (*OF_TASK, "cache_asked", "cache_state")
 _PERCENTILES = {"p50_s": 50, "p95_s": 95, "p99_s": 99}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyscale.store.rankcolumns import rank_schema
 from pyscale_stages.reconstruction import COMPONENTS
 
 if TYPE_CHECKING:
@@ -57,23 +58,8 @@ memory_peak_bytes, setup_s
 
     text, whole, real, flag = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
     return {
-        "trial": text,
-        "suite": text,
-        "stage": text,
-        "family": text,
-        "point": text,
-        "workers": whole,
-        "block": whole,
-        "task": text,
-        "rank": whole,
-        "attempt": whole,
-        "status": text,
-        "error": text,
+        **rank_schema(),
         "exhausted": flag,
-        "node": text,
-        "hardware": text,
-        "oversubscribed": flag,
-        "disturbed": flag,
         "problem": text,
         "size_px": whole,
         "settings": text,

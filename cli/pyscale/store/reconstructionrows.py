@@ -8,15 +8,13 @@ from typing import Any
 
 from pyscale.plan import Trial
 from pyscale.retrying import MEMORY_LIMIT
+from pyscale.store.rankcolumns import OF_TASK
 from pyscale.store.records import TaskRecord
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.reconstruction import Gate, Reconstruction
 
-_HEADER = (
-    *("trial", "suite", "stage", "family", "point", "workers", "block", "task", "attempt"),
-    *("status", "error", "node", "hardware", "device", "oversubscribed", "disturbed"),
-)
+_HEADER = (*OF_TASK, "device")
 
 
 def reconstruction_rows(

@@ -9,7 +9,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.loaderrows import lines_of, panels_of
 from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import Shown, finished, fitting_legend, tooltips
+from pyscale.report.charts.points import Shown, finished, fitting_legend, legend_above, tooltips
 from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
@@ -105,12 +105,7 @@ def pareto(rows: Sequence[Row], labels_mean: str = "") -> Chart | None:
             SHOWN,
             note,
             panels=several,
-            legend=[
-                {"name": name, "colour": own}
-                for name, own in zip(lines, curve_colours(len(lines)), strict=True)
-            ]
-            if several and len(lines) > 1
-            else None,
+            legend=legend_above(lines, curve_colours(len(lines)), several),
         ),
     )
 

@@ -10,7 +10,7 @@ from pyscale.analysis.machine.nodes import FAST, SLOW
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.machinerows import KINDS, lines_of
-from pyscale.report.charts.points import Shown, finished, tooltips
+from pyscale.report.charts.points import Shown, finished, legend_above, tooltips
 from pyscale.report.machine.words import MODES
 from pyscale.report.wording import listing
 
@@ -224,7 +224,7 @@ def _dots(
                 note,
                 panels=several,
                 wide=bool(several),
-                legend=_legend(present, [looks[one][0] for one in present], several),
+                legend=legend_above(present, [looks[one][0] for one in present], several),
             ),
             len(names),
         ),
@@ -301,18 +301,9 @@ def _over(
             Shown("rate", "rate", "MB/s", "MB/s"),
             note,
             panels=panels,
-            legend=_legend(lines, curve_colours(len(lines)), panels),
+            legend=legend_above(lines, curve_colours(len(lines)), panels),
         ),
     )
-
-
-def _legend(
-    names: Sequence[str], colours: Sequence[str], panels: Sequence[str]
-) -> list[dict[str, str]] | None:
-    """Return the legend above all panels; without panels the chart has its own."""
-    if not panels or len(names) < 2:
-        return None
-    return [{"name": name, "colour": own} for name, own in zip(names, colours, strict=True)]
 
 
 def _panels(rows: Sequence[Row], column: str) -> list[str]:

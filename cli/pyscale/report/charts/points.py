@@ -207,6 +207,15 @@ def fitting_legend(names: Sequence[str]) -> alt.Legend:
     return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
 
 
+def legend_above(
+    names: Sequence[str], colours: Sequence[str], panels: Sequence[str]
+) -> list[dict[str, str]] | None:
+    """Return the legend above all panels; without panels the chart has its own."""
+    if not panels or len(names) < 2:
+        return None
+    return [{"name": name, "colour": own} for name, own in zip(names, colours, strict=True)]
+
+
 def finished(
     chart: Any,
     shown: Shown,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import ASIDE_PX, BARS, Shown, finished, fitting_legend, tooltips
+from pyscale.report.charts.points import (
+    ASIDE_PX,
+    BARS,
+    Shown,
+    finished,
+    fitting_legend,
+    legend_above,
+    tooltips,
+)
 from pyscale.report.charts.reconstructrows import lines_of, panels_of
 from pyscale.report.wording import listing
 
@@ -89,12 +97,7 @@ def components(rows: Sequence[Row]) -> Chart | None:
             SHOWN,
             NOTE,
             panels=several,
-            legend=[
-                {"name": name, "colour": own}
-                for name, own in zip(lines, curve_colours(len(lines)), strict=True)
-            ]
-            if several
-            else None,
+            legend=legend_above(lines, curve_colours(len(lines)), several),
         ),
     )
 
