@@ -8,7 +8,7 @@ from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.reconstruct.output import IMAGE, Image, read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.tiles import interior
+from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
@@ -71,10 +71,7 @@ def _largest(reference: Image, other: Image, params: ReconstructParams) -> dict[
     largest = float(np.abs(reference).max())
     if not largest:
         return {}
-    inside = np.zeros(other.shape[1:], np.bool_)
-    along = interior(other.shape, params)
-    if along is not None:
-        inside[np.ix_(*along)] = True
+    inside = interior_mask(other.shape, params)
     difference = np.abs(other - reference).max(axis=0) / largest
     classes = {"interior_deviation": inside, "border_deviation": ~inside}
     return {name: float(difference[mask].max()) for name, mask in classes.items() if mask.any()}

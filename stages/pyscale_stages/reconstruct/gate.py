@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pyscale_stages.errors import ResourceExhausted, as_stage_error
 from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
 from pyscale_stages.reconstruct.device import memory_left_bytes
 from pyscale_stages.reconstruct.iterate import Solver
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import what_ran_out
-from pyscale_stages.reconstruct.tiles import interior
+from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Gate
 
 if TYPE_CHECKING:
@@ -85,10 +83,8 @@ def gate_of(
 
     serial = alone("the gradient of all operators", lambda: _serial_gradient(problem, image))
     whole = alone("the uncut image", denoised_whole)
-    inside = torch.zeros(problem.shape[1:], dtype=torch.bool)
-    if (along := interior(problem.shape, params)) is not None:
-        inside[np.ix_(*along)] = True
-    else:
+    inside = torch.from_numpy(interior_mask(problem.shape, params))
+    if not inside.any():
         refused.append(
             f"tiles of {params.tile_px} px with a margin of {params.overlap_px} px hold all that "
             "the network looks at for no pixel"
@@ -109,7 +105,7 @@ def _serial_gradient(problem: Problem, image: torch.Tensor) -> torch.Tensor:
     total = torch.zeros_like(image)
     for index in range(problem.operators):
         operator = problem.operator(index, image.device)
-        residual = operator.A(image) - problem.measurement(index, image.device)
+        residual = operator.A(image) - problem.measurement(index, image.device, operator)
         total += operator.A_adjoint(residual)
     return total
 

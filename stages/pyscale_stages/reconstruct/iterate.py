@@ -98,8 +98,9 @@ def solver_of(
 
     physics = distribute(operator, context, num_operators=operators, type_object="linear_physics")
     fidelity = distribute(L2(), context, num_operators=operators)
+    built = dict(zip(physics.local_indexes, physics.local_physics, strict=True))
     measurements = [
-        problem.measurement(index, device) if index in physics.local_indexes else None
+        problem.measurement(index, device, built[index]) if index in built else None
         for index in range(operators)
     ]
     if params.weights is None:

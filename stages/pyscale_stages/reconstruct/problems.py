@@ -94,7 +94,9 @@ class Problem:
             return _parallel_beams(params, index, device)
         return _cone_beams(params, index, device)
 
-    def measurement(self, index: int, device: torch.device | str) -> torch.Tensor:
+    def measurement(
+        self, index: int, device: torch.device | str, operator: LinearPhysics | None = None
+    ) -> torch.Tensor:
         """Measure the image by one operator, with noise.
 
         The noise follows from the seed and the operator's number alone: it is drawn on the CPU,
@@ -105,6 +107,8 @@ class Problem:
         index : int
             Which operator, from 0 to `operators`.
         device : torch.device or str
+        operator : deepinv.physics.LinearPhysics, optional
+            The same operator on that device, where it is built already.
 
         Returns
         -------
@@ -119,7 +123,8 @@ class Problem:
         import torch
 
         with torch.no_grad():
-            clean: torch.Tensor = self.operator(index, device).A(self.image.to(device))
+            sees = operator if operator is not None else self.operator(index, device)
+            clean: torch.Tensor = sees.A(self.image.to(device))
             # Apart from what the phantom draws of the same seed.
             random = np.random.default_rng((self.seed, 1, index))
             noise = torch.from_numpy(random.standard_normal(clean.shape, np.float32)).to(device)

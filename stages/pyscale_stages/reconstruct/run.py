@@ -6,8 +6,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.hearing import hearing
 from pyscale_stages.ranks.rank import Rank
@@ -30,7 +28,7 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place, told
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.quality import psnr_db
-from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior
+from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchvision_cpu import make_importable
@@ -156,10 +154,9 @@ def _psnrs(found: Image, problem: Problem, params: ReconstructParams) -> Psnrs:
     """Of the whole image, of what tiles of this size cannot change, and of all other pixels."""
     truth = problem.image[0].numpy()
     whole = psnr_db(found, truth)
-    if (along := interior(problem.shape, params)) is None:
+    inside = interior_mask(problem.shape, params)
+    if not inside.any():
         return whole, None, None
-    inside = np.zeros(truth.shape[1:], np.bool_)
-    inside[np.ix_(*along)] = True
     return whole, psnr_db(found, truth, inside), psnr_db(found, truth, ~inside)
 
 

@@ -173,6 +173,16 @@ def interior(
     return tuple(inside)
 
 
+def interior_mask(shape: Sequence[int], params: ReconstructParams) -> npt.NDArray[np.bool_]:
+    """Pixels of the `interior`, of the shape of the image without its channels; none where none."""
+    import numpy as np
+
+    inside = np.zeros(tuple(shape[1:]), np.bool_)
+    if (along := interior(shape, params)) is not None:
+        inside[np.ix_(*along)] = True
+    return inside
+
+
 def _can_be_cut(lengths: tuple[int, ...], params: ReconstructParams) -> bool:
     # A margin is mirrored at the image's edge, and so cannot be as long as the image.
     return max(params.tile_px, params.overlap_px) < min(lengths)

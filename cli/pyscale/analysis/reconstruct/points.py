@@ -87,14 +87,11 @@ def _measured(counted: pl.DataFrame, base: pl.DataFrame) -> dict[str, Any]:
 
 def _quality(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> dict[str, Any]:
     """Median over trials, and how much more that is than with the fewest ranks."""
-    here, there = _median(counted[name]), _median(base[name])
+    here: Any = counted[name].median()
+    there: Any = base[name].median()
     known = here is not None and there is not None
     drift = f"{name.removesuffix('_db')}_drift_db"
     return {name: here, drift: here - there if known else None}
-
-
-def _median(values: pl.Series) -> Any:
-    return values.median()
 
 
 def _first(values: pl.Series) -> Any:
