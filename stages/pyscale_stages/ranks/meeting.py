@@ -26,6 +26,7 @@ _ANSWER_S = 10.0
 _LONGEST_KEY_BYTES = 255
 
 _ARRIVALS, _LAST_WORD = "arrivals", "last_word"
+_ANOTHER_FILE = "give the ranks of each attempt a file that does not exist yet"
 
 
 class Meeting:
@@ -84,15 +85,20 @@ class Meeting:
         BadInput
             If the file was used before, or ranks contradict each other.
         StageError
-            If not all come in time, or one ends meanwhile.
+            If not all come in time, or one ends meanwhile or had ended before.
         """
         try:
             came_before = self.store.add(_ARRIVALS, 1) - 1
             self._is_one_too_many = came_before >= self.count
-            if self._is_one_too_many or self._last_word() is not None:
+            if self._is_one_too_many:
                 raise BadInput(
                     f"--meeting {self.path} was used before, or more than {self.count} ranks were "
-                    "started: give the ranks of each attempt a file that does not exist yet"
+                    f"started: {_ANOTHER_FILE}"
+                )
+            if (word := self._last_word()) is not None:
+                raise LostRank(
+                    f"rank {word.number} of {self.count} had ended when rank {self.number} came "
+                    f"to {self.path} ({word.sentence}): {_ANOTHER_FILE}"
                 )
             me = Arrival.of(self.number, self.count)
             self.store.set(key_of(came_before), me.written())

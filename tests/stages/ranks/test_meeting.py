@@ -22,11 +22,14 @@ def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks) -> None:
     )
 
 
-def test_a_rank_that_comes_when_the_others_have_given_up_does_not_wait(ranks) -> None:
-    assert ranks.end(ranks.start("talk", 0, 2, timeout_s=1)).code == 1
+def test_a_rank_that_comes_when_the_others_have_given_up_is_told_why_they_did(ranks) -> None:
+    first = ranks.end(ranks.start("talk", 0, 2, timeout_s=1))
     late = ranks.end(ranks.start("talk", 1, 2))
-    assert late.code == 2
-    assert f"--meeting {ranks.meeting} was used before" in late.error
+    assert (first.code, late.code) == (1, 1)
+    assert late.error == (
+        f"rank 0 of 2 had ended when rank 1 came to {ranks.meeting} ({first.error}): give the "
+        "ranks of each attempt a file that does not exist yet"
+    )
 
 
 def test_a_file_of_an_earlier_attempt_is_refused(ranks) -> None:
