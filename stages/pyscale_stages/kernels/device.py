@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Device
-from pyscale_stages.errors import BadInput, MissingPart, as_stage_error
+from pyscale_stages.errors import BadInput
+from pyscale_stages.torchdevice import require_working
 
 if TYPE_CHECKING:
     import torch
 
 _NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
-_WAY_OUT = {
-    "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
-    "mps": "run on a Mac with Apple silicon",
-}
 
 
 def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
@@ -52,8 +49,9 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
         if (wanted or n) > n:
             raise BadInput(f"gpus is {wanted}, but torch sees {n}: ask for fewer")
         found = [torch.device("cuda", index) for index in range(wanted or n)]
-    for device in found:
-        _refuse_unusable(device)
+    if kind != "cpu":
+        for device in found:
+            require_working(device)
     return found
 
 
@@ -108,21 +106,3 @@ def held_bytes(device: torch.device) -> int | None:
     if device.type == "mps":
         return torch.mps.driver_allocated_memory()
     return None
-
-
-def _refuse_unusable(device: torch.device) -> None:
-    """Compute one number there: that a device is listed does not prove that it works."""
-    import torch
-
-    if device.type == "cpu":
-        return
-    try:
-        float(torch.ones(8, device=device).sum())
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        if (exhausted := as_stage_error(error)) is not None:
-            raise exhausted from error
-        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-        raise MissingPart(
-            f"the device {device} was asked for and does not work here ({said}): "
-            f"{_WAY_OUT[device.type]}, or ask for --device cpu"
-        ) from error

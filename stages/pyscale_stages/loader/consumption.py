@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.device import name_of
+from pyscale_stages.torchdevice import name_of
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.contract import Device
-from pyscale_stages.errors import BadInput, MissingPart, as_stage_error
+from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.items import on_device
+from pyscale_stages.torchdevice import require_working
 
 if TYPE_CHECKING:
     import torch
@@ -26,19 +27,9 @@ def device_of(kind: Device) -> torch.device:
     import torch
 
     device = torch.device(kind)
-    if kind == "cpu":
-        return device
-    try:
+    if kind != "cpu":
         # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
-        float(torch.ones(8, device=device).sum())
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        if (exhausted := as_stage_error(error)) is not None:
-            raise exhausted from error
-        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-        raise MissingPart(
-            f"the device {kind} was asked for and does not work here ({said}): run on a node with "
-            "an NVIDIA GPU, its driver and a CUDA build of torch, or ask for --device cpu"
-        ) from error
+        require_working(device)
     return device
 
 
@@ -64,10 +55,3 @@ def copy_to(device: torch.device) -> Callable[[Any], None]:
         del there
 
     return copy
-
-
-def name_of(device: torch.device) -> str:
-    """What a device is called."""
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "the processor"

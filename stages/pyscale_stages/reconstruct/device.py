@@ -9,11 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyscale_stages.contract import Device
-from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
+from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.measure.usage import peak_rss_bytes
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place
+from pyscale_stages.torchdevice import name_of, require_working
 
 if TYPE_CHECKING:
     import torch
@@ -94,20 +95,11 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
     torch.backends.cudnn.allow_tf32 = False
     if kind == "cpu":
         return torch.device("cpu")
-    try:
-        visible = torch.cuda.device_count()
-        here = int(os.environ.get(LOCAL_RANK_VARIABLE, rank))
-        device = torch.device("cuda", here % visible if visible else 0)
-        float(torch.ones(8, device=device).sum())
-        torch.cuda.set_device(device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        if (exhausted := as_stage_error(error)) is not None:
-            raise exhausted from error
-        said = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
-        raise MissingPart(
-            f"the device cuda was asked for and does not work here ({said}): run on nodes with "
-            "NVIDIA GPUs, their driver and a CUDA build of torch, or ask for --device cpu"
-        ) from error
+    visible = torch.cuda.device_count()
+    here = int(os.environ.get(LOCAL_RANK_VARIABLE, rank))
+    device = torch.device("cuda", here % visible if visible else 0)
+    require_working(device)
+    torch.cuda.set_device(device)
     return device
 
 
@@ -122,13 +114,6 @@ def waiting_for(device: torch.device) -> Callable[[], None]:
 
 def _at_once() -> None:
     """A processor has done what it was given when the call returns."""
-
-
-def name_of(device: torch.device) -> str:
-    """What a device is called."""
-    import torch
-
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "the processor"
 
 
 def memory_total_bytes(device: torch.device) -> int:

@@ -16,7 +16,6 @@ from pyscale_stages.reconstruct.device import (
     backend_of,
     memory_peak_bytes,
     memory_total_bytes,
-    name_of,
     prepared,
     refuse_unequal,
     waiting_for,
@@ -31,6 +30,7 @@ from pyscale_stages.reconstruct.quality import psnr_db
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
+from pyscale_stages.torchdevice import name_of
 from pyscale_stages.torchvision_cpu import make_importable
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart, ResourceExhausted
-from pyscale_stages.segment import device
+from pyscale_stages.torchdevice import require_working
 
 TOO_OLD = (
     "The NVIDIA driver on your system is too old (found version 12040). Please update your GPU "
@@ -29,12 +28,14 @@ NO_KERNEL = (
 """As c10/cuda/CUDAFunctions.cpp and CUDAException.cpp put them together."""
 
 
-def refusal(name: Device) -> str:
+def refusal(name: str) -> str:
     """The sentence with which a device is refused."""
     with pytest.raises(MissingPart) as refused:
-        device.prepare(name, threads=1, seed=0)
+        require_working(torch.device(name))
     sentence = str(refused.value)
-    assert sentence.startswith(f"the device {name} was asked for and does not work here (")
+    assert sentence.startswith(
+        f"the device {name.removesuffix(':0')} was asked for and does not work here ("
+    )
     assert sentence.endswith(", or ask for --device cpu")
     assert "\n" not in sentence
     return sentence
@@ -52,7 +53,7 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr(torch, "__version__", "2.13.0+cu130")
     monkeypatch.setattr(torch.version, "cuda", "13.0")
-    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _index: "Quadro P2000")
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda index: f"Quadro P{2000 + index}")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _index: (6, 1))
     monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_90"])
     return say
@@ -60,7 +61,7 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is built for CUDA")
 @pytest.mark.parametrize("name", ["cuda", "mps"])
-def test_a_torch_that_is_built_without_the_device_is_named(name: Device) -> None:
+def test_a_torch_that_is_built_without_the_device_is_named(name: str) -> None:
     assert f"(torch {torch.__version__} is built without it)" in refusal(name)
 
 
@@ -83,6 +84,8 @@ def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying: Any) -> None:
         sentence
     )
     assert "only for sm_75 sm_90): install a torch built for this GPU" in sentence
+    assert refusal("cuda:0") == sentence
+    assert "has no kernels for Quadro P2001" in refusal("cuda:1")
 
 
 @pytest.mark.parametrize("said", [NO_DRIVER, "No CUDA GPUs are available"])
@@ -101,4 +104,4 @@ def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying: Any) ->
 def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying: Any) -> None:
     saying(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a"))
     with pytest.raises(ResourceExhausted, match="let fewer workers share one GPU"):
-        device.prepare("cuda", threads=1, seed=0)
+        require_working(torch.device("cuda"))

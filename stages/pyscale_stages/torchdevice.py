@@ -1,0 +1,103 @@
+"""Devices that torch computes on: whether one works, why it does not, and what it is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pyscale_stages.errors import MissingPart, as_stage_error
+from pyscale_stages.measure.gpus import cuda_version
+
+if TYPE_CHECKING:
+    import torch
+
+_WAY_OUT = {
+    "cuda": "run on a node with an NVIDIA GPU, its driver and a CUDA build of torch",
+    "mps": "run on a Mac with Apple silicon",
+}
+_DRIVER_TOO_OLD = ("driver on your system is too old", "CUDA driver version is insufficient")
+_NO_KERNEL = "no kernel image is available for execution on the device"
+_TAKEN = "CUDA-capable device(s) is/are busy or unavailable"
+_BUILT_WITHOUT = ("Torch not compiled with CUDA enabled", "with arguments from the 'MPS' backend")
+
+
+def require_working(device: torch.device) -> None:
+    """Compute one number there: that a device is listed does not prove that it works.
+
+    Raises
+    ------
+    MissingPart
+        If it cannot compute.
+    ResourceExhausted
+        If others have left none of its memory.
+    """
+    import torch
+
+    with first_used(device):
+        float(torch.ones(8, device=device).sum())
+
+
+@contextmanager
+def first_used(device: torch.device) -> Iterator[None]:
+    """Tell in a sentence why a device does not work, where its first use in the block fails.
+
+    Raises
+    ------
+    MissingPart
+        If it cannot compute.
+    ResourceExhausted
+        If others have left none of its memory.
+    """
+    try:
+        yield
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        if (exhausted := as_stage_error(error)) is not None:
+            raise exhausted from error
+        reason, remedy = _why_unusable(device, str(error))
+        # Nobody asks for the first one by its number.
+        name = device if device.index else device.type
+        raise MissingPart(
+            f"the device {name} was asked for and does not work here ({reason}): {remedy}, or "
+            "ask for --device cpu"
+        ) from error
+
+
+def name_of(device: torch.device) -> str:
+    """What a device is called."""
+    import torch
+
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "the processor"
+
+
+def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
+    """Reason and remedy, both parts of a sentence, from what torch or a library below it said."""
+    import torch
+
+    if any(text in said for text in _BUILT_WITHOUT):
+        return f"torch {torch.__version__} is built without it", _WAY_OUT[device.type]
+    if any(text in said for text in _DRIVER_TOO_OLD):
+        # As in "(found version 12040)", which is CUDA 12.4.
+        found = re.search(r"found version (\d+)", said)
+        driver = f"supports CUDA {cuda_version(int(found[1]))}" if found else "is too old"
+        return (
+            f"torch {torch.__version__} is built for CUDA {torch.version.cuda}, and the NVIDIA "
+            f"driver {driver}",
+            "update the driver, or install a torch built for a CUDA that the driver supports",
+        )
+    if _NO_KERNEL in said:
+        index = device.index or 0
+        major, minor = torch.cuda.get_device_capability(index)
+        return (
+            f"torch {torch.__version__} has no kernels for {torch.cuda.get_device_name(index)} of "
+            f"compute capability {major}.{minor}, only for {' '.join(torch.cuda.get_arch_list())}",
+            "install a torch built for this GPU, or take another GPU",
+        )
+    if _TAKEN in said:
+        return (
+            "another process has the GPU, which is set to serve one at a time",
+            "let one worker use each GPU, share it by gpu_sharing = mps, or have the "
+            "administrator set its compute mode to Default",
+        )
+    return said.partition("\n")[0].partition(". ")[0].rstrip("."), _WAY_OUT[device.type]
