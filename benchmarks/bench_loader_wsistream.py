@@ -23,10 +23,11 @@ from typing import Any, TypeVar
 from wsistream.benchmark import benchmark_throughput
 
 from pyscale.analysis.intervals import Interval, median_interval
-from pyscale_stages.contract import Loading, TaskSpec
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.loader.keptslides import PatchOptions
 from pyscale_stages.loader.stage import STAGE
 from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
+from pyscale_stages.loading import Loading
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.runner import run_task
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides

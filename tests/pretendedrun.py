@@ -39,11 +39,9 @@ from pyscale.taskwriter import TaskWriter
 from pyscale_stages.contract import (
     Agreement,
     Counters,
-    InputCache,
     OutputFile,
     Phase,
     Record,
-    Residency,
     Span,
     TaskResult,
     TaskSpec,
@@ -51,6 +49,7 @@ from pyscale_stages.contract import (
 from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.measure.stamp import collect
 from pyscale_stages.registry import load_stage
+from pyscale_stages.residency import InputCache, Residency
 
 START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 LANES_A_NODE = 16

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
     Agreement,
-    InputCache,
     OutputFile,
     Stage,
     StageParams,
@@ -26,6 +25,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
+from pyscale_stages.residency import InputCache
 from pyscale_stages.task import Task
 from pyscale_stages.wording import first_problem
 

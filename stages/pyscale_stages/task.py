@@ -12,21 +12,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.contract import (
-    Call,
-    Loading,
-    Phase,
-    Stage,
-    StageParams,
-    TaskSpec,
-    Timing,
-    Window,
-)
+from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Window
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
+from pyscale_stages.loading import Loading
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
 from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.timing import Timing
 
 Item = TypeVar("Item")
 

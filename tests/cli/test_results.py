@@ -24,7 +24,8 @@ from pyscale.results import analysed, how_held, results_of, stages_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
-from pyscale_stages.contract import TaskSpec, Timing
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.timing import Timing
 
 
 def test_workers_with_three_windows_each_are_analysed_as_workers(

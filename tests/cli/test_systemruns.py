@@ -18,7 +18,7 @@ from pyscale.references.fromrun import reference_from
 from pyscale.runsettings import settings_for
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.suite import load_suite
-from pyscale_stages.contract import Timing
+from pyscale_stages.timing import Timing
 
 RunMaker = Callable[..., RunFolder]
 

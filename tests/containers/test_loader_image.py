@@ -22,7 +22,7 @@ from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import Loading
+from pyscale_stages.loading import Loading
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
 PARAMS: dict[str, Any] = {

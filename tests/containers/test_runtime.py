@@ -25,10 +25,11 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import ImageFile, read_provenance
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
 from pyscale.store.taskfiles import read_cache, read_task
-from pyscale_stages.contract import Residency, TaskResult, TaskSpec
+from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.residency import Residency
 
 STAGES = ("register_denoise", "segment", "contact", "track")
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")

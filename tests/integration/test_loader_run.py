@@ -21,7 +21,7 @@ from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import BatchWindow, Loading
+from pyscale_stages.loading import BatchWindow, Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 

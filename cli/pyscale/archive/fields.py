@@ -8,8 +8,9 @@ from typing import get_args
 from pyscale.data.registry import load_registry
 from pyscale.shipped import shipped
 from pyscale.suite import MOVIE, PLACE, SLIDES, Layout
-from pyscale_stages.contract import PHASES, CacheState, Device, GpuSharing, Verb
+from pyscale_stages.contract import PHASES, Device, GpuSharing, Verb
 from pyscale_stages.registry import STAGE_NAMES
+from pyscale_stages.residency import CacheState
 
 KINDS_BY_FIELD = {
     "node": "node",

@@ -193,7 +193,7 @@ def timing_schema() -> dict[str, pl.DataType]:
     node, hardware
         Where it ran.
     test, step, repeat, at_once, device, wall_s, amount, unit, bottleneck, cache, why_not
-        As `pyscale_stages.contract.Timing` describes them; `at_once` are its workers. `wall_s` is
+        As `pyscale_stages.timing.Timing` describes them; `at_once` are its workers. `wall_s` is
         null where it cannot run there.
     details
         The rest of it, a JSON object of numbers.

@@ -31,7 +31,7 @@ def loading_schema() -> dict[str, pl.DataType]:
         All of its parameters, a JSON object.
     slides, cores, patch_bytes, pss_bytes, rss_bytes, checksum, checksum_patches, consumed_per_s, \
 consumer
-        As `pyscale_stages.contract.Loading` describes them.
+        As `pyscale_stages.loading.Loading` describes them.
     free_wall_s, free_batches, free_patches, free_prefetched, free_…_bytes, free_cpu_s
         Of the batches that the rank took without waiting for others; `free_prefetched` were taken
         before the clock started.
@@ -43,7 +43,7 @@ consumer
     copy_mean_s
         Mean time in which a batch was copied to the device; null where none was.
     diversity_patches, slides_per_batch, distance_px, effective_slides
-        As `pyscale_stages.contract.Diversity` describes them.
+        As `pyscale_stages.loading.Diversity` describes them.
     """
     import polars as pl
 

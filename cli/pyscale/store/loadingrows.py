@@ -10,7 +10,7 @@ from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.plan import Trial
 from pyscale.store.rankcolumns import OF_TASK
 from pyscale.store.records import TaskRecord
-from pyscale_stages.contract import BatchWindow, Loading
+from pyscale_stages.loading import BatchWindow, Loading
 
 _HEADER = (*OF_TASK, "cache_asked", "cache_state")
 _PERCENTILES = {"p50_s": 50, "p95_s": 95, "p99_s": 99}

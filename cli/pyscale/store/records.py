@@ -8,8 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from pyscale_stages.contract import CacheState, Record, Residency, TaskError, TaskResult
+from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
+from pyscale_stages.residency import CacheState, Residency
 
 SPEC_FILE = "spec.json"
 PARAMS_FILE = "params.json"

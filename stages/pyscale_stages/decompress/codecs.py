@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contract import Bottleneck
 from pyscale_stages.movieformats.eer import write_eer
 from pyscale_stages.movieformats.frames import Frames
 from pyscale_stages.movieformats.mrc import write_mrc
 from pyscale_stages.movieformats.tiff import TiffCodec, write_tiff
+from pyscale_stages.timing import Bottleneck
 
 CodecName = Literal[
     "mrc", "tiff_none", "tiff_lzw", "tiff_zlib", "tiff_zstd", "tiff_jpeg2000", "eer"

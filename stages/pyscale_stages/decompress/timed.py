@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyscale_stages.contract import CacheState, Residency, Timing
 from pyscale_stages.decompress.codecs import CODECS, CodecName
 from pyscale_stages.decompress.decode import Packed, decode_all, packed_movie, running_threads
 from pyscale_stages.decompress.files import (
@@ -19,7 +18,9 @@ from pyscale_stages.decompress.files import (
 )
 from pyscale_stages.decompress.memory import BLOCK_BYTES, memory_for, read_into
 from pyscale_stages.measure import pagecache
+from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Timing
 
 LIBRARY_ERRORS = (RuntimeError, ValueError)
 """What imagecodecs and tifffile raise for what they cannot decode."""

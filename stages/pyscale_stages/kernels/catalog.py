@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from pyscale_stages.contract import Bottleneck
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels import basics, engine, filters, fourier, fsc, picking, transfers
 from pyscale_stages.kernels.engine import Combination
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Kernel
+from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import did_you_mean
 
 _STEPS_OF_FSC: Mapping[str, Bottleneck] = {

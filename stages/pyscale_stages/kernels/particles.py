@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale_stages.contract import CacheState
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.maps import Blobs, Symmetry, random_blobs
 from pyscale_stages.kernels.params import LOWER, KernelParams
 from pyscale_stages.machine.place import refuse_lack_of_space
 from pyscale_stages.measure import pagecache
+from pyscale_stages.residency import CacheState
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale_stages.contract import CacheState, Timing
 from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.clock import StepClock
@@ -19,7 +18,9 @@ from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottlene
 from pyscale_stages.machine.place import in_words, place_of
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.residency import CacheState
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Timing
 
 if TYPE_CHECKING:
     import torch

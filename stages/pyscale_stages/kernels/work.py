@@ -9,9 +9,10 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pyscale_stages.contract import Bottleneck, CacheState
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.residency import CacheState
+from pyscale_stages.timing import Bottleneck
 
 if TYPE_CHECKING:
     import numpy as np

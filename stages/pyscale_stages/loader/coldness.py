@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pyscale_stages.contract import CacheState
 from pyscale_stages.measure.pagecache import evict_all
+from pyscale_stages.residency import CacheState
 
 _LEAST_PROVED_FIRST: tuple[CacheState, ...] = (
     "unsupported",

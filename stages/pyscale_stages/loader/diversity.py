@@ -9,8 +9,8 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from pyscale_stages.contract import Diversity
 from pyscale_stages.loader.items import Places
+from pyscale_stages.loading import Diversity
 
 RUN_PATCHES = 1000
 """Patches over which slides are counted as equally shared or not."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyscale_stages.contract import Loading
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.checksums import checksum_of
 from pyscale_stages.loader.consumption import STATED, measured_consumption
@@ -23,6 +22,7 @@ from pyscale_stages.loader.surroundings import slides_of_rank, warn_of_surroundi
 from pyscale_stages.loader.table import batches_table, write_batches
 from pyscale_stages.loader.threads import one_thread_each
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_free, time_together
+from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.hearing import hearing

@@ -18,13 +18,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyscale_stages.contract import BatchWindow, CacheState
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.coldness import evict_slides
 from pyscale_stages.loader.items import Places, pixels_of, places_in
 from pyscale_stages.loader.params import LoaderParams, Opening
 from pyscale_stages.loader.processes import process_tree, used_between, uses_of
+from pyscale_stages.loading import BatchWindow
 from pyscale_stages.ranks.group import Group
+from pyscale_stages.residency import CacheState
 
 Copy = Callable[[Any], None]
 """Copies a batch to a device and returns when it is there."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages import parquet
-from pyscale_stages.contract import Timing
+from pyscale_stages.timing import Timing
 
 if TYPE_CHECKING:
     import polars as pl

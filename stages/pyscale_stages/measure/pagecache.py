@@ -18,9 +18,10 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from pyscale_stages.contract import CacheState, Record, Residency
+from pyscale_stages.contract import Record
 from pyscale_stages.measure import residency as kernel
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.residency import CacheState, Residency
 
 PAUSES_S = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16)
 """Pause before each round of eviction: pages come back while a read is under way."""

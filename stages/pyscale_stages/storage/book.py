@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.contract import Bottleneck, Timing
 from pyscale_stages.storage.cachestate import Proof
 from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Bottleneck, Timing
 
 
 @dataclass

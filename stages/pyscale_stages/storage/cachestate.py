@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pyscale_stages.contract import CacheState, Residency
 from pyscale_stages.measure import pagecache
+from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.storage.params import Mode
 
 _WORSE: tuple[CacheState, ...] = ("verified-cold", "evicted-unverified", "unsupported", "warm")

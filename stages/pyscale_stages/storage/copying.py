@@ -8,12 +8,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from pyscale_stages.contract import Timing
 from pyscale_stages.storage.book import Book
 from pyscale_stages.storage.cachestate import prepare
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.reads import verified
 from pyscale_stages.storage.stack import Stack
+from pyscale_stages.timing import Timing
 
 COPY = "particle_cache_copy"
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contract import Timing
 from pyscale_stages.errors import StageError
 from pyscale_stages.storage.book import Book, Case, FileSet
 from pyscale_stages.storage.cachestate import prepare, resident_bytes
@@ -19,6 +18,7 @@ from pyscale_stages.storage.latencies import latency_details
 from pyscale_stages.storage.movies import checksum
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.stack import Stack
+from pyscale_stages.timing import Timing
 
 
 class DamagedRead(StageError):  # noqa: N818 - named for what it says

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.contract import Timing
 from pyscale_stages.movieformats.mrc import HEADER, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
 from pyscale_stages.storage.params import StorageParams
 from pyscale_stages.storage.reading import Piece
+from pyscale_stages.timing import Timing
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"

@@ -19,7 +19,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.loadingcolumns import loading_schema
 from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
-from pyscale_stages.contract import BatchWindow, Diversity, Loading
+from pyscale_stages.loading import BatchWindow, Diversity, Loading
 
 ALONE, BOTH = "loader-n1-b1", "loader-n2-b1"
 PARAMS = {"num_workers": 3, "pool_size": 5, "reader": "openslide", "mpp": 0.5}

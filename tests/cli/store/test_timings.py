@@ -15,7 +15,7 @@ from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TIMINGS_FILE, build_tables, write_tables
-from pyscale_stages.contract import Timing
+from pyscale_stages.timing import Timing
 
 ENTRY = "register_denoise"
 TRIAL = f"{ENTRY}-n2-b1"

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.contract import TaskResult, Timing
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.agreement import agreement_of
 from pyscale_stages.machine.timingtable import timings_table
+from pyscale_stages.timing import Timing
 
 RunKernels = Callable[..., TaskResult]
 FEW = {"tests": ["fft", "fsc_tight", "memory_single_linear10_max_D7", "transfers"]}

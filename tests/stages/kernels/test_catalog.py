@@ -7,11 +7,11 @@ from typing import get_args
 
 import pytest
 
-from pyscale_stages.contract import Bottleneck
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.catalog import KERNELS, chosen
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import bottleneck_on
+from pyscale_stages.timing import Bottleneck
 
 
 def test_every_test_has_a_name_of_its_own() -> None:

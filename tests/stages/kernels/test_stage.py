@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pyscale_stages.contract import TaskResult, Timing
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels import catalog, work
 from pyscale_stages.kernels import run as running
 from pyscale_stages.kernels.catalog import KERNELS
+from pyscale_stages.timing import Timing
 
 RunKernels = Callable[..., TaskResult]
 FEW = {"tests": ["fft_2d", "disk_single_linear10_max_C1", "host_to_device_pinned"]}

@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import Loading, TaskResult
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.loading import Loading
 
 TESTS = Path(__file__).resolve().parents[2]
 SMALL = {

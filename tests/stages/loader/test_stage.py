@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from patchsets import READ_BYTES
-from pyscale_stages.contract import Loading, TaskResult
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.loader.table import TYPES
+from pyscale_stages.loading import Loading
 
 RunLoader = Callable[..., TaskResult]
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult, Timing
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput
 from pyscale_stages.machine.timingtable import TYPES, read_table, timings_table
+from pyscale_stages.timing import Timing
 
 RunStage = Callable[..., TaskResult]
 

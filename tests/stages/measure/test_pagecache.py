@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import Residency
 from pyscale_stages.measure import pagecache, residency
+from pyscale_stages.residency import Residency
 
 MIB = 1 << 20
 UNKNOWN_CALL = 100_000

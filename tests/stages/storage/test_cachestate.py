@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import CacheState, Residency
+from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.storage.cachestate import FileState, Proof, prepare, resident_bytes
 from pyscale_stages.storage.params import Mode
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pyscale_stages.contract import Bottleneck
+from pyscale_stages.timing import Bottleneck
 
 
 class Explained(NamedTuple):
@@ -60,4 +60,4 @@ BOTTLENECKS: dict[Bottleneck, Explained] = {
         "metadata servers where many nodes share it, hardly on its bandwidth.",
     ),
 }
-"""Every tag; `contract.Bottleneck` lists what stages may say."""
+"""Every tag; `timing.Bottleneck` lists what stages may say."""

@@ -48,7 +48,7 @@ def rate_parts(rate: float | None, unit: str | None) -> tuple[float, str]:
     rate : float or None
         In `unit` per second.
     unit : str or None
-        Of an amount, as `contract.Timing.unit`.
+        Of an amount, as `pyscale_stages.timing.Timing.unit`.
     """
     scales = _SCALES.get(unit or "")
     if scales is None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import get_args
 
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
-from pyscale_stages.contract import Bottleneck
+from pyscale_stages.timing import Bottleneck
 
 
 def test_every_bottleneck_that_a_stage_may_name_is_explained():

@@ -1,0 +1,88 @@
+"""What loading patches gave one rank: a part of the stage contract."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pyscale_stages.record import Record
+from pyscale_stages.residency import CacheState
+
+
+class BatchWindow(Record):
+    """Batches that one rank took one after another, timed on its own clock.
+
+    Free of the other ranks it takes each as soon as it can; in step with them it takes the next
+    only when all ranks have theirs, as training does.
+    """
+
+    wall_s: float = Field(gt=0, description="From the first wait to the end of the last step")
+    waits_s: tuple[float, ...] = Field(description="How long each batch was waited for")
+    steps_s: tuple[float, ...] = Field(
+        (), description="Each wait, copy and meeting of the ranks; none where it went free of them"
+    )
+    copies_s: tuple[float, ...] = Field(
+        (), description="Each copy from the host to the device; none where none was asked for"
+    )
+    patches: int = Field(ge=1, description="Patches in these batches")
+    cache: CacheState | None = Field(
+        None,
+        description="Page cache of the slides as the window was opened, where they were evicted "
+        "for it; None where nothing was",
+    )
+    prefetched_batches: int = Field(
+        0, ge=0, description="Batches taken before the clock started, as they lay ready in queues"
+    )
+    read_bytes: int | None = Field(
+        None, description="Asked of the kernel meanwhile by the rank and its loader processes"
+    )
+    storage_read_bytes: int | None = Field(
+        None, description="Fetched from block devices meanwhile by the same processes"
+    )
+    cpu_s: float | None = Field(
+        None, description="User and system time of the same processes meanwhile"
+    )
+
+
+class Diversity(Record):
+    """How different the patches are that a model would be given, as far as they say their place."""
+
+    patches: int = Field(ge=1, description="Patches that it is known from")
+    slides_per_batch: float = Field(ge=1, description="Mean number of slides in a batch")
+    distance_px: float | None = Field(
+        None,
+        description="Mean distance between patches of one slide in a batch, in pixels of its "
+        "largest level; None where no batch has two of one slide",
+    )
+    effective_slides: float = Field(
+        ge=1,
+        description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
+        "of all where there are fewer: the inverse of Simpson's index",
+    )
+
+
+class Loading(Record):
+    """What loading patches gave one rank."""
+
+    factory: str = Field(description="What made the data set: its dotted path")
+    slides: int = Field(ge=1, description="Slides of this rank")
+    cores: int = Field(ge=1, description="Cores that its processes may keep busy")
+    batch_size: int = Field(ge=1, description="Patches in a batch")
+    patch_bytes: int = Field(ge=1, description="Pixels of one patch as they were delivered")
+    free: BatchWindow = Field(description="Taken without waiting for other ranks")
+    together: BatchWindow | None = Field(
+        None, description="Taken in step with the other ranks; None where there is one rank"
+    )
+    pss_bytes: int | None = Field(
+        None,
+        description="Most memory of the rank and its loader processes, shared pages in parts",
+    )
+    rss_bytes: int = Field(description="The same with shared pages counted in each process")
+    diversity: Diversity | None = Field(None, description="None where patches say no place")
+    checksum: str | None = Field(
+        None, description="Of places and pixels of the first patches, whatever their order"
+    )
+    checksum_patches: int = Field(0, ge=0, description="Patches in the checksum")
+    consumed_per_s: float | None = Field(
+        None, description="Patches that a model takes in a second on this rank, where known"
+    )
+    consumer: str = Field("", description="Which model that is, or that the user said so")

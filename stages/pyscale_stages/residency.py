@@ -1,0 +1,29 @@
+"""How much of an input lies in a node's page cache: a part of the stage contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale_stages.record import Record
+
+CacheState = Literal["verified-cold", "evicted-unverified", "warm", "unsupported"]
+
+
+class Residency(Record):
+    """How much of one file lies in this node's page cache, and how that is known."""
+
+    path: Path
+    size_bytes: int = Field(ge=0)
+    resident_bytes: int | None = Field(description="None where it cannot be known")
+    method: Literal["cachestat", "mincore", "preadv2", "none"]
+    reason: str = Field("", description="Why it cannot be known")
+
+
+class InputCache(Record):
+    """Page-cache residency of one input file before and after the task."""
+
+    before: Residency
+    after: Residency

@@ -1,0 +1,36 @@
+"""What one test of a machine gave: a part of the stage contract."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from pyscale_stages.record import Record
+from pyscale_stages.residency import CacheState
+
+Bottleneck = Literal[
+    "cpu", "memory", "gpu", "gpu_memory", "pcie", "allocation", "storage", "metadata"
+]
+"""Which part of a machine a test's speed most likely depends on."""
+
+
+class Timing(Record):
+    """One repeat of one test of what a machine can do, or of a step inside it."""
+
+    test: str = Field(description="Name of the test, like random_read or fsc_spherical")
+    step: str | None = Field(None, description="Step inside the test; None is the whole of it")
+    repeat: int = Field(ge=0, description="Which repeat, from 0")
+    workers: int = Field(1, ge=1, description="Readers or threads that did it at once")
+    device: str | None = Field(None, description="What computed, by name; None is the processor")
+    wall_s: float | None = Field(description="Its length; None where it cannot run here")
+    amount: float | None = Field(None, description="How much was done in it, in `unit`")
+    unit: str | None = Field(None, description="Like B, file, flop, image")
+    bottleneck: Bottleneck | None = Field(None, description="What its speed depends on most")
+    cache: CacheState | Literal["direct"] | None = Field(
+        None, description="Page cache of what was read; direct where it was passed by"
+    )
+    why_not: str = Field("", description="Why it cannot run here, in words; then there is no time")
+    details: dict[str, float] = Field(
+        default_factory=dict, description="More of it, units in the names, like latency_p99_s"
+    )
