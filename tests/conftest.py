@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pyscale.images.build import BuildOptions, build
 from pyscale.images.buildprogress import BuildProgress
@@ -22,6 +23,14 @@ from pyscale_stages.errors import MissingPart
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 """Set where a missing part must fail a test instead of skipping it, as in CI."""
+
+
+# A busy machine may take seconds over what usually takes none, and what an example finds must be
+# found by the change that made it, and not by a later one that draws the example.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("tests")
 
 
 def pytest_configure() -> None:

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-END_S = 60.0
+END_S = 300.0
 POLL_S = 0.02
 GONE = {errno.ENOENT, errno.ENODEV}
 """What the kernel answers of a group that was removed, and while it is."""

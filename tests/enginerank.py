@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 RANKS = 2
-PATIENCE_S = 240.0
+PATIENCE_S = 480.0
 SMALL: dict[str, Any] = {
     "size_px": 32,
     "operators": 1,

@@ -9,6 +9,8 @@ import numpy as np
 
 from pyscale_stages.slides.slide import Slide
 
+PATIENCE_S = 400.0
+
 Region = tuple[int, int, int, int]
 """First row and column, height and width, at level 0."""
 
@@ -25,7 +27,7 @@ def totals_elsewhere(slide: Slide, region: Region, method: str, plane: int = 0) 
     others = [context.Process(target=_send, args=(slide, region, plane, totals)) for _ in range(2)]
     for process in others:
         process.start()
-    found = [totals.get(timeout=60) for _ in others]
+    found = [totals.get(timeout=PATIENCE_S) for _ in others]
     for process in others:
         process.join()
     return found
@@ -35,7 +37,7 @@ def totals_of_pool(slide: Slide, region: Region, method: str) -> list[int]:
     """The same, from processes that get what was pickled of the slide, handle and all."""
     context: Any = multiprocessing.get_context(method)
     with context.Pool(2) as processes:
-        found: list[int] = processes.starmap_async(total, [(slide, region)] * 4).get(60)
+        found: list[int] = processes.starmap_async(total, [(slide, region)] * 4).get(PATIENCE_S)
     return found
 
 

@@ -18,7 +18,7 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.reconstruction import Reconstruction
 
 FAULTY = Path(__file__).with_name("faultyrank.py")
-PATIENCE_S = 240.0
+PATIENCE_S = 480.0
 """Shorter than ranks wait for one that says nothing."""
 
 SMALL: dict[str, Any] = {

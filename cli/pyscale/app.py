@@ -127,7 +127,8 @@ def run(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Show what would run and cost; only absent data is fetched."
+            "--dry-run",
+            help="Show what would run and cost, and what is missing; only absent data is fetched.",
         ),
     ] = False,
     detach: Annotated[

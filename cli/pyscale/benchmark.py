@@ -70,7 +70,7 @@ def plan_run(
         If the suite, the data or a parameter cannot be used.
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
-    suite = measured_suite(load_suite(suite_name), settings, site or scripts_for)
+    suite = measured_suite(load_suite(suite_name), settings, site or scripts_for, only)
     nodes = nodes_for(suite, only, settings, site)
     dataset = None
     if suite.reads_data:

@@ -38,6 +38,7 @@ def unfolded(
     device: Device,
     cores: Cores,
     fitted: Mapping[str, Grid] = MappingProxyType({}),
+    left_out: Set[str] = frozenset(),
 ) -> Suite:
     """Make an entry of every point of every grid of a suite.
 
@@ -60,6 +61,8 @@ def unfolded(
         What "all" threads are.
     fitted : mapping of str to mapping, optional
         Values by entry, in place of the suite's and below those that are chosen.
+    left_out : set of str, optional
+        Entries that are not measured: of their axes none but that of threads is chosen.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def unfolded(
                 "nobody knows from which point: give it another input, or take the grid away"
             )
         if entry in families:
-            family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen)
+            family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
             points = _points(suite, entry, family, device, cores)
         elif step.threads == ALL_CORES:
             points = {entry: _counted(suite, entry, device, cores)}
@@ -136,10 +139,17 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
     return suite.model_copy(update={"stages": stages})
 
 
-def _chosen_of(suite: Suite, entry: str, fitted: Grid, chosen: Grid) -> SuiteStage:
+def _chosen_of(
+    suite: Suite, entry: str, fitted: Grid, chosen: Grid, left_out: Set[str]
+) -> SuiteStage:
     """A family with the values that are chosen for it."""
     step = suite.stages[entry]
-    of_file = {axis for other in suite.stages.values() for axis in other.grid}
+    of_file = {
+        axis for other in suite.stages.keys() - left_out for axis in suite.stages[other].grid
+    }
+    if entry in left_out:
+        # Any entry takes numbers of threads, and how many all are may not be known.
+        chosen = {axis: values for axis, values in chosen.items() if axis == THREADS}
     known = known_axes(load_stage(suite.stage_name(entry)))
     grid = {**step.grid, **fitted}
     for axis, values in chosen.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
 from pydantic import JsonValue
@@ -9,8 +10,10 @@ from pydantic import JsonValue
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.grid import Cores, unfolded
-from pyscale.gridaxes import DEVICE, THREADS, WHOLE, Grid
+from pyscale.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid
 from pyscale.placement import is_apple_silicon, visible_gpus
+from pyscale.report.wording import listing
+from pyscale.sbatch.gpus import speaks_of_gpus
 from pyscale.sbatch.options import asked_at
 from pyscale.settings import Settings
 from pyscale.sites import Site
@@ -20,7 +23,9 @@ from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import load_stage
 
 
-def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite:
+def measured_suite(
+    suite: Suite, settings: Settings, site: Site | None, only: Sequence[str] = ()
+) -> Suite:
     """Unfold the grids of a suite, as far as a run can measure them, and count all cores.
 
     Devices that the user asked for stay, and a run is refused where they are absent. Those that
@@ -34,24 +39,56 @@ def measured_suite(suite: Suite, settings: Settings, site: Site | None) -> Suite
         Those of `settings_for`.
     site : Site or None
         The cluster that tasks run on; None is this machine.
+    only : sequence of str
+        Entries to measure, or points of them; the grids of others stay as the file says, but for
+        devices that are not there. All where none is given.
 
     Raises
     ------
     UserError
         If an axis or a value cannot be, or nothing is left to measure.
     """
+    left_out = _left_out(suite, only)
     found = unfolded(
         suite,
         settings.grid,
         device=settings.device,
         cores=_cores_of(site),
         fitted={
-            entry: _fitted(suite, entry, settings, site)
+            entry: _fitted(suite, entry, settings, site, is_measured=entry not in left_out)
             for entry, step in suite.stages.items()
             if step.grid
         },
+        left_out=left_out,
     )
+    _refuse_axes_in_vain(found, settings, only)
     return found if site is not None else _sharing_cores(suite, found)
+
+
+def _left_out(suite: Suite, only: Sequence[str]) -> set[str]:
+    """Entries of which no name is, nor may be that of a point.
+
+    None where nothing is named, or nothing that is known, which planning refuses.
+    """
+    named = {
+        entry
+        for entry in suite.stages
+        if any(name == entry or name.startswith(f"{entry}_") for name in only)
+    }
+    return {*suite.stages} - named if named else set()
+
+
+def _refuse_axes_in_vain(found: Suite, settings: Settings, only: Sequence[str]) -> None:
+    """Raise where nothing that is measured takes the values that were chosen of a parameter."""
+    steps = [step for entry, step in found.stages.items() if {entry, step.family} & {*only}]
+    of_points = {axis for step in steps for axis in step.point}
+    in_vain = [axis for axis in settings.grid if axis not in {*AXES_OF_ALL, *of_points}]
+    if steps and in_vain:
+        raise UserError(
+            f"nothing that --only names of the suite {found.name} has a grid that takes "
+            f"{listing(in_vain)}: name another entry, or give it one value under [stages] in "
+            "pyscale.toml in place of --grid"
+        )
 
 
 def _sharing_cores(suite: Suite, found: Suite) -> Suite:
@@ -65,17 +102,22 @@ def _sharing_cores(suite: Suite, found: Suite) -> Suite:
     return found.model_copy(update={"stages": stages})
 
 
-def _fitted(suite: Suite, entry: str, settings: Settings, site: Site | None) -> Grid:
+def _fitted(
+    suite: Suite, entry: str, settings: Settings, site: Site | None, *, is_measured: bool
+) -> Grid:
     """A family's axes with the values that are the user's, and the devices that there are."""
     stage = load_stage(suite.stage_name(entry))
     of_file = suite.stages[entry].grid
     own = settings.stages.get(stage.name, {}) | settings.stages.get(entry, {})
     grid = of_file | {axis: (_value(own[axis]),) for axis in of_file if axis in own}
-    if DEVICE in grid and DEVICE not in settings.grid:
+    if DEVICE in grid and not (is_measured and DEVICE in settings.grid):
         there = _devices(stage, site)
         # What is no device at all is refused with every other wrong value.
         absent = [one for one in get_args(Device) if one in grid[DEVICE] and one not in there]
-        grid[DEVICE] = tuple(device for device in grid[DEVICE] if device not in absent)
+        kept = tuple(device for device in grid[DEVICE] if device not in absent)
+        if not is_measured:
+            return grid | {DEVICE: kept or grid[DEVICE]}
+        grid[DEVICE] = kept
         where = "this machine" if site is None else f"the site {site.name}"
         if absent and not grid[DEVICE]:
             raise UserError(
@@ -100,13 +142,8 @@ def _value(given: JsonValue) -> GridValue:
 def _devices(stage: Stage, site: Site | None) -> set[Device]:
     """Devices that tasks of a stage will find."""
     if site is not None:
-        wanted = asked_at(site, stage.name, "cuda")
-        speaks_of_gpus = (
-            wanted.gpus is not None
-            or wanted.gpu_type is not None
-            or any(override.device == "cuda" for override in site.override)
-        )
-        return {"cpu", "cuda"} if speaks_of_gpus and wanted.gpus != 0 else {"cpu"}
+        is_there = speaks_of_gpus(site, stage.name) and asked_at(site, stage.name, "cuda").gpus != 0
+        return {"cpu", "cuda"} if is_there else {"cpu"}
     found: set[Device] = {"cpu"}
     if visible_gpus():
         found.add("cuda")

@@ -94,7 +94,6 @@ def make_plan(
         If a worker count exceeds the frames or slides, a crop the frame, a name or parameter is
         wrong, or ranks that meet are not to run at the same time.
     """
-    settings = settings | {"device": _main_device(suite, settings["device"])}
     sweep = _sweep(suite, dataset, settings, tuple(workers))
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
@@ -109,23 +108,24 @@ def make_plan(
     place = _place(settings) if suite.machine_entries else None
     sources = _Sources(dataset, place)
     entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
+    trials = tuple(
+        entries[entry].trial(n, block, measured)
+        for block in range(1, settings["repeats"] + 1)
+        for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
+    )
     if dataset is not None:
-        _refuse_larger_than_frames(dataset, entries.values())
+        _refuse_larger_than_frames(dataset, trials)
     return Plan(
         run_id=run_id,
         suite=suite,
-        settings=settings,
+        settings=settings | {"device": _main_device(suite, measured, settings["device"])},
         movie=dataset.movie if dataset else None,
         movie_frames=dataset.frames if dataset else 0,
         place=place,
         axes=dataset.axes if dataset else None,
         site=site,
         baseline_workers=workers[0],
-        trials=tuple(
-            entries[entry].trial(n, block, measured)
-            for block in range(1, settings["repeats"] + 1)
-            for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
-        ),
+        trials=trials,
     )
 
 
@@ -178,18 +178,24 @@ def _refuse_unknown_stages(
                 )
 
 
-def _main_device(suite: Suite, of_run: Device) -> Device:
-    """The device by which a run is called: where some of it computes beside the CPU, that one."""
-    devices = [step.device or of_run for step in suite.stages.values()]
+def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
+    """The device by which a run is called: what was asked for, unless every entry has its own.
+
+    Then it is one beside the CPU, if any. What is measured beside the suite does not count.
+    """
+    own = measured - suite.measured_once or measured
+    devices = [step.device or of_run for entry, step in suite.stages.items() if entry in own]
+    if any(suite.stages[entry].device is None for entry in own):
+        return of_run
     return next((device for device in devices if device != "cpu"), "cpu")
 
 
-def _refuse_larger_than_frames(dataset: Dataset, entries: Iterable[_Entry]) -> None:
+def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> None:
     """Raise where a square crop would not fit into the frames."""
     if dataset.shape_yx is None:
         return
     most = min(dataset.shape_yx)
-    lengths = {entry.params.get(CROP) for entry in entries}
+    lengths = {trial.params.get(CROP) for trial in trials}
     asked = sorted(length for length in lengths if isinstance(length, int))
     if asked and asked[-1] > most:
         rows, columns = dataset.shape_yx

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyscale.analysis.experiments import Experiment
 from pyscale.grid import is_of
-from pyscale.gridaxes import DEVICE
+from pyscale.gridaxes import AXES_OF_ALL, DEVICE
 from pyscale.plan import Plan
 from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
@@ -70,7 +70,7 @@ def _line(
     words += [word for entry in only for word in ("--only", entry)]
     words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]
     words += ["--repeats", str(repeats)]
-    words += _flags(settings, _own(plan))
+    words += _flags(settings, _own(plan), only)
     variables = [
         f"{ENVIRONMENT_PREFIX}{name.upper()}={shlex.quote(json.dumps(settings[name]))}"
         for name in WITHOUT_FLAG
@@ -91,10 +91,12 @@ def _own(plan: Plan) -> Suite:
     return without_system(plan.suite) if plan.settings.get("with_system") else plan.suite
 
 
-def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
+def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> list[str]:
     """Flags for what is not as it is built in, or as the suite says."""
     words: list[str] = []
-    points = [step.point for step in suite.stages.values()]
+    steps = suite.stages.items()
+    families = {step.family for entry, step in steps if not only or {entry, step.family} & {*only}}
+    points = [step.point for _, step in steps if step.family in families]
     # Other machines have other devices, so those that were found here are named.
     devices = dict.fromkeys(point[DEVICE] for point in points if DEVICE in point)
     grid = settings.get("grid", {}) | ({DEVICE: [*devices]} if devices else {})
@@ -111,7 +113,11 @@ def _flags(settings: Mapping[str, Any], suite: Suite) -> list[str]:
             continue
         flag = f"--{name.replace('_', '-')}"
         words += [flag] if value is True else [flag, str(value)]
+    # What is measured alone may have no grid, and is refused values of its axes then.
+    taken = {*AXES_OF_ALL}.union(*points)
     for axis, values in grid.items():
+        if axis not in taken:
+            continue
         words += ["--grid", f"{axis}={','.join(_axis_value(value) for value in values)}"]
     return words
 

@@ -29,6 +29,7 @@ from pyscale.report.terminal import summary_of
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers
+from pyscale.sbatch.gpus import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, find_run
@@ -61,10 +62,12 @@ def start(
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
     _warn_of_sharing(plan)
-    for sentence in warn_of_too_few_tiles(plan):
+    on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
+    for sentence in (*warn_of_too_few_tiles(plan), *on_site):
         talk(f"warning: {sentence}")
     if dry_run:
         show_plan(plan)
+        before_run(plan, asks_slurm=False)
         return 0
     if strict:
         _refuse_blind_gate(plan)
@@ -85,7 +88,8 @@ def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> 
     run = find_run(load_settings().runs_folder, name)
     if strict:
         _refuse_blind_gate(run.plan)
-    before_run(run.plan, resumed=True)
+    # Slurm has taken its jobs, and some may still hold what their kind is allowed.
+    before_run(run.plan, asks_slurm=False)
     return _detached(run) if detach else _carry_out(run, strict=strict)
 
 

@@ -110,8 +110,7 @@ class StatusReader:
         """Where the run stands now."""
         # Each is asked before what it must not be older than: a pyscale that ends writes its
         # last event first, and a job its last record.
-        attended = is_locked(self._run.path)
-        events = Journal(self._run.journal_file).read()
+        attended, events = self._attended()
         ends = _last_ends(events)
         state = _state(self._run, events, ends, attended=attended)
         queue = None
@@ -135,6 +134,20 @@ class StatusReader:
             ),
             eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
         )
+
+    def _attended(self) -> tuple[bool, Sequence[Event]]:
+        """Whether a living pyscale writes the run, and the journal.
+
+        Where none was seen, the journal is the same before and after: a run that begins
+        meanwhile is not taken for an interrupted one.
+        """
+        journal = Journal(self._run.journal_file)
+        attended, events = is_locked(self._run.path), journal.read()
+        while not attended:
+            attended, before, events = is_locked(self._run.path), events, journal.read()
+            if events == before:
+                break
+        return attended, events
 
     def _trials(
         self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool

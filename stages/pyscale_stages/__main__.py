@@ -5,9 +5,16 @@ import time
 MAIN_MONOTONIC_S = time.monotonic()
 """First line of the program: everything before it was the interpreter's start."""
 
+import signal  # noqa: E402
 import sys  # noqa: E402
 
-from pyscale_stages.commandline import main  # noqa: E402
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], MAIN_MONOTONIC_S))
+    try:
+        from pyscale_stages.commandline import main
+
+        sys.exit(main(sys.argv[1:], MAIN_MONOTONIC_S))
+    except KeyboardInterrupt:
+        # A second Ctrl-C would be told by a traceback.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        sys.stderr.write("interrupted by Ctrl-C before its end: run the same again\n")
+        sys.exit(128 + signal.SIGINT)

@@ -1,19 +1,21 @@
-"""Arguments of the stages, and how one task is run, recorded and ended."""
+"""What the command line of the stages does: how one task is run, recorded and ended."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from contextlib import suppress
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pyscale_stages.arguments import command_line, rank_alone, spec_from
+
 if TYPE_CHECKING:
-    from pyscale_stages.contract import Stage, TaskSpec
+    from pyscale_stages.contract import TaskResult
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     main_monotonic_s : float
         The monotonic clock at the program's first line.
     """
-    options = _parser().parse_args(arguments)
+    options = _parsed(arguments)
     if options.stage == "list":
         return _list_stages()
     if options.verb == "info":
@@ -50,52 +52,16 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     return _with_sentence(lambda: _run_task(options, main_monotonic_s))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="pyscale_stages",
-        description="One stage of a bioimage pipeline, on one window of a movie.",
-        epilog="`pyscale_stages list` names the stages; `pyscale_stages STAGE info` describes one.",
-    )
-    parser.add_argument("stage", help="name of the stage, or 'list'")
-    parser.add_argument(
-        "verb",
-        nargs="?",
-        choices=("run", "merge", "check", "info"),
-        default="info",
-        help="run one window, merge windows, check two outputs for agreement, or describe",
-    )
-    parser.add_argument(
-        "--input",
-        action="append",
-        default=[],
-        metavar="[SLOT=]PATH",
-        help="input file or folder; repeat for further inputs",
-    )
-    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder for the output")
-    parser.add_argument("--frames", metavar="A:B", help="frames A to B-1 (default: all)")
-    parser.add_argument(
-        "--movie-frames",
-        type=int,
-        metavar="K",
-        help="take the first K frames for the whole movie (default: all)",
-    )
-    parser.add_argument("--axes", help="axes of the input, where the file is silent or wrong")
-    parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
-    parser.add_argument("--result", type=Path, metavar="FILE.json", help="where the record goes")
-    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="truth of a synthetic movie")
-    parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
-    parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
-    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
-    parser.add_argument(
-        "--rank", type=int, default=0, metavar="R", help="which of --ranks this process is, from 0"
-    )
-    parser.add_argument(
-        "--ranks", type=int, default=1, metavar="N", help="processes that meet (default: 1)"
-    )
-    parser.add_argument(
-        "--meeting", type=Path, metavar="FILE", help="where ranks meet: a path that all of them see"
-    )
-    return parser
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    try:
+        return command_line().parse_args(arguments)
+    except SystemExit as end:
+        rank = rank_alone(arguments)
+        if end.code and rank is not None:
+            from pyscale_stages.errors import BadInput
+
+            _tell_other_ranks(rank, BadInput("its command line is wrong: see its output"))
+        raise
 
 
 def _with_sentence(command: Callable[[], int]) -> int:
@@ -153,16 +119,16 @@ def _info(stage_name: str) -> int:
 
 
 def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
-    from pyscale_stages.measure.spans import SpanRecorder
-    from pyscale_stages.registry import load_stage
-    from pyscale_stages.runner import run_task
-
-    recorder = SpanRecorder(main_monotonic_s)
-    stage = load_stage(options.stage)
-    spec = _spec_from(options, stage)
-    recorder.add("import", main_monotonic_s, time.monotonic())
-    result = run_task(stage, spec, recorder, options.result)
+    """Run a task and record it; the other ranks hear of one that fails, where there are any."""
+    try:
+        result = _recorded(options, main_monotonic_s)
+    except BaseException as raised:
+        _tell_other_ranks(options, raised)
+        raise
     if result.error is not None:
+        from pyscale_stages.errors import StageError
+
+        _tell_other_ranks(options, StageError(result.error.message))
         _talk(f"error: {result.error.message}")
         return result.error.exit_code
     if options.result is None:
@@ -170,86 +136,30 @@ def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
     return 0
 
 
-def _spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
-    from pydantic import ValidationError
+def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResult:
+    from pyscale_stages.measure.spans import SpanRecorder
+    from pyscale_stages.registry import load_stage
+    from pyscale_stages.runner import run_task
 
-    from pyscale_stages.contract import TaskSpec
-    from pyscale_stages.errors import BadInput
-    from pyscale_stages.wording import first_problem
-
-    try:
-        return TaskSpec(
-            stage=stage.name,
-            verb=options.verb,
-            inputs=_named_inputs(options.input, stage, options.verb),
-            output=options.output,
-            frames=_frame_range(options.frames),
-            movie_frames=options.movie_frames,
-            axes=options.axes,
-            params=_read_params(options.params),
-            truth=options.truth,
-            seed=options.seed,
-            threads=options.threads,
-            device=options.device,
-            rank=options.rank,
-            ranks=options.ranks,
-            meeting=options.meeting,
-        )
-    except ValidationError as error:
-        raise BadInput(f"the command line is wrong: {first_problem(error, TaskSpec)}") from error
+    recorder = SpanRecorder(main_monotonic_s)
+    stage = load_stage(options.stage)
+    spec = spec_from(options, stage)
+    recorder.add("import", main_monotonic_s, time.monotonic())
+    if options.result is not None:
+        # An earlier one would speak for an output that is no more, were this task ended.
+        with suppress(OSError):
+            options.result.unlink()
+    return run_task(stage, spec, recorder, options.result)
 
 
-def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[str, Path], ...]:
-    """Give each `--input` its slot: named, or the next that is free."""
-    from pyscale_stages.errors import BadInput
-    from pyscale_stages.wording import did_you_mean
-
-    if verb != "run":
-        # merge and check take folders in order; a slot before the path says nothing there.
-        folders = [re.sub(r"^(w\d+|reference|other)=", "", text) for text in given]
-        return tuple((f"w{i}", Path(folder)) for i, folder in enumerate(folders))
-    free = [slot.name for slot in stage.inputs]
-    named = {}
-    for text in given:
-        slot, equals, path = text.partition("=")
-        # A path may hold "=" too: where the whole is a path that exists, it is one.
-        if not equals or "/" in slot or Path(text).exists():
-            if not free:
-                raise BadInput(f"--input {text}: {stage.name} takes {len(stage.inputs)} inputs")
-            slot, path = free[0], text
-        elif slot not in free:
-            raise BadInput(f"{stage.name} has no free input {slot!r}: {did_you_mean(slot, free)}")
-        free.remove(slot)
-        named[slot] = Path(path)
-    for wanted in stage.inputs:
-        if wanted.required and wanted.name not in named:
-            raise BadInput(f"{stage.name} needs --input {wanted.name}=PATH ({wanted.help})")
-    return tuple(named.items())
-
-
-def _frame_range(text: str | None) -> tuple[int, int] | None:
-    from pyscale_stages.errors import BadInput
-
-    if text is None:
-        return None
-    first, colon, end = text.partition(":")
-    if not (colon and first.isdigit() and end.isdigit()):
-        raise BadInput(f"--frames {text} is not A:B with two whole numbers, as in --frames 0:10")
-    return int(first), int(end)
-
-
-def _read_params(path: Path | None) -> dict[str, object]:
-    from pyscale_stages.errors import BadInput
-
-    if path is None:
-        return {}
-    try:
-        params = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"--params {path} cannot be read as JSON ({error})") from error
-    if not isinstance(params, dict):
-        raise BadInput(f"--params {path} must hold one JSON object of names and values")
-    return params
+def _tell_other_ranks(options: argparse.Namespace, error: BaseException) -> None:
+    """Let the other ranks hear why this one ends, if it does so before it met them."""
+    if options.meeting is None or not 0 <= options.rank < options.ranks or options.ranks == 1:
+        return
+    # By its name, like a stage: the images of stages that meet nobody do not hold it.
+    with suppress(ModuleNotFoundError):
+        absence = import_module("pyscale_stages.ranks.absence")
+        absence.tell_absence(options.meeting, options.rank, error)
 
 
 def _answer(text: str) -> None:

@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 PROGRAMS = ("chromium", "google-chrome")
 Visit = Callable[..., Page]
 """`Visitor.open`, as tests have it."""
 FROM_DISK = ("file:", "data:", "blob:")
 """How addresses begin that need no network."""
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = 300_000
 """What a page must show is there long before, also on a slow and busy machine."""
+expect.set_options(timeout=TIMEOUT_MS)  # It knows nothing of the limit of the page it looks at.
 
 
 def find_chromium() -> str | None:
@@ -30,10 +31,17 @@ def running_chromium(program: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Its sandbox refuses to be started by root; it opens nothing here but our own files.
         browser = playwright.chromium.launch(
-            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"], timeout=TIMEOUT_MS
         )
         yield browser
         browser.close()
+
+
+def patient_context(browser: Browser, **options: Any) -> BrowserContext:
+    """Make a context whose pages have time, whatever the machine does."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(TIMEOUT_MS)
+    return context
 
 
 class Visitor:
@@ -54,10 +62,12 @@ class Visitor:
         **options: Any,
     ) -> Page:
         """Open a file from disk as somebody does who has never seen it, and wait for its charts."""
-        context = self._browser.new_context(
-            viewport={"width": width, "height": height}, accept_downloads=True, **options
+        context = patient_context(
+            self._browser,
+            viewport={"width": width, "height": height},
+            accept_downloads=True,
+            **options,
         )
-        context.set_default_timeout(TIMEOUT_MS)
         self._contexts.append(context)
         context.on("request", self._requested)
         page = context.new_page()

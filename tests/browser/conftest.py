@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page
 
-from browser.chromium import Visit, Visitor, find_chromium, running_chromium
+from browser.chromium import Visit, Visitor, find_chromium, patient_context, running_chromium
 from browser.reports import (
     Report,
     broken_run,
@@ -59,7 +59,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
 @pytest.fixture
 def unwatched(browser: Browser) -> Iterator[Page]:
     """A page that may do what `visit` forbids."""
-    context = browser.new_context()
+    context = patient_context(browser)
     yield context.new_page()
     context.close()
 

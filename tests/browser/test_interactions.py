@@ -141,7 +141,7 @@ class TestByKeyboard:
         page.keyboard.press("Tab")
         assert page.evaluate("() => document.activeElement.textContent") == "Skip to the content"
         page.keyboard.press("Enter")
-        assert page.evaluate("() => document.activeElement.id") == "main"
+        until(page, "() => document.activeElement.id === 'main'")
 
     def test_every_control_is_a_stop_that_is_seen(self, page: Page) -> None:
         """In the order of the page; of several radios of one name only one is a stop."""

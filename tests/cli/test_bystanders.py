@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 
 import psutil
 import pytest
@@ -18,7 +19,9 @@ from pyscale.store.records import Bystanders, Surroundings
 SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
 """Wants a processor without a pause, once it has said so."""
 SPINNERS = 16
-"""Half of them are more than what else may begin or end on the machine meanwhile."""
+"""Half of them are more than what else usually begins or ends on the machine meanwhile."""
+LOOKS = 3
+"""Usually is in most of them."""
 
 
 @pytest.fixture
@@ -79,10 +82,14 @@ def test_what_this_process_started_is_left_out_and_what_others_did_is_not(
             process.stdout.readline()
         runnable = bystanders._runnable()
         assert runnable >= SPINNERS
-        mine = look_around().runnable
-        # The same processes as nobody's children.
-        monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
-        assert look_around().runnable >= mine + SPINNERS // 2
+
+        def more_as_nobodys_children() -> float:
+            mine = look_around().runnable
+            with monkeypatch.context() as patch:
+                patch.setattr(psutil.Process, "children", lambda *_, **__: [])
+                return look_around().runnable - mine
+
+        assert median(more_as_nobodys_children() for _ in range(LOOKS)) >= SPINNERS // 2
     finally:
         for process in spinning:
             process.kill()
@@ -103,10 +110,13 @@ def test_processes_that_name_the_runs_folder_are_left_out(
             assert process.stdout is not None
             process.stdout.readline()
         monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
-        of_others = look_around(besides=tmp_path).runnable
-        assert look_around(besides=tmp_path.with_name(f"{tmp_path.name}-2")).runnable >= (
-            of_others + SPINNERS // 2
-        )
+        another = tmp_path.with_name(f"{tmp_path.name}-2")
+
+        def more_beside_another() -> float:
+            of_others = look_around(besides=tmp_path).runnable
+            return look_around(besides=another).runnable - of_others
+
+        assert median(more_beside_another() for _ in range(LOOKS)) >= SPINNERS // 2
     finally:
         for process in spinning:
             process.kill()

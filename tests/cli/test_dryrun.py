@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,6 +139,38 @@ def test_the_command_line_chooses_from_a_grid(
     assert done.exit_code == 0
     assert all(f"{point}-n1-b6" in done.output for point in points)
     assert done.output.count("-b6") == len(points)
+
+
+@pytest.mark.parametrize("where", [[], ["--executor", "slurm", "--site", "plain"]])
+@pytest.mark.parametrize(
+    ("flags", "stages", "missing"),
+    [
+        (["reconstruct", "--only", "tomography_3d"], {"weights": "none.pth"}, "none.pth cannot be"),
+        (["pipeline", "--only", "segment", "--data", "movie.ome.tif"], {"model": "cyto3"}, "cyto3"),
+    ],
+)
+def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
+    movie: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    stages: dict[str, str],
+    missing: str,
+    where: list[str],
+) -> None:
+    monkeypatch.chdir(movie.parent)
+    monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(movie.parent))
+    stage = "reconstruct" if "weights" in stages else "segment"
+    monkeypatch.setenv("PYSCALE_STAGES", json.dumps({stage: stages}))
+    line = ["run", *flags, "--workers", "1", "--repeats", "1", *where]
+    said = []
+    for asked in (["--dry-run"], []):
+        done = CliRunner().invoke(app, [*line, *asked])
+        assert isinstance(done.exception, UserError)
+        assert "-n1-b1" in done.output or not asked
+        said.append(str(done.exception))
+    assert missing in said[0]
+    assert said[0] == said[1]
+    assert not (movie.parent / "runs").exists()
 
 
 def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(

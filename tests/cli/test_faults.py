@@ -312,7 +312,8 @@ def until_whole(run: RunFolder, acts: deque[str], take_up: Iterable[bool]) -> No
 
 @pytest.mark.slow
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     acts=st.lists(st.sampled_from(ACTS), max_size=40),

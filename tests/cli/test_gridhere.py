@@ -89,6 +89,55 @@ def test_what_is_no_device_is_refused_and_not_left_out() -> None:
         measured_suite(load_suite("device"), settings({"device": ["gpu"]}), None)
 
 
+def chosen_of(only: tuple[str, ...], **grid: tuple[int | str, ...]) -> dict[str, list[object]]:
+    """Values of one axis of the suite reconstruct, by entries of its file."""
+    (axis,) = grid
+    suite = measured_suite(load_suite("reconstruct"), Settings(grid=grid), None, only)
+    found: dict[str, list[object]] = {}
+    for entry, step in suite.stages.items():
+        values = found.setdefault(step.family or entry, [])
+        values += [step.params.get(axis)] if step.params.get(axis) not in values else []
+    return found
+
+
+@pytest.mark.parametrize("name", ["colour_deblur", "colour_deblur_256px_operators_64"])
+def test_values_are_chosen_for_what_is_measured_and_not_for_what_would_refuse_them(
+    name: str,
+) -> None:
+    # 48 angles cannot be put into 64 groups.
+    assert chosen_of((), operators=(8, 64))["tomography_2d"] == [8, 64]
+    found = chosen_of((name,), operators=(8, 64))
+    assert found == {"colour_deblur": [8, 64], "tomography_2d": [8], "tomography_3d": [8]}
+
+
+def test_values_that_nothing_takes_of_what_is_measured_are_refused() -> None:
+    with pytest.raises(UserError, match="--only names of the suite reconstruct .* takes size_px:"):
+        chosen_of(("tomography_3d",), size_px=(32, 48))
+
+
+def test_a_misspelt_name_is_left_to_the_planning() -> None:
+    assert len(chosen_of(("colour_debulr",), size_px=(256,))) == 3
+
+
+def test_what_is_left_out_asks_for_no_device_and_is_told_of_in_no_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    suite = measured_suite(load_suite("system"), Settings(), None, ("storage",))
+    assert "kernels_cpu" in suite.stages
+    assert capsys.readouterr().err == ""
+    only_cuda = suite.stages["storage"].model_copy(update={"grid": {"device": ("cuda",)}})
+    stages = {"storage": suite.stages["storage"], "kernels": only_cuda}
+    both = load_suite("system").model_copy(update={"stages": stages})
+    assert "storage" in measured_suite(both, Settings(), None, ("storage",)).stages
+
+
+def test_numbers_of_threads_are_chosen_for_what_is_left_out_too() -> None:
+    # The site says no number of cores, so that nobody knows how many all are.
+    chosen = Settings(grid={"threads": (4,)})
+    suite = measured_suite(load_suite("system"), chosen, load_site("plain"), ("storage",))
+    assert {step.cores for step in suite.stages.values()} == {4}
+
+
 def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gridhere, "usable_cpus", lambda: [0, 1, 2, 3])
     monkeypatch.setattr(gridhere, "first_threads", lambda cpus: cpus[:2])

@@ -13,7 +13,7 @@ import pytest
 
 from pyscale.interruption import blocked, termination_as_interrupt
 
-PATIENCE_S = 60.0
+PATIENCE_S = 600.0
 
 
 @pytest.fixture

@@ -21,12 +21,15 @@ from pyscale.processes import wait_until_ended
 from standinmps import put_on_path
 
 RUN = Path("/runs/20260317T114224Z-k3f9")
+PATIENCE_S = 600.0
+"""With a service that does what it should, on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for temporary files, with a short path, and a program in place of NVIDIA's."""
     monkeypatch.setenv("PATH", put_on_path(tmp_path))
+    monkeypatch.setattr(mps, "LIMIT_S", PATIENCE_S)
     with TemporaryDirectory(dir="/tmp") as folder:
         monkeypatch.setattr("tempfile.tempdir", folder)
         yield Path(folder)

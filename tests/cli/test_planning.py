@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -77,6 +78,17 @@ class TestOfAGrid:
         assert sweep({"device": ["cpu", "mps"]}).settings["device"] == "mps"
         assert sweep({"device": ["cpu"]}, device="cuda").settings["device"] == "cpu"
 
+    def test_what_measures_the_node_on_a_gpu_moves_no_stage_there(self, make_of: PlanMaker) -> None:
+        pipeline, brief = load_suite("pipeline"), load_suite("system_brief")
+        kernels = brief.stages["kernels"].model_copy(
+            update={"grid": {"device": ("cpu", "cuda")}, "threads": 1}
+        )
+        stages = {"kernels": kernels, **pipeline.stages}
+        both = pipeline.model_copy(update={"stages": stages})
+        plan = make_of(unfolded(both, {}, device="cpu", cores=lambda *_: 1), device="cpu")
+        assert {t.entry for t in plan.trials if t.device == "cuda"} == {"kernels_cuda"}
+        assert plan.settings["device"] == "cpu"
+
     def test_only_the_first_block_is_set_beside_the_base(self, sweep: PlanMaker) -> None:
         plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
         beside = {t.id: t.beside_trial for t in plan.trials if t.beside_trial}
@@ -143,6 +155,13 @@ class TestOfAGrid:
         with pytest.raises(UserError, match=sentence):
             sweep(large, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
         assert sweep({"length_px": [4]}, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
+
+    def test_a_larger_crop_is_left_out_with_its_point(
+        self, sweep: PlanMaker, dataset: Dataset
+    ) -> None:
+        small = replace(dataset, shape_yx=(4, 4))
+        plan = sweep({"length_px": [4, 96]}, dataset=small, only=("segment_4px_cpu",))
+        assert {t.params["length_px"] for t in plan.trials} == {4}
 
     def test_more_workers_than_have_frames_are_refused(self, sweep: PlanMaker) -> None:
         with pytest.raises(UserError, match="each of up to 9 workers 1 of the frames, .* has 8"):

@@ -10,7 +10,7 @@ from pyscale.gridhere import measured_suite
 from pyscale.plan import Plan
 from pyscale.runline import repeat_line, run_line, suite_argument
 from pyscale.runsettings import axes_asked_for, settings_for
-from pyscale.suite import load_suite
+from pyscale.suite import SuiteStage, load_suite
 
 PlanMaker = Callable[..., Plan]
 
@@ -50,6 +50,16 @@ def test_one_point_keeps_its_name(sweep: PlanMaker) -> None:
     assert line.startswith("pyscale run device ")
     assert given(line, "--only") == ["segment_2px_cpu"]
     assert "length_px=2,full" in given(line, "--grid")
+
+
+def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep: PlanMaker) -> None:
+    plan = sweep({"flow_threshold": [0, 0.4]})
+    lone = SuiteStage(inputs={"frames": "movie"}, device="cpu", threads=1)
+    stages = plan.suite.stages | {"register_denoise": lone}
+    both = plan.model_copy(update={"suite": plan.suite.model_copy(update={"stages": stages})})
+    experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
+    axes = given(run_line(both, "register_denoise", experiment), "--grid")
+    assert [axis.partition("=")[0] for axis in axes] == ["device", "threads"]
 
 
 def test_a_suite_of_ones_own_is_named_by_its_file(sweep: PlanMaker) -> None:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,12 @@ from pyscale.benchmark import benchmark, execute
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan, Trial
 from pyscale.sites import load_site
+from pyscale.slurm import queue
 from pyscale.status import RunStatus, StatusReader, run_status
 from pyscale.statustable import rendered
 from pyscale.store.folder import RunFolder
-from pyscale.store.lock import run_lock
+from pyscale.store.journal import Journal
+from pyscale.store.lock import is_locked, run_lock
 from pyscale.store.records import EXIT_FILE, Jobs
 from pyscale.store.taskfiles import write_jobs
 from pyscale.taskstatus import TaskStatus
@@ -43,7 +46,8 @@ for job in answer["jobs"]:
 """
 """For what a real one cannot be made to do: to be late, or to fail at a given moment."""
 
-DEADLINE_S = 30.0
+PATIENCE_S = 600.0
+"""With a program that answers, on a busy machine."""
 
 Squeue = Callable[..., None]
 
@@ -57,6 +61,7 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Squeue:
     program.write_text(FAKE_SQUEUE.format(python=sys.executable, answer=str(answer)))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
+    monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
 
     def says(complaint: str = "", **states: str) -> None:
         jobs = [
@@ -134,6 +139,22 @@ def test_a_run_whose_report_is_being_written_still_runs(run: RunFolder) -> None:
     assert "the report is being written" in out.getvalue()
 
 
+def test_a_run_that_begins_while_one_looks_is_not_interrupted(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as begun:
+
+        def begins_once_it_was_looked_at(path: Path) -> bool:
+            monkeypatch.undo()
+            seen = is_locked(path)
+            begun.enter_context(run_lock(path))
+            Journal(run.journal_file).append("run_started")
+            return seen
+
+        monkeypatch.setattr("pyscale.status.is_locked", begins_once_it_was_looked_at)
+        assert run_status(run).state == "running"
+
+
 def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
     seen = []
 
@@ -144,7 +165,7 @@ def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
     following = threading.Thread(target=follow, daemon=True)
     following.start()
     benchmark(run, MockExecutor(), lambda _event: None)
-    following.join(DEADLINE_S)
+    following.join()
     assert seen == [True]
 
 
@@ -301,7 +322,11 @@ def test_a_running_job_without_a_launch_record_is_starting(
     assert (told(status)["w3"].state, told(status)["w3"].node) == ("starting", "n1")
 
 
-def test_what_slurm_does_not_know_yet_is_queued(cluster_run: RunFolder, squeue: Squeue) -> None:
+def test_what_slurm_does_not_know_yet_is_queued(
+    cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # However long ago it was submitted when Slurm is asked.
+    monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
     killed_while_it_runs(cluster_run, "w2")
     squeue(j2="RUNNING")
     with run_lock(cluster_run.path):
@@ -360,7 +385,7 @@ def test_one_who_watches_hears_of_a_later_answer(
     reader = StatusReader(cluster_run)
     assert states(reader.read())["w3"] == "queued"
     squeue(j2="RUNNING", j3="RUNNING")
-    until_s = time.monotonic() + DEADLINE_S
+    until_s = time.monotonic() + PATIENCE_S
     while states(reader.read())["w3"] == "queued" and time.monotonic() < until_s:
         pass
     assert states(reader.read())["w3"] == "starting"

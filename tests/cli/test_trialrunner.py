@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import os
 import random
 import signal
-import time
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -309,25 +310,41 @@ def results(run: RunFolder) -> dict[str, TaskSpec]:
     return found
 
 
+def killed_after(calls: int, run: RunFolder) -> None:
+    """Carry a run out in a process that SIGKILL ends once it has called so many functions."""
+    left = iter(range(calls))
+
+    def count(*_event: object) -> None:
+        if next(left, None) is None:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.setprofile(count)
+    carry_out(run, MockExecutor())
+
+
+def calls_of(run: RunFolder) -> int:
+    """Carry a run out; return how many functions were called, and returned."""
+    counter = itertools.count()
+    sys.setprofile(lambda *_event: next(counter))
+    carry_out(run, MockExecutor())
+    sys.setprofile(None)
+    return next(counter)
+
+
 def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
     run: RunFolder, make: Callable[..., Plan], tmp_path: Path
 ) -> None:
     """SIGKILL falls at 60 random moments; each time a new process goes on."""
-    start = time.monotonic()
-    carry_out(RunFolder.create(tmp_path / "undisturbed", make()), MockExecutor())
-    # However fast this machine is, 20 of them are too few to carry out the run between them.
-    longest_s = (time.monotonic() - start) / 20
+    # Nine of the longest are too few to carry out the run between them.
+    most = calls_of(RunFolder.create(tmp_path / "undisturbed", make())) // 10
     moments = random.Random(20)
     fork = multiprocessing.get_context("fork")
     kills = 0
     for _ in range(60):
-        process = fork.Process(target=carry_out, args=(run, MockExecutor()))
+        process = fork.Process(target=killed_after, args=(moments.randrange(most), run))
         process.start()
-        process.join(timeout=moments.uniform(0.0, longest_s))
-        if process.is_alive():
-            os.kill(process.pid or 0, signal.SIGKILL)
-            kills += 1
         process.join()
+        kills += process.exitcode == -signal.SIGKILL
     assert carry_out(run, MockExecutor()).incomplete == ()
     assert kills > 20
     specs = results(run)

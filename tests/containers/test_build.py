@@ -32,7 +32,7 @@ from pyscale_stages.errors import MissingPart, ResourceExhausted
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 MORE = "    echo more > /more\n"
 
 

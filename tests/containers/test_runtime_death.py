@@ -32,7 +32,7 @@ from pyscale.store.taskfiles import read_task
 from pyscale_stages.moviewriter import write_movie
 from trials import one_trial
 
-PATIENCE_S = 30
+PATIENCE_S = 300
 WAITS_FOREVER = "echo ready; exec sleep 1000"
 SUBMISSION = "submitit.core._submit"
 

@@ -31,7 +31,7 @@ from pyscale_stages.errors import ResourceExhausted
 
 SifMaker = Callable[..., Path]
 ARCHITECTURE_AT = 45
-PATIENCE_S = 30.0
+PATIENCE_S = 300.0
 # Of the user `reader` with the password `secret`, made by htpasswd.
 PASSWORDS = "reader:$2y$05$ahNhXi..SQQNfXX39pzyPegJUcu/5aUsJTfkFDiyyDdBGBNHOojCS\n"
 PLAIN = PullOptions(no_https=True)
@@ -397,7 +397,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_stays(
             fetched(theirs, place, engine)
         assert left_in(theirs) == set()
     finally:
-        subprocess.run(["umount", str(theirs.path)], check=True)
+        subprocess.run(["umount", "--lazy", str(theirs.path)], check=True)
 
 
 @pytest.fixture

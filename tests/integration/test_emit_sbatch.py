@@ -39,6 +39,7 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
     text = (home / "scripts" / "contact-n2" / "windows.sbatch").read_text()
     assert "--cpus-per-task=4096" in text
     assert "--gres=gpu:1" in text
+    assert "warning: contact computes on cuda, and the file of the site plain has no" in answer.err
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import psutil
 import pytest
 from watchfiles import watch
 
+from heldtasks import HeldTasks
 from pyscale.executors.choice import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -46,6 +47,15 @@ def living(run: RunFolder) -> list[psutil.Process]:
     ]
 
 
+@pytest.fixture
+def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
+    """The first tasks of a run stand still, so that it does not end before it is disturbed."""
+    folder = home / "python_path"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    return HeldTasks(folder)
+
+
 @pytest.fixture(scope="module")
 def undisturbed(
     tmp_path_factory: pytest.TempPathFactory, moving_squares: Callable[[Path], Path]
@@ -68,6 +78,7 @@ def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
     pyscale: Callable[..., object],
     start: Callable[..., subprocess.Popen[str]],
     labels: Path,
+    held: HeldTasks,
     undisturbed: dict[str, tuple[str, ...]],
 ) -> None:
     process = start("run", "labels", "--data", labels, *OPTIONS)
@@ -81,6 +92,7 @@ def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
     assert "Traceback" not in said
     assert living(run) == []
     assert pyscale("status", run.path.name).out.count("interrupted")
+    held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
 
@@ -90,11 +102,13 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
     pyscale: Callable[..., object],
     start: Callable[..., subprocess.Popen[str]],
     labels: Path,
+    held: HeldTasks,
     undisturbed: dict[str, tuple[str, ...]],
 ) -> None:
     moments = random.Random(7)
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
+    held.let_go()
     for _ in range(4):
         try:
             process.wait(timeout=moments.uniform(0.0, 3.0))
@@ -115,6 +129,7 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
     pyscale: Callable[..., object],
     start: Callable[..., subprocess.Popen[str]],
     labels: Path,
+    held: HeldTasks,
     undisturbed: dict[str, tuple[str, ...]],
 ) -> None:
     process = start("run", "labels", "--data", labels, "--detach", *OPTIONS)
@@ -125,11 +140,13 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
     assert living(run) == []
     assert "cancelled" in pyscale("status", run.path.name).out
     assert "nothing to cancel" in pyscale("cancel", run.path.name).err
+    held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
     assert outputs(run) == undisturbed
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("held")
 def test_cancel_waits_for_the_run_and_not_for_who_started_it(
     start: Callable[..., subprocess.Popen[str]], labels: Path
 ) -> None:
@@ -146,7 +163,10 @@ def test_cancel_waits_for_the_run_and_not_for_who_started_it(
 
 @pytest.mark.slow
 def test_a_second_pyscale_on_one_run_is_refused(
-    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+    pyscale: Callable[..., object],
+    start: Callable[..., subprocess.Popen[str]],
+    labels: Path,
+    held: HeldTasks,
 ) -> None:
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
@@ -154,6 +174,7 @@ def test_a_second_pyscale_on_one_run_is_refused(
     process.send_signal(signal.SIGSTOP)
     second = pyscale("run", "--resume", only_run().path.name)
     process.send_signal(signal.SIGCONT)
+    held.let_go()
     assert second.code == 2
     assert f"process {process.pid} on" in second.err
     _, said = process.communicate()

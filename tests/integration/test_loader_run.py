@@ -28,7 +28,7 @@ from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slid
 CommandLine = Callable[..., Answer]
 Start = Callable[..., subprocess.Popen[str]]
 
-PATIENCE_S = 300.0
+PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
 PYTHON = (sys.executable, "-m")
 ONCE = ("--repeats", "1")
@@ -157,7 +157,8 @@ def left(
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_S,
+        # Of six trials, one after the other.
+        timeout=3 * PATIENCE_S,
     )
     return Left(answer, find_run(folder / "runs", None))
 
@@ -362,7 +363,9 @@ def held(start: Start, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch
     process = start("run", suite, "--data", slides, "--workers", "2", "--repeats", "1")
     for _ in watch(home, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         assert process.poll() is None, process.communicate()
-        if any(home.glob("waiting.*")):
+        # Its launcher may be slower to write down what it has started.
+        launched = any(home.glob(f"runs/*/tasks/*/w1/{LAUNCH_FILE}"))
+        if launched and any(home.glob("waiting.*")):
             break
     return Held(process, find_run(home / "runs", None), home)
 

@@ -24,7 +24,7 @@ from traineddenoiser import NETWORK, SIGMA, write_weights
 
 CommandLine = Callable[..., Answer]
 
-PATIENCE_S = 600.0
+PATIENCE_S = 1500.0
 """How long a run may take, on a machine that has other work too."""
 ITERATIONS = 3
 REST_SHARE = 0.01

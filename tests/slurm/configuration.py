@@ -20,7 +20,8 @@ GPUS = 2
 MOST_JOBS = 1000
 """How many ids lie between the first jobs of two clusters, so that they never share a cgroup."""
 
-# cred_expire: a requeued job may start again after seconds, not after two minutes.
+# cred_expire: a requeued job may start again after seconds, not after two minutes; srun cannot
+# start a step on a node whose slurmd stands still for longer.
 # FirstJobId: of each cluster another, as a cgroup is named by the job alone.
 # JobAcctGatherFrequency: how much memory a job uses is looked at each second.
 # KillWait: a job over its time has two seconds to end by itself, not thirty.
@@ -34,7 +35,7 @@ ClusterName={cluster}
 SlurmctldHost=localhost
 SlurmctldPort={controller_port}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=6
+AuthInfo=socket={folder}/munge.socket,cred_expire=20
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state

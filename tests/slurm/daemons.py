@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slurm.leftovers import end_with_parent
 
-DEADLINE_S = 180.0
+DEADLINE_S = 300.0
 """How long is waited for what takes a second, on a machine that has other work too."""
 POLL_S = 0.05
 

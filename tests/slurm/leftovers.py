@@ -22,7 +22,7 @@ from slurm.configuration import job_ids
 FOLDER_PREFIX = "pyscale-slurm-"
 OWNER_FILE = "owner"
 """Locked as long as the process lives that a cluster belongs to."""
-END_S = 60.0
+END_S = 300.0
 PR_SET_PDEATHSIG = 1
 
 

@@ -29,9 +29,9 @@ summary = "the cluster of the tests"
 partition = "{partition}"
 cpus = 1
 memory_gib = {memory_gib}
-time_min = 5
+time_min = 30
 """
-PATIENCE_S = 600.0
+PATIENCE_S = 1500.0
 """How long a command may take, on a machine that has other work too."""
 # Python runs this at its start. A task is to be held, not raced with.
 STOP_WHERE_ASKED = """\

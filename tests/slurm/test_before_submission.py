@@ -22,7 +22,7 @@ from slurm.configuration import set_option
 
 LIMIT_S = 600
 HEAD = 'name = "mine"\nsummary = "a test"\n'
-SMALL = "[request]\nmemory_gib = 1\ntime_min = 5\n"
+SMALL = "[request]\nmemory_gib = 1\ntime_min = 30\n"
 
 
 @pytest.fixture

@@ -55,7 +55,9 @@ def until_told(script: Callable[[str], Path], tmp_path: Path) -> tuple[Path, Pat
 def test_an_array_runs_on_every_node_and_keeps_its_exit_code(
     slurm: SlurmCluster, script: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    file = script("#!/bin/sh\necho $SLURMD_NODENAME\nexit $SLURM_ARRAY_TASK_ID\n")
+    # None ends before both have begun, else one could run where the other was.
+    both = "until [ -s 0 ] && [ -s 1 ]; do sleep 0.1; done"
+    file = script(f"#!/bin/sh\necho $SLURMD_NODENAME\n{both}\nexit $SLURM_ARRAY_TASK_ID\n")
     job = slurm.submit("--array=0-1", "--exclusive", "--output=%a", file)
     assert slurm.wait_for_jobs(job) == {job: {"COMPLETED", "FAILED"}}
     assert {(tmp_path / task).read_text().strip() for task in "01"} == {"n1", "n2"}

@@ -80,6 +80,16 @@ def hide_on_n2(slurm: SlurmCluster) -> Iterator[Callable[[Path], None]]:
     slurm.kill_node("n2")
 
 
+@pytest.fixture
+def busy(slurm: SlurmCluster) -> str:
+    """Occupy n1 by a job that does not end by itself; give its name."""
+    job = slurm.submit(
+        "--nodelist=n1", "--exclusive", "--output=/dev/null", "--wrap=sleep infinity"
+    )
+    slurm.wait_until_running(job)
+    return slurm.job(job)[0]["JobName"]
+
+
 def of(found: Diagnosis, check: str) -> Finding:
     return next(finding for finding in found.findings if finding.check == check)
 
@@ -156,16 +166,12 @@ def test_a_drained_node_is_named_and_not_waited_for(doctor: Doctor, slurm: Slurm
 
 @pytest.mark.slow
 def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(
-    doctor: Doctor, slurm: SlurmCluster, tmp_path: Path
+    doctor: Doctor, slurm: SlurmCluster, busy: str
 ) -> None:
-    script = tmp_path / "endless.sh"
-    script.write_text("#!/bin/sh\nexec sleep infinity\n")
-    busy = slurm.submit("--nodelist=n1", "--exclusive", "--output=/dev/null", script)
-    slurm.wait_until_running(busy)
-    found = doctor("--partition", "cpu", "--wait", "1")
+    found = doctor("--partition", "cpu", "--wait", "2")
     assert [answer.node for answer in found.nodes] == ["n2"]
-    assert "n1 has not answered in 1 min (job: pending" in of(found, "node.n1").sentence
-    slurm.wait_for(lambda: jobs(slurm) == "endless.sh", "the probe was cancelled")
+    assert "n1 has not answered in 2 min (job: pending" in of(found, "node.n1").sentence
+    slurm.wait_for(lambda: jobs(slurm) == busy, "the probe was cancelled")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -173,15 +179,17 @@ def test_an_interruption_leaves_no_job_and_no_file(
     command: Callable[..., subprocess.Popen[str]],
     slurm: SlurmCluster,
     tmp_path: Path,
+    busy: str,
     number: signal.Signals,
 ) -> None:
     process = command("--partition", "cpu")
-    slurm.wait_for(lambda: "pyscale-doctor" in jobs(slurm), "the probes were submitted")
+    # The probe of n1 waits meanwhile, however late the signal comes.
+    slurm.wait_for(lambda: any((tmp_path / "runs").glob("*/n2.log")), "the probe of n2 ran")
     process.send_signal(number)
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130
     assert "Traceback" not in err
-    slurm.wait_for(slurm.has_no_job, "the probes were cancelled")
+    slurm.wait_for(lambda: jobs(slurm) == busy, "the probes were cancelled")
     assert list((tmp_path / "runs").iterdir()) == []
 
 

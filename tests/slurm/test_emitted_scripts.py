@@ -28,7 +28,7 @@ scratch = "$TEST_SCRATCH"
 partition = "cpu"
 cpus = 2
 memory_gib = 1.5
-time_min = 5
+time_min = 30
 
 [[override]]
 device = "cuda"
@@ -196,7 +196,7 @@ def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, mov
     assert held["NumCPUs"] == "2"
     assert held["MinMemoryCPU"] == "768M"
     assert held["TresPerNode"] == "gres:gpu:pretended:1"
-    assert held["TimeLimit"] == "00:05:00"
+    assert held["TimeLimit"] == "00:30:00"
     assert held["ArrayTaskId"] == "0-1"
 
 

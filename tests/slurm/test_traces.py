@@ -17,6 +17,11 @@ from pyscale.traces.sacct import COMMAND
 from slurm.cluster import SlurmCluster
 
 WORK = "exec python3 -c 'held = bytes(1) * (100 << 20); import time; time.sleep({seconds})'"
+# However late Slurm begins one of them, so many of an array run at once.
+MEET = """\
+touch begun.$SLURM_ARRAY_JOB_ID.$SLURM_ARRAY_TASK_ID
+until [ $(ls begun.$SLURM_ARRAY_JOB_ID.* | wc -l) -ge {count} ]; do sleep 0.1; done
+"""
 Submit = Callable[..., str]
 
 
@@ -27,7 +32,13 @@ def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Submit:
     def call(name: str, indices: str, command: str) -> str:
         script = tmp_path / f"{name}.sh"
         script.write_text(f"#!/bin/sh\n{command}\n")
-        options = (f"--job-name={name}", f"--array={indices}", "--output=/dev/null", "--requeue")
+        options = (
+            f"--job-name={name}",
+            f"--array={indices}",
+            "--output=/dev/null",
+            f"--chdir={tmp_path}",
+            "--requeue",
+        )
         return slurm_with_accounting.submit(*options, script)
 
     return call
@@ -79,7 +90,8 @@ def test_bare_arrays_become_a_true_report(
     jobs = {}
     for workers in (1, 2, 4):
         indices = f"0-{workers - 1}"
-        jobs[workers] = submit("segment", indices, WORK.format(seconds=12 / workers))
+        work = MEET.format(count=workers) + WORK.format(seconds=max(5, 12 / workers))
+        jobs[workers] = submit("segment", indices, work)
         slurm.wait_for_jobs(jobs[workers])
     table = tmp_path / "table.csv"
     import_traces("sacct", [trace(slurm, tmp_path / "sacct.txt", *jobs.values())], out=table)
@@ -113,13 +125,16 @@ def test_only_arrays_that_ran_through_at_once_are_trials(
 ) -> None:
     slurm = slurm_with_accounting
 
-    whole = submit("whole", "0-1", WORK.format(seconds=3))
-    held = submit("held", "0-3%2", WORK.format(seconds=3))
+    whole = submit("whole", "0-1", MEET.format(count=2) + WORK.format(seconds=3))
+    pairs = MEET.format(count="$((SLURM_ARRAY_TASK_ID / 2 * 2 + 2))")
+    held = submit("held", "0-3%2", pairs + WORK.format(seconds=3))
     fails = submit("fails", "0-1", "sleep 2; exit $SLURM_ARRAY_TASK_ID")
     slurm.wait_for_jobs(whole, held, fails)
-    again = submit("again", "0-1", WORK.format(seconds=3))
+    held_back = "until [ -e go ]; do sleep 0.1; done\n"
+    again = submit("again", "0-1", held_back + WORK.format(seconds=3))
     slurm.wait_until_running(again)
     slurm.run("scontrol", "requeue", f"{again}_0")
+    (tmp_path / "go").touch()
     only_the_first_ends = "[ $SLURM_ARRAY_TASK_ID = 0 ] || exec sleep infinity"
     gone = submit("gone", "0-3%1", f"{only_the_first_ends}\n{WORK.format(seconds=1)}")
     slurm.wait_for(

@@ -209,8 +209,8 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
 def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(parallel) as pool:
-        running = [pool.submit(_fetch_one, job, stop, report) for job in jobs]
         try:
+            running = [pool.submit(_fetch_one, job, stop, report) for job in jobs]
             for done in as_completed(running):
                 done.result()
         except BaseException as error:

@@ -66,15 +66,14 @@ print(number.value if code == 0 else 0)
 """
 
 
-def before_run(plan: Plan, *, resumed: bool = False) -> None:
+def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
     """Refuse a plan that cannot be carried out; say what it would do otherwise than meant.
 
     Parameters
     ----------
     plan : Plan
-    resumed : bool
-        Whether the run began before: Slurm has taken its jobs then, and some may still hold what
-        their kind is allowed.
+    asks_slurm : bool
+        Whether a cluster's Slurm is asked if it would take the jobs.
 
     Raises
     ------
@@ -83,7 +82,7 @@ def before_run(plan: Plan, *, resumed: bool = False) -> None:
     ResourceExhausted
         If the disk is full.
     """
-    findings = preflight(plan, resumed=resumed)
+    findings = preflight(plan, asks_slurm=asks_slurm)
     refuse(findings)
     for finding in findings:
         talk(f"warning: {finding.sentence}: {finding.remedy}")
@@ -105,13 +104,13 @@ def refuse(findings: Iterable[Finding]) -> None:
             raise ResourceExhausted(sentence) if finding.check == FULL_DISK else UserError(sentence)
 
 
-def preflight(plan: Plan, *, resumed: bool = False) -> list[Finding]:
+def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
     """Problems and warnings of a plan, without importing any stage's library."""
     subject = Subject.of_plan(plan)
     looks = _here(subject, plan.movie)
     if plan.site is not None:
         looks = chain(
-            _beside_the_nodes(subject, plan.movie), () if resumed else refusals(plan, plan.site)
+            _beside_the_nodes(subject, plan.movie), refusals(plan, plan.site) if asks_slurm else ()
         )
     found = (finding for finding in looks if finding.status in {"problem", "warning"})
     return list({(finding.check, finding.sentence): finding for finding in found}.values())

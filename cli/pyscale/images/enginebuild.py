@@ -180,6 +180,6 @@ def _end(process: subprocess.Popen[str]) -> None:
     finally:
         process.kill()
         for child in started:
-            if child.is_running():
+            with suppress(psutil.NoSuchProcess):
                 child.kill()
         psutil.wait_procs(started, PATIENCE_S)

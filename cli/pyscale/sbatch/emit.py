@@ -15,6 +15,7 @@ from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images
 from pyscale.sbatch.folder import refuse_unusable, write_scripts
+from pyscale.sbatch.gpus import warn_of_no_gpus
 from pyscale.sbatch.scripts import SUBMIT_FILE, render
 from pyscale.sites import load_site
 from pyscale.suite import suite_names
@@ -58,7 +59,7 @@ def emit(
         raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
     refuse_shared_gpus(plan)
-    for sentence in warn_of_too_few_tiles(plan):
+    for sentence in (*warn_of_too_few_tiles(plan), *warn_of_no_gpus(plan, site)):
         talk(f"warning: {sentence}")
     texts = render(plan, site, frozen_images(plan, TerminalReport()))
     write_scripts(folder, texts)

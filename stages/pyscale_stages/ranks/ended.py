@@ -1,4 +1,6 @@
-"""Files beside a meeting that say how ranks ended: what started a rank writes its file.
+"""Files beside a meeting that say how ranks ended which could not say so in it.
+
+What started a rank writes its file, or the rank itself where it ends before it has come.
 
 It is read and written before anything heavy is imported: the launcher does so on every node.
 """
@@ -17,14 +19,17 @@ def ended_file(meeting: Path, rank: int) -> Path:
 
 
 def tell_end(meeting: Path, rank: int, sentence: str) -> None:
-    """Tell all who wait at a meeting how a rank ended.
+    """Tell all who wait at a meeting how a rank ended, if nobody has told them yet.
+
+    Who tells first is nearest to the cause: a rank speaks before what started it.
 
     Nothing is told where the folder of the meeting is gone, or cannot be written: those who wait
     do so until their timeout, and the rank's own record is written all the same.
     """
-    if meeting.parent.is_dir():
-        with suppress(OSError):
-            write_atomically(ended_file(meeting, rank), sentence + "\n")
+    file = ended_file(meeting, rank)
+    with suppress(OSError):
+        if meeting.parent.is_dir() and not file.exists():
+            write_atomically(file, sentence + "\n")
 
 
 def first_end(meeting: Path, rank: int, count: int) -> tuple[int, str] | None:

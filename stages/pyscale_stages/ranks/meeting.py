@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.ranks.absence import refuse_own_end, where_earlier
 from pyscale_stages.ranks.arrivals import Arrival, arrived, key_of, named, nodes_of, require_harmony
 from pyscale_stages.ranks.ended import first_end
 from pyscale_stages.ranks.parting import LastWord, LostRank, short
+from pyscale_stages.ranks.place import may_meet_at
 
 if TYPE_CHECKING:
     from torch._C._distributed_c10d import FileStore
@@ -23,7 +23,6 @@ _LOOK_S = 1.0
 """A wait goes on in pieces of this length: between them Ctrl-C and last words are heard."""
 _ANSWER_S = 10.0
 """How long the file may take to be opened; its folder may have been put away."""
-_LONGEST_KEY_BYTES = 255
 
 _ARRIVALS, _LAST_WORD = "arrivals", "last_word"
 _ANOTHER_FILE = "give the ranks of each attempt a file that does not exist yet"
@@ -55,7 +54,11 @@ class Meeting:
     """
 
     def __init__(self, path: Path, number: int, count: int, timeout_s: float) -> None:
-        _require_place(path)
+        if not may_meet_at(path):
+            raise BadInput(
+                f"--meeting {path} cannot be where ranks meet: give a file that does not exist, "
+                "in a folder that all of them may write"
+            )
         import torch.distributed as dist
 
         self.path = path
@@ -100,14 +103,17 @@ class Meeting:
                     f"rank {word.number} of {self.count} had ended when rank {self.number} came "
                     f"to {self.path} ({word.sentence}): {_ANOTHER_FILE}"
                 )
+            refuse_own_end(self.path, self.number)
+            if (word := self._end_of_another()) is not None:
+                raise self._lost(word)
             me = Arrival.of(self.number, self.count)
             self.store.set(key_of(came_before), me.written())
-            all_came = self._wait([key_of(index) for index in range(self.count)])
+            self._wait([key_of(index) for index in range(self.count)])
             came = arrived(self.store, self.count)
             self._nodes = nodes_of(came)
         except RuntimeError as raised:
             raise _unusable(self.path, raised) from raised
-        if not all_came:
+        if len(came) < self.count:
             missing = sorted(set(range(self.count)) - {rank.number for rank in came})
             raise StageError(
                 f"{len(came)} of {self.count} ranks came to {self.path} within "
@@ -127,8 +133,9 @@ class Meeting:
         """
         try:
             self.store.set(_ready(self.number), "")
-            if not self._wait(self._all_ready):
-                silent = [n for n, key in enumerate(self._all_ready) if not self.store.check([key])]
+            self._wait(self._all_ready)
+            silent = [n for n, key in enumerate(self._all_ready) if not self.store.check([key])]
+            if silent:
                 raise LostRank(
                     f"{named(silent)} of {self.count} came to {self.path} and then said nothing "
                     f"for {self.timeout_s:g} s: see its output, and start all of them again with "
@@ -185,19 +192,20 @@ class Meeting:
     def _all_ready(self) -> list[str]:
         return [_ready(number) for number in range(self.count)]
 
-    def _wait(self, keys: Sequence[str]) -> bool:
-        """Wait until all keys are set; False where that takes too long."""
+    def _wait(self, keys: Sequence[str]) -> None:
+        """Wait until all keys are set, or the time is over."""
         until = time.monotonic() + self.timeout_s
         while (left := until - time.monotonic()) > 0:
             try:
                 self.store.wait(list(keys), timedelta(seconds=min(left, _LOOK_S)))
             except RuntimeError:
                 # No more than that not all are set yet: a file that is gone fails the next look.
-                if (word := self._last_word() or self._end_of_another()) is not None:
+                word = self._last_word() or self._end_of_another()
+                # Where all are set by now, this rank finds out itself what another one did.
+                if word is not None and not self.store.check(list(keys)):
                     raise self._lost(word) from None
             else:
-                return True
-        return False
+                return
 
     def _last_word(self) -> LastWord | None:
         if not self.store.check([_LAST_WORD]):
@@ -216,34 +224,15 @@ class Meeting:
         node = self._nodes.get(word.number)
         # What started the rank names the node itself, and some ranks do.
         where = f" on {node}" if node and f" on {node}" not in word.sentence else ""
+        earlier = where_earlier(self.path, word.number)
         return LostRank(
             f"rank {word.number} of {self.count}{where} ended, so rank {self.number} stopped too: "
-            f"{word.sentence}"
+            f"{word.sentence}{earlier}"
         )
 
 
 def _ready(number: int) -> str:
     return f"ready/{number}"
-
-
-def _require_place(path: Path) -> None:
-    """Refuse what torch would write into for ever, or spoil."""
-    if path.exists():
-        usable = path.is_file() and os.access(path, os.R_OK | os.W_OK) and _may_be_store(path)
-    else:
-        usable = path.parent.is_dir() and os.access(path.parent, os.W_OK)
-    if not usable:
-        raise BadInput(
-            f"--meeting {path} cannot be where ranks meet: give a file that does not exist, in a "
-            "folder that all of them may write"
-        )
-
-
-def _may_be_store(path: Path) -> bool:
-    # A store begins with the length of a short key; it would be appended to, and removed.
-    with path.open("rb") as file:
-        first = file.read(4)
-    return len(first) < 4 or int.from_bytes(first, sys.byteorder) <= _LONGEST_KEY_BYTES
 
 
 def _unusable(path: Path, raised: RuntimeError) -> StageError:

@@ -26,6 +26,8 @@ class LastWord:
         """Return what an error lets a rank say."""
         if isinstance(error, StageError):
             return cls(number, str(error))
+        if isinstance(error, KeyboardInterrupt):
+            return cls(number, "it was interrupted by Ctrl-C")
         said = short(error)
         kind = type(error).__name__
         return cls(number, f"{kind}: {said}" if said else kind)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.ranks.absence import note_coming
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.meeting import Meeting
 from pyscale_stages.ranks.network import interface_towards
@@ -66,6 +67,7 @@ class Rank:
 
         meeting = Meeting(self.meeting, self.number, self.count, timeout_s)
         try:
+            note_coming(self.meeting)
             networks = meeting.await_all()
             with interface_towards(networks):
                 meeting.await_ready()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.causes import LEAST_GAIN, limits
@@ -479,9 +479,7 @@ def varied(new_run, blocks):
     return built(new_run, run)
 
 
-property_test = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+property_test = settings(max_examples=30)
 
 
 def gains(found):

@@ -145,7 +145,7 @@ class TestVerdicts:
         st.sampled_from((0.25, 8.0, 1024.0)),
         st.randoms(use_true_random=False),
     )
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     def test_neither_the_unit_of_time_nor_the_order_of_trials_matters(
         self, base, new, unit, random
     ):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.analysis.drift import MOST_POINTS, SIZE, drifts
@@ -115,7 +115,6 @@ def test_times_without_any_noise_have_no_drift():
 
 
 @given(factor=st.floats(1e-5, 1e5), seed=st.integers(0, 1000), order=st.permutations(range(24)))
-@settings(deadline=None)
 def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, order):
     trials = run(drift=0.1, first=0.1, noise=0.02, seed=seed)
     (one,) = drifts(trials)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.analysis.fits import curve_fits, fit
@@ -302,7 +302,6 @@ def test_amdahls_law_is_refused_where_the_problem_was_another():
 
 
 @given(noise=NOISE, factor=st.floats(1e-6, 1e6), sigma=st.floats(0.02, 0.9))
-@settings(deadline=None)
 def test_scaling_all_times_changes_only_t1_and_lambda(noise, factor, sigma):
     times = np.array(wall_times(EIGHT, sigma=sigma, kappa=0.002)) * np.exp(noise)
     for law in ("amdahl", "usl"):
@@ -318,7 +317,6 @@ def test_scaling_all_times_changes_only_t1_and_lambda(noise, factor, sigma):
 
 
 @given(noise=NOISE, order=st.permutations(range(16)))
-@settings(deadline=None)
 def test_the_order_of_rows_changes_nothing(noise, order):
     counts = EIGHT * 2
     times = np.array(wall_times(counts, sigma=0.05, kappa=0.001)) * np.exp(noise + noise[::-1])
@@ -331,7 +329,6 @@ def test_the_order_of_rows_changes_nothing(noise, order):
     st.lists(st.floats(1e-3, 1e6), min_size=8, max_size=8),
     st.lists(st.integers(1, 5000), min_size=8, max_size=8),
 )
-@settings(deadline=None)
 def test_any_wall_times_at_all_are_fitted_or_refused(times, counts):
     for law in ("amdahl", "usl"):
         found = fit(law, counts, times)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.losses import factors, loss_table, middle_trials, sums
@@ -55,9 +55,7 @@ def trials_of(new_run, curve, scale=1.0):
     return trial_table(builder.tasks, builder.spans)
 
 
-property_test = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+property_test = settings(max_examples=30)
 
 
 @given(curve=curves())

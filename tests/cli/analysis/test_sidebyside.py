@@ -61,7 +61,7 @@ def of_stages(table: pl.DataFrame, **where: Any) -> list[dict[str, Any]]:
 
 
 class TestTimes:
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         of_workers=st.lists(
             st.fixed_dictionaries({"import": SECONDS, "compute": SECONDS, "write": SECONDS}),

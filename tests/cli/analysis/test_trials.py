@@ -202,7 +202,7 @@ SECONDS = st.integers(1, 10**9).map(lambda microseconds: microseconds / 1e6)
     delays=st.lists(SECONDS, min_size=5, max_size=5),
     merge_s=SECONDS,
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_with_one_window_each_everything_is_as_defined_for_single_tasks(
     new_run, walls, delays, merge_s
 ):

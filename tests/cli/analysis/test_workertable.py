@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.phasesums import TASK_PHASES
@@ -78,7 +78,7 @@ WINDOW = st.fixed_dictionaries(
 
 
 @given(windows=st.lists(WINDOW, min_size=2, max_size=6), data=st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 def test_workers_sum_to_their_trial(new_run, windows, data):
     more = len(windows) - 2
     lanes = (0, 1, *data.draw(st.tuples(*[st.integers(0, 1)] * more)))

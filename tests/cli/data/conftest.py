@@ -19,7 +19,9 @@ from pyscale.data.fetch import FetchOptions, fetch_dataset
 from pyscale.data.progress import Report, SilentReport
 from pyscale.data.registry import Dataset, Registry
 
-QUICK = Patience(timeout_s=5, retries=3, backoff_s=0)
+LONG_S = 600.0
+"""What a server that answers is never silent for, however busy the machine is."""
+QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
 
 
 @dataclass
@@ -105,7 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(sent[: answer.hold_after])
             self.wfile.flush()
             answer.held.set()
-            answer.release.wait(30)
+            answer.release.wait()
             sent = sent[answer.hold_after :]
         self.wfile.write(sent)
         self.close_connection = len(sent) < len(content) or not answer.length

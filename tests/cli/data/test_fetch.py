@@ -19,7 +19,9 @@ from pyscale.data.verify import verify_dataset
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 
-ONCE = Patience(timeout_s=5, retries=0, backoff_s=0)
+LONG_S = 600.0
+"""What a process or a server that does what it should never takes, on a busy machine."""
+ONCE = Patience(timeout_s=LONG_S, retries=0, backoff_s=0)
 SHARED_NAMES = (
     "cancer-migration",
     "drosophila-nuclei",
@@ -137,7 +139,8 @@ def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
         load_registry(shipped("config")),
         data_root,
         options=FetchOptions(
-            mirror=shared_server.address, patience=Patience(retries=1, backoff_s=0)
+            mirror=shared_server.address,
+            patience=Patience(timeout_s=LONG_S, retries=1, backoff_s=0),
         ),
         consent=consent.asked,
         report=report,
@@ -548,7 +551,7 @@ def test_two_processes_fetch_one_dataset_once(
 ) -> None:
     line = command(shared_server, data_root, "hela-tracking")
     both = [subprocess.Popen(line, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    said = [process.communicate(timeout=60)[1] for process in both]
+    said = [process.communicate(timeout=LONG_S)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert len(shared_server.requests) == len(list((shared_data / "hela-tracking").iterdir()))
     assert sum("all 93 files are in" in text for text in said) == 1
@@ -561,13 +564,13 @@ def test_ctrl_c_leaves_only_a_part_that_is_resumed(
     shared_server.script = [held]
     line = command(shared_server, data_root, "cancer-migration")
     process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    assert held.held.wait(30)
+    assert held.held.wait(LONG_S)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
-    while "stopped" not in process.stderr.readline():
-        assert process.poll() is None
+    # It may have ended by then: what has arrived and was not read yet is left.
+    assert any("stopped" in line for line in process.stderr)
     held.release.set()
-    process.communicate(timeout=30)
+    process.communicate(timeout=LONG_S)
     assert process.returncode == 130
     name = "cancer_cell_migration_crop.tif"
     folder = data_root / "cancer-migration"

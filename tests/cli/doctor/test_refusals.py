@@ -201,7 +201,7 @@ def test_a_run_that_began_before_is_not_judged_again(
     cluster(sbatch=TAKES_NOTHING)
     plan = make().model_copy(update={"site": site()})
     assert [one for one in preflight(plan) if one.status == "problem"]
-    assert [one for one in preflight(plan, resumed=True) if one.status == "problem"] == []
+    assert [one for one in preflight(plan, asks_slurm=False) if one.status == "problem"] == []
 
 
 def test_a_finding_of_several_jobs_is_said_once(

@@ -94,11 +94,17 @@ def test_a_broken_library_is_named_with_what_it_did(tmp_path: Path, body: str, s
 
 
 def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
-    folder = library(tmp_path, "laptrack", "import signal; signal.pause()")
+    reached = tmp_path / "reached"
+    hangs = f"import pathlib, signal; pathlib.Path({str(reached)!r}).touch(); signal.pause()"
+    folder = library(tmp_path, "laptrack", hangs)
     entry = Entry(name="track", stage="track", params=default("track"), device="cpu", threads=1)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    (found,) = asked(entry, [sys.executable], environment=environment, time_limit_s=10)
-    assert found.sentence == "track did not get past this in 10 s: import laptrack"
+    for limit_s in (5, 50, 500):
+        (found,) = asked(entry, [sys.executable], environment=environment, time_limit_s=limit_s)
+        # A busy machine may take long to come to the library.
+        if reached.exists():
+            break
+    assert found.sentence == f"track did not get past this in {limit_s} s: import laptrack"
 
 
 def test_an_interpreter_that_is_not_there_is_a_problem(tmp_path: Path) -> None:

@@ -16,14 +16,32 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.executors import clock as clocks
 from pyscale.executors.clock import _MARK, _MESSAGE, offset_to, telling_time
 from pyscale.store.records import ClockOffset
 
-TELL_OFFSET = """
+PATIENCE_S = 600.0
+"""With a clock that answers: on a busy machine it may be long before it is its turn."""
+TELL_OFFSET = f"""
 import json, sys
-from pyscale.executors.clock import offset_to
-print(json.dumps(offset_to(sys.argv[1])._asdict()))
+from pyscale.executors import clock
+clock.LIMIT_S = clock.PATIENCE_S = {PATIENCE_S}
+print(json.dumps(clock.offset_to(sys.argv[1])._asdict()))
 """
+
+
+@pytest.fixture
+def answer_is_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for each answer as long as it takes."""
+    monkeypatch.setattr(clocks, "LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(clocks, "PATIENCE_S", PATIENCE_S)
+
+
+@pytest.fixture
+def asked_until_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask again after each answer that is late or lost, as often as it takes."""
+    monkeypatch.setattr(clocks, "LIMIT_S", PATIENCE_S)
+    monkeypatch.setattr(clocks, "EXCHANGES", 1000)
 
 
 def port_of(clock: str) -> int:
@@ -56,6 +74,7 @@ def odd_clock(answers: Callable[[int], list[tuple[int, int]]]) -> Iterator[str]:
             thread.join()
 
 
+@pytest.mark.usefixtures("answer_is_awaited")
 def test_one_clock_differs_from_itself_by_no_more_than_the_error() -> None:
     with telling_time() as clock:
         found = offset_to(clock)
@@ -81,19 +100,21 @@ def test_a_node_with_a_wrong_clock_is_found_out(
     assert abs(found.offset_s - ahead_s) <= found.error_s
 
 
+@pytest.mark.usefixtures("answer_is_awaited")
 def test_the_shortest_exchange_counts() -> None:
-    """All answers but the third claim to have been sent before the question had come in."""
+    """All answers but the third claim to have been sent an hour before the question came in."""
 
     def answers(n: int) -> list[tuple[int, int]]:
         now = time.time_ns()
-        return [(now, now if n == 2 else now - 10 * 10**9)]
+        return [(now, now if n == 2 else now - 3600 * 10**9)]
 
     with odd_clock(answers) as clock:
         found = offset_to(clock)
     assert found is not None
-    assert abs(found.offset_s) <= found.error_s < 5
+    assert abs(found.offset_s) <= found.error_s < 1800
 
 
+@pytest.mark.usefixtures("asked_until_answered")
 def test_a_question_that_was_lost_is_asked_again() -> None:
     def answers(n: int) -> list[tuple[int, int]]:
         return [(time.time_ns(), time.time_ns())] if n else []
@@ -102,6 +123,7 @@ def test_a_question_that_was_lost_is_asked_again() -> None:
         assert offset_to(clock) is not None
 
 
+@pytest.mark.usefixtures("answer_is_awaited")
 def test_the_first_address_that_answers_is_enough() -> None:
     with telling_time() as clock:
         port = port_of(clock)
@@ -131,6 +153,7 @@ def test_only_questions_are_answered() -> None:
         assert 0 < received_ns <= sent_ns
 
 
+@pytest.mark.usefixtures("asked_until_answered")
 def test_who_asks_much_and_never_listens_holds_up_nobody() -> None:
     with (
         telling_time() as clock,
@@ -145,8 +168,9 @@ def test_who_asks_much_and_never_listens_holds_up_nobody() -> None:
 def test_neither_thread_nor_port_is_left() -> None:
     before = set(threading.enumerate())
     with telling_time() as clock:
-        assert set(threading.enumerate()) > before
-    assert set(threading.enumerate()) == before
+        assert set(threading.enumerate()) - before
+    # One of an earlier test may have ended meanwhile.
+    assert not set(threading.enumerate()) - before
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.bind(("", port_of(clock)))
 

@@ -30,6 +30,11 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.ended import ended_file
 
 LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
+AWAITS_THE_CLOCK = f"""
+from pyscale.executors import clock
+clock.LIMIT_S = clock.PATIENCE_S = 600.0
+{LAUNCH}
+"""
 LAUNCH_RANK = """
 import sys
 from pyscale.executors.launch import launch_rank
@@ -127,7 +132,7 @@ def test_the_node_has_the_name_that_slurm_gives_it(
 def test_the_clock_is_compared_before_the_task_starts(order: Order) -> None:
     with telling_time() as clock:
         folder = order(clock=clock)
-        launch(folder)
+        launch(folder, program=AWAITS_THE_CLOCK)
     found = launched(folder)
     assert found.clock is not None
     assert abs(found.clock.offset_s) <= found.clock.error_s

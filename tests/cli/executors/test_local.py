@@ -18,6 +18,8 @@ import psutil
 import pytest
 from watchfiles import watch
 
+from pyscale import mps
+from pyscale.executors import local
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.placement import Placement
@@ -29,6 +31,8 @@ from trials import one_trial
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
 CORES = sorted(os.sched_getaffinity(0))
+PATIENCE_S = 600.0
+"""With processes that do what they should, on a busy machine."""
 
 Submitted = Callable[[Mapping[str, str]], None]
 
@@ -161,6 +165,7 @@ class TestWorkersThatShareAGpuAtOnce:
     @pytest.fixture(autouse=True)
     def places(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
+        monkeypatch.setattr(mps, "LIMIT_S", PATIENCE_S)
         # A socket's path is short, and that of a test is not.
         with TemporaryDirectory(dir="/tmp") as folder:
             monkeypatch.setattr("tempfile.tempdir", folder)
@@ -335,8 +340,12 @@ signal.pause()
 
 
 def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
-    executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
+    executor: LocalExecutor,
+    start: Callable[[Batch], Future[None]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(local, "TO_CLEAR_UP_S", PATIENCE_S)
     folder, mounting = tmp_path / "task", tmp_path / "squashfuse"
     mounting.symlink_to(Path(sys.executable).resolve())
     heard = {name: str(tmp_path / name) for name in ("by_task", "by_mount")}

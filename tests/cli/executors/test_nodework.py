@@ -98,9 +98,10 @@ def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
     first = start("n1")
     assert hears(first) == "preparing"
     second, third = start("n1"), start("n1")
-    first.kill()
+    # While both wait: whichever comes second has nothing to do, and is gone soon.
     for process in (second, third):
         tell(process)
+    first.kill()
     assert sorted(["preparing", "ready"]) == sorted({hears(second), hears(third)})
     assert read_node(trial, "n1") is not None
 

@@ -14,6 +14,7 @@ from pyscale.executors.protocol import Batch
 from pyscale.executors.slurm import SlurmExecutor
 from pyscale.plan import Trial
 from pyscale.sites import Site
+from pyscale.slurm import queue
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, ExitRecord, Jobs, TaskOrder
@@ -58,6 +59,8 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretendedSlurm:
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(slurm, "PATIENCE_S", 0.1)
+    # These commands answer, however busy the machine is.
+    monkeypatch.setattr(queue, "TIME_LIMIT_S", 600.0)
     return PretendedSlurm(folder)
 
 

@@ -28,7 +28,10 @@ TRACK = definition("track", "track")
 def copy_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of definitions and stages elsewhere, from which the hashes are made."""
     shutil.copytree(shipped("containers"), tmp_path / "containers")
-    shutil.copytree(Path(pyscale_stages.__file__).parent, tmp_path / "pyscale_stages")
+    # Whoever imports a module meanwhile writes there.
+    no_cache = shutil.ignore_patterns("__pycache__")
+    package = Path(pyscale_stages.__file__).parent
+    shutil.copytree(package, tmp_path / "pyscale_stages", ignore=no_cache)
     for name in ("contact", "track"):
         # Written here, so that this test needs no particular lock.
         (tmp_path / "containers" / f"{name}.def").write_text(f"Bootstrap: localimage\n# {name}\n")

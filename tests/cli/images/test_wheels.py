@@ -157,7 +157,7 @@ def small_disk(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         missing("a small disk", "run the tests as root, who may mount one")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(

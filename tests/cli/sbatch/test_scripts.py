@@ -415,7 +415,7 @@ def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=800,
     )
     assert done.returncode == 2, done.stderr
     specs = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.store.journal import Event, Journal
@@ -30,7 +30,6 @@ def test_the_listener_hears_of_what_is_written(tmp_path: Path) -> None:
     assert [event.kind for event in heard] == ["run_finished"]
 
 
-@settings(deadline=None)
 @given(cut=st.integers(0, 400))
 def test_a_torn_line_loses_itself_alone(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"

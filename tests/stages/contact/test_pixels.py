@@ -27,7 +27,8 @@ IMAGES = arrays(np.uint32, SHAPE, elements=LABELS) | arrays(
 )
 STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 many = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.stage import STAGE
+from pyscale_stages.loader.threads import one_thread_each
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.runner import run_task
 
@@ -30,6 +33,24 @@ SMALL: dict[str, Any] = {
 
 RunLoader = Callable[..., TaskResult]
 MakeBatches = Callable[..., Batches]
+
+
+@pytest.fixture(autouse=True)
+def _one_thread_each() -> Iterator[None]:
+    """Pin this process as the stage does before it forks.
+
+    A loader process hangs as soon as it ends threads of OpenCV that only its parent has.
+    """
+    with one_thread_each():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_loader_process_is_left() -> Iterator[None]:
+    """End what an error still holds, in a circle: in a later test its end would be a surprise."""
+    yield
+    if multiprocessing.active_children():
+        gc.collect()
 
 
 @pytest.fixture

@@ -62,6 +62,14 @@ def test_as_many_batches_lie_ready_as_torch_asks_for(make_batches: MakeBatches) 
     assert make_batches(num_workers=0).ready_at_most == 0
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let loader processes take their time to end: torch ends them after seconds, and we too."""
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 400.0)
+    monkeypatch.setattr("pyscale_stages.loader.batches.ENDING_S", 400.0)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_loader_processes_are_gone_at_the_end(method: str) -> None:
     params = LoaderParams(num_workers=2, batch_size=4, start_method=method)

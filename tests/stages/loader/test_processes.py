@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,14 +76,17 @@ def test_children_of_children_belong_to_the_tree(child: int) -> None:
 def test_what_is_read_between_two_moments_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
-    before = uses_of([os.getpid()])
-    file.read_bytes()
-    used = used_between(before, uses_of([os.getpid()]))
-    assert used.read_bytes is not None
-    assert 1 << 20 <= used.read_bytes < 2 << 20
-    # It was just written, and so lies in memory.
-    assert used.storage_read_bytes is not None
-    assert used.storage_read_bytes < 1 << 20
+    from_storage = []
+    for _ in range(5):
+        before = uses_of([os.getpid()])
+        file.read_bytes()
+        used = used_between(before, uses_of([os.getpid()]))
+        assert used.read_bytes is not None
+        assert 1 << 20 <= used.read_bytes < 2 << 20
+        assert used.storage_read_bytes is not None
+        from_storage.append(used.storage_read_bytes)
+    # It was just written, and so lies in memory; the kernel may throw it out at any time.
+    assert min(from_storage) < 1 << 20
 
 
 def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them() -> None:
@@ -125,30 +130,50 @@ def test_pages_that_two_processes_share_count_once() -> None:
     assert both.rss_bytes > alone.rss_bytes + FORKED_BYTES
 
 
+def added(hold: Callable[[], AbstractContextManager[object]]) -> tuple[float, float]:
+    """Bytes of PSS and of RSS by which something that is held adds to what this process has.
+
+    The median of several: libraries that this process shares with others, like torch, count more
+    as soon as one of these ends, and less as soon as one begins.
+    """
+    pss, rss = [], []
+    for _ in range(7):
+        before = memory_of([os.getpid()])
+        with hold():
+            after = memory_of([os.getpid()])
+        assert before.pss_bytes is not None
+        assert after.pss_bytes is not None
+        pss.append(after.pss_bytes - before.pss_bytes)
+        rss.append(after.rss_bytes - before.rss_bytes)
+    return statistics.median(pss), statistics.median(rss)
+
+
 def test_a_batch_that_waits_in_shared_memory_counts() -> None:
-    before = memory_of([os.getpid()])
-    # As torch keeps it: a file without a name, that is open and that nobody maps.
-    waiting = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
-    try:
-        os.ftruncate(waiting, HELD_BYTES)
-        os.posix_fallocate(waiting, 0, HELD_BYTES)
-        after = memory_of([os.getpid()])
-    finally:
-        os.close(waiting)
-    assert before.pss_bytes is not None
-    assert after.pss_bytes is not None
-    assert HELD_BYTES * 0.9 < after.pss_bytes - before.pss_bytes < HELD_BYTES * 1.1
-    assert after.rss_bytes - before.rss_bytes < HELD_BYTES / 2
+    @contextmanager
+    def waiting() -> Iterator[None]:
+        # As torch keeps it: a file without a name, that is open and that nobody maps.
+        file = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
+        try:
+            os.ftruncate(file, HELD_BYTES)
+            os.posix_fallocate(file, 0, HELD_BYTES)
+            yield
+        finally:
+            os.close(file)
+
+    pss_bytes, rss_bytes = added(waiting)
+    assert HELD_BYTES * 0.9 < pss_bytes < HELD_BYTES * 1.1
+    assert rss_bytes < HELD_BYTES / 2
 
 
 def test_a_batch_that_is_mapped_and_open_counts_once() -> None:
-    before = memory_of([os.getpid()])
-    batch = torch.ones(HELD_BYTES, dtype=torch.uint8).share_memory_()
-    after = memory_of([os.getpid()])
-    assert len(batch) == HELD_BYTES
-    assert before.pss_bytes is not None
-    assert after.pss_bytes is not None
-    assert after.pss_bytes - before.pss_bytes < HELD_BYTES * 1.5
+    @contextmanager
+    def mapped() -> Iterator[None]:
+        batch = torch.ones(HELD_BYTES, dtype=torch.uint8).share_memory_()
+        yield
+        assert len(batch) == HELD_BYTES
+
+    pss_bytes, _ = added(mapped)
+    assert HELD_BYTES * 0.9 < pss_bytes < HELD_BYTES * 1.5
 
 
 def test_the_largest_of_each_is_kept() -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.loading import Loading
 
 TESTS = Path(__file__).resolve().parents[2]
+PATIENCE_S = 400.0
+"""Shorter than ranks wait for one that says nothing."""
 SMALL = {
     "factory": "patchsets:numbered",
     "num_workers": 1,
@@ -54,23 +57,27 @@ def run_ranks(tmp_path: Path, slides: Path) -> RunRanks:
         params_file = tmp_path / "params.json"
         params_file.write_text(json.dumps(SMALL | params))
         environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-        processes = [
-            subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "pyscale_stages", "loader", "run"),
-                    *("--input", f"slides={slides}", "--output", str(tmp_path / f"rank{number}")),
-                    *("--params", str(params_file)),
-                    *("--result", str(tmp_path / f"rank{number}.json")),
-                    *("--rank", str(number), "--ranks", str(count)),
-                    *("--meeting", str(tmp_path / "meeting")),
-                ],
-                stderr=subprocess.PIPE,
-                text=True,
-                env=environment,
-            )
-            for number in range(count)
-        ]
-        said = [process.communicate(timeout=120)[1] for process in processes]
+        with ExitStack() as ends:
+            processes = []
+            for number in range(count):
+                process = subprocess.Popen(
+                    [
+                        *(sys.executable, "-m", "pyscale_stages", "loader", "run"),
+                        *("--input", f"slides={slides}"),
+                        *("--output", str(tmp_path / f"rank{number}")),
+                        *("--params", str(params_file)),
+                        *("--result", str(tmp_path / f"rank{number}.json")),
+                        *("--rank", str(number), "--ranks", str(count)),
+                        *("--meeting", str(tmp_path / "meeting")),
+                    ],
+                    stderr=subprocess.PIPE,
+                    text=True,
+                    env=environment,
+                )
+                ends.enter_context(process)
+                ends.callback(process.kill)
+                processes.append(process)
+            said = [process.communicate(timeout=PATIENCE_S)[1] for process in processes]
         return [
             Ended(
                 process.returncode,
@@ -95,10 +102,13 @@ def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks: RunRanks, tmp_p
         assert found.free.steps_s == ()
         assert found.diversity is not None
         assert found.diversity.effective_slides == 2
-    # In step, no rank is a whole step ahead of the other.
-    walls = [rank.loading.together.wall_s for rank in ranks if rank.loading.together]
-    longest = max(max(rank.loading.together.steps_s) for rank in ranks if rank.loading.together)
-    assert abs(walls[0] - walls[1]) <= longest
+    # In step, no rank is a whole step ahead of the other: neither where clocks start, at a
+    # meeting before the first step of each, nor where they end, after a meeting in the last one.
+    one, other = (rank.loading.together for rank in ranks if rank.loading.together)
+    for longer, shorter in ((one, other), (other, one)):
+        between_s = longer.wall_s - sum(longer.steps_s)
+        ahead_s = longer.steps_s[0] + longer.steps_s[-1] + between_s
+        assert longer.wall_s - shorter.wall_s <= ahead_s
     assert ranks[0].loading.checksum != ranks[1].loading.checksum
     # Each has a seed of its own, which decides how far apart patches lie.
     found = [rank.loading.diversity for rank in ranks]

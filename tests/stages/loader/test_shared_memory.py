@@ -35,7 +35,6 @@ def test_shared_memory_that_is_too_small_is_one_sentence(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
     assert ended.returncode == EXIT_RESOURCE_EXHAUSTED
     assert "error: shared memory" in ended.stderr

@@ -67,7 +67,7 @@ def as_reader(missing: Callable[[str, str], None]) -> Callable[[str, Path], dict
         program = (
             "import os, sys\n"
             "from pathlib import Path\n"
-            "from pyscale_stages.contract import Residency\n"
+            "from pyscale_stages.residency import Residency\n"
             "from pyscale_stages.measure import pagecache, residency\n"
             "Residency.model_rebuild(force=True); pagecache.Eviction.model_rebuild(force=True)\n"
             f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"

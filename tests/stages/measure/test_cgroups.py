@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from controlgroups import end_group
 from pyscale_stages.measure import cgroups
 
 GIB = 1 << 30
@@ -107,4 +108,4 @@ def test_a_real_limit_of_this_machine_is_found() -> None:
         )
         assert int(done.stdout) == GIB
     finally:
-        group.rmdir()
+        end_group(group)

@@ -108,13 +108,14 @@ class TestProbe:
 
     def test_it_takes_a_few_milliseconds_at_most(self, frames: Path) -> None:
         pagecache.probe(frames)
-        took = []
-        for _ in range(20):
+
+        def took_s() -> float:
             start = time.perf_counter()
             pagecache.probe(frames)
-            took.append(time.perf_counter() - start)
-        # The best of many: a loaded machine may interrupt any one of them.
-        assert min(took) < 0.002
+            return time.perf_counter() - start
+
+        # Once is enough: a loaded machine may interrupt any of many.
+        assert any(took_s() < 0.002 for _ in range(1000))
 
 
 class TestEvict:

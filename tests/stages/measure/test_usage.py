@@ -22,7 +22,15 @@ from pyscale_stages.measure import pagecache, usage
 from pyscale_stages.measure.usage import UsageMeter
 
 MIB = 1 << 20
-BURN = "import time\nwhile time.process_time() < 0.2: pass"
+BURNT_S = 0.5
+BURN = f"import time\nend = time.process_time() + {BURNT_S}\nwhile time.process_time() < end: pass"
+
+
+def burn() -> None:
+    """Keep a core busy in this process for as long as `BURN` does in another."""
+    end = time.process_time() + BURNT_S
+    while time.process_time() < end:
+        pass
 
 
 def used_by(program: str) -> dict[str, Any]:
@@ -43,22 +51,19 @@ def used_by(program: str) -> dict[str, Any]:
 
 
 def test_cpu_time_is_that_between_start_and_stop() -> None:
-    end = time.process_time() + 0.1
-    while time.process_time() < end:
-        pass
+    burn()
     meter = UsageMeter(device="cpu")
-    assert meter.stop().cpu_s < 0.05
-    meter = UsageMeter(device="cpu")
-    end = time.process_time() + 0.1
-    while time.process_time() < end:
-        pass
-    assert 0.1 <= meter.stop().cpu_s < 0.15
+    burn()
+    used = meter.stop()
+    burn()
+    # What it takes itself is far below a second time.
+    assert BURNT_S <= used.cpu_s < 2 * BURNT_S
 
 
 def test_cpu_time_of_children_counts() -> None:
     meter = UsageMeter(device="cpu")
     subprocess.run([sys.executable, "-c", BURN], check=True)
-    assert meter.stop().cpu_s >= 0.2
+    assert meter.stop().cpu_s >= BURNT_S
 
 
 def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time() -> None:
@@ -68,16 +73,13 @@ def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_ti
     assert hog.stdout is not None
     try:
         hog.stdout.readline()  # It has the core by now, however busy the machine is.
-        shared = used_by(
-            f"import time; os.sched_setaffinity(0, {{{core}}})\n"
-            "end = time.process_time() + 0.5\nwhile time.process_time() < end: pass"
-        )
+        shared = used_by(f"os.sched_setaffinity(0, {{{core}}})\n{BURN}")
     finally:
         hog.kill()
         hog.communicate()
     # Two that always want the same core have it in turns.
     assert shared["cpu_wait_s"] > 0.1
-    assert shared["cpu_s"] < 0.6
+    assert BURNT_S <= shared["cpu_s"] < BURNT_S + shared["cpu_wait_s"] / 2
 
 
 def test_bytes_read_and_written_are_counted(disk: Path) -> None:
@@ -97,14 +99,16 @@ def test_only_a_cold_read_reaches_the_disk(frames: Path) -> None:
     meter = UsageMeter(device="cpu")
     frames.read_bytes()
     cold = meter.stop()
-    meter = UsageMeter(device="cpu")
-    frames.read_bytes()
-    warm = meter.stop()
+    warm = []
+    for _ in range(5):
+        meter = UsageMeter(device="cpu")
+        frames.read_bytes()
+        warm.append(meter.stop().storage_read_bytes)
     assert cold.storage_read_bytes is not None
     assert cold.storage_read_bytes >= 4 * MIB
-    # The kernel may bring in a page of this very program at any time.
-    assert warm.storage_read_bytes is not None
-    assert warm.storage_read_bytes < 1 * MIB
+    # The kernel may bring in a page of this very program at any time, or throw out the file's.
+    assert None not in warm
+    assert min(warm) < 1 * MIB
 
 
 def test_a_kernel_without_accounting_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +202,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
 
 def test_gpu_memory_is_the_peak_of_all_samples(nvml: ScriptedNvml) -> None:
     meter = UsageMeter(device="cuda")
-    assert nvml.half_way.wait(10)
+    nvml.half_way.wait()
     used = meter.stop()
     assert used.gpu_peak_bytes == 7 * MIB
     assert used.gpu_mean_utilisation is not None

@@ -9,15 +9,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from torch.distributed import FileStore
 
 MEMBER = Path(__file__).with_name("member.py")
 NEVER_S = 600.0
 """A timeout that no test lives to see: what ends before was not ended by it."""
-PATIENCE_S = 120.0
+PATIENCE_S = 400.0
+"""For ranks to begin and to end, on a machine that has much else to do."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,10 @@ class Ranks:
         self._ends.enter_context(process)
         self._ends.callback(process.kill)
         return process
+
+    def until_set(self, key: str) -> None:
+        """Wait until a rank has come so far that it sets a key at the meeting."""
+        FileStore(str(self.meeting)).wait([key], timedelta(seconds=PATIENCE_S))
 
     def end(self, process: subprocess.Popen[str]) -> Outcome:
         """Wait for a rank."""

@@ -26,3 +26,9 @@ def test_a_folder_that_was_put_away_is_not_made_again(tmp_path: Path) -> None:
     tell_end(tmp_path / "meeting" / "ranks", 1, "by an error")
     assert list(tmp_path.iterdir()) == []
     assert first_end(tmp_path / "meeting" / "ranks", 0, 2) is None
+
+
+def test_what_a_rank_says_of_itself_stays_when_its_launcher_tells_too(tmp_path: Path) -> None:
+    tell_end(tmp_path / "ranks", 1, "slide 7 is no slide")
+    tell_end(tmp_path / "ranks", 1, "its process ended with exit code 2")
+    assert first_end(tmp_path / "ranks", 0, 2) == (1, "slide 7 is no slide")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch.distributed import FileStore
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.ranks.arrivals import Arrival, key_of
 from pyscale_stages.ranks.ended import tell_end
+from pyscale_stages.ranks.meeting import Meeting
 from pyscale_stages.ranks.rank import Rank
 
 
@@ -48,6 +51,55 @@ def test_two_ranks_of_one_number_are_refused(ranks) -> None:
         assert f"came to {ranks.meeting} as rank 1: give each another --rank" in outcome.error
 
 
+class LooksLate:
+    """A store whose first wait ends too early for what happens right after it."""
+
+    def __init__(self, store: Any, happens: Callable[[], None]) -> None:
+        self._store = store
+        self._happens = happens
+        self._waited = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def wait(self, *given: Any) -> None:
+        """Wait, but for the first time."""
+        if self._waited:
+            self._store.wait(*given)
+            return
+        self._waited = True
+        self._happens()
+        raise RuntimeError("not all were set")
+
+
+def test_a_rank_of_the_same_number_that_came_and_ended_between_two_looks_is_found_out(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "meeting"
+
+    def other_comes_and_ends() -> None:
+        other = Meeting(path, 1, 2, timeout_s=60)
+        with pytest.raises(BadInput, match="as rank 1") as raised:
+            other.await_all()
+        other.leave_word(raised.value)
+
+    meeting = Meeting(path, 1, 2, timeout_s=60)
+    meeting.store = LooksLate(meeting.store, other_comes_and_ends)  # type: ignore[assignment]
+    with pytest.raises(BadInput, match="2 processes .* as rank 1"):
+        meeting.await_all()
+
+
+def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path: Path) -> None:
+    path = tmp_path / "meeting"
+    store = FileStore(str(path))
+    store.add("arrivals", 1)
+    store.set(key_of(0), Arrival.of(1, 2).written())
+    store.set("ready/1", "")
+    last = Meeting(path, 0, 2, timeout_s=0)
+    assert len(last.await_all()) == 2
+    last.await_ready()
+
+
 def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
     first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
     assert first.stderr.readline() == "all have met\n"
@@ -60,12 +112,11 @@ def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
 
 def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks) -> None:
     """Its killed first rank has left its arrival; the new second rank takes it for a new one."""
-    seen = FileStore(str(ranks.meeting))
     early = ranks.start("talk", 0, 2)
-    seen.wait(["arrival/0"], timedelta(seconds=60))
+    ranks.until_set("arrival/0")
     early.kill()
     second = ranks.start("talk", 1, 2)
-    seen.wait(["ready/1"], timedelta(seconds=60))
+    ranks.until_set("ready/1")
     refused = ranks.end(ranks.start("talk", 0, 2))
     assert (refused.code, ranks.end(second).code) == (2, 1)
     assert "was used before" in refused.error
@@ -104,9 +155,8 @@ def join(meeting: Path | None) -> None:
 
 
 def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks) -> None:
-    seen = FileStore(str(ranks.meeting))
     waiting = ranks.start("talk", 0, 2)
-    seen.wait(["arrival/0"], timedelta(seconds=60))
+    ranks.until_set("arrival/0")
     tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
     outcome = ranks.end(waiting)
     assert outcome.code == 1

@@ -74,7 +74,7 @@ def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_ho
 )
 def test_ranks_of_several_nodes_need_an_address(other_host: Words, host: str, leads: str) -> None:
     line = [*other_host(host, False), sys.executable, "-c", TOWARDS_TWO_NODES]
-    said = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60).stdout
+    said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
     assert f"because the host name {host} {leads}" in said
     assert "by GLOO_SOCKET_IFNAME (here are lo" in said
 

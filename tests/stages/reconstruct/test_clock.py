@@ -9,10 +9,10 @@ import pytest
 from pyscale_stages.reconstruct.clock import Components
 
 
-def passes() -> None:
+def passes(at_least_s: float = 0.0) -> None:
     """Let the clock of this process advance, however fine it is."""
     start = time.perf_counter()
-    while time.perf_counter() == start:
+    while time.perf_counter() <= start + at_least_s:
         pass
 
 
@@ -22,7 +22,8 @@ def test_a_component_inside_another_pauses_it_and_nothing_falls_between() -> Non
         assert components.current == "gradient"
         begun = time.perf_counter()
         with components.timed("barrier"):
-            passes()
+            # Longer than what lies between components: counted twice, it would show.
+            passes(0.02)
         with components.timed("communication"):
             assert components.current == "communication"
         inside_s = time.perf_counter() - begun

@@ -2,8 +2,151 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
 import enginerank
-from pyscale_stages.reconstruction import GRADIENT_TOLERANCE
+from pyscale_stages.contract import TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct import run
+from pyscale_stages.reconstruct.device import memory_peak_bytes
+from pyscale_stages.reconstruct.gate import gate_of
+from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.place import Place
+from pyscale_stages.reconstruct.run import Ready
+from pyscale_stages.reconstruct.stage import STAGE
+from pyscale_stages.reconstruct.tiles import interior_mask
+from pyscale_stages.reconstruction import GRADIENT_TOLERANCE, Gate
+from pyscale_stages.task import Task
+from pyscale_stages.torchvision_cpu import make_importable
+
+make_importable()
+SEED = 0
+SMALL: dict[str, Any] = {
+    "size_px": 128,
+    "operators": 3,
+    "channels": (4, 4, 8, 8),
+    "blocks": 1,
+    # The network looks 53 px far: some pixels see nothing that a cut has changed.
+    "tile_px": 64,
+    "overlap_px": 56,
+    "whole_at_one": False,
+    "warmup_iterations": 1,
+    "iterations": 1,
+}
+Share = tuple[Task, ReconstructParams, Ready]
+
+
+@pytest.fixture(autouse=True)
+def _without_gradients_of_training() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture
+def share(tmp_path: Path) -> Callable[..., Share]:
+    """Give what the first of two ranks has, whose share is all operators and half the tiles."""
+
+    def of(**given: Any) -> Share:
+        params = ReconstructParams(**(SMALL | given))
+        spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / "rank", seed=SEED)
+        task = Task(STAGE, spec, params, SpanRecorder(time.monotonic()))
+        alone = Group(0, 1)
+        ready = run._ready(task, params, alone, Place.of(alone))
+        ready.solver.context.world_size = 2
+        return task, params, ready
+
+    return of
+
+
+def judged(share: Share, **others: Any) -> Gate:
+    """What the gate finds where something in the solver is another."""
+    _, params, ready = share
+    solver = replace(ready.solver, **others)
+    gate = gate_of(solver, ready.problem, ready.network, params, SEED)
+    assert gate is not None
+    return gate
+
+
+@pytest.mark.parametrize("where", ["interior", "border"])
+@pytest.mark.parametrize("change", [1.0, -1.0])
+def test_one_pixel_that_differs_is_found_where_it_is(
+    share: Callable[..., Share], where: str, change: float
+) -> None:
+    ours = share()
+    _, params, ready = ours
+    inside = interior_mask(ready.problem.shape, params)
+    y, x = np.argwhere(inside if where == "interior" else ~inside)[0]
+    shown: list[torch.Tensor] = []
+
+    def denoised(image: torch.Tensor) -> torch.Tensor:
+        shown.append(ready.network(image, params.sigma))
+        found = shown[0].clone()
+        found[0, 1, y, x] += change
+        return found
+
+    gate = judged(ours, denoised=denoised)
+    expected = {"interior": 0.0, "border": 0.0} | {where: 1 / float(shown[0].abs().max())}
+    assert gate.denoiser_interior == pytest.approx(expected["interior"])
+    assert gate.denoiser_border == pytest.approx(expected["border"])
+    assert gate.interior_px == inside.sum()
+
+
+def test_one_measured_value_of_one_operator_that_differs_is_found(
+    share: Callable[..., Share],
+) -> None:
+    ours = share()
+    solver, problem = ours[2].solver, ours[2].problem
+    last = problem.operators - 1
+    changed = list(solver.measurements)
+    more = torch.zeros_like(problem.image)
+    more[0, 0, 40, 40] = 1
+    changed[last] = problem.measurement(last, "cpu") + more
+    noise = torch.rand(problem.image.shape, generator=torch.Generator().manual_seed(SEED))
+    found = judged(ours, measurements=changed).gradient
+    largest = problem.operator(last, "cpu").A_adjoint(more).abs().max()
+    assert found == pytest.approx(float(largest / solver.gradient(noise).abs().max()), rel=1e-3)
+
+
+def test_tiles_of_a_rank_that_give_nothing_are_found(share: Callable[..., Share]) -> None:
+    gate = judged(share())
+    assert gate.gradient is not None
+    assert gate.gradient <= GRADIENT_TOLERANCE
+    assert gate.denoiser_interior is not None
+    assert gate.denoiser_interior > 0.1
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(
+    share: Callable[..., Share], monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    task, params, ready = share(gate=asked)
+    happened: list[str] = []
+    objective = ready.solver.fidelity.fn
+
+    def told(event: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def told_and_done(*given: Any) -> Any:
+            happened.append(event)
+            return call(*given)
+
+        return told_and_done
+
+    monkeypatch.setattr(run, "memory_peak_bytes", told("memory", memory_peak_bytes))
+    monkeypatch.setattr(ready.solver.fidelity, "fn", told("objective", objective))
+    watched = replace(ready, network=told("whole image", ready.network))  # type: ignore[arg-type]
+    solved = run._solved(task, params, Group(0, 1), watched)
+    assert (solved.gate is not None) == asked
+    assert happened == ["objective", "memory", *["whole image"] * asked]
+    record = run._record(task, params, ready, replace(solved, peak_bytes=1))
+    assert (record.memory_peak_bytes, record.gate) == (1, solved.gate)
 
 
 def test_an_uncut_image_that_does_not_fit_is_told_and_fails_nothing() -> None:

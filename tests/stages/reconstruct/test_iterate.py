@@ -144,6 +144,58 @@ def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last
     assert all(timed >= took for timed, took in zip(timed_s, took_s, strict=True))
 
 
+def test_no_meeting_is_in_what_an_iteration_or_an_objective_took() -> None:
+    solver, _, params = built(warmup_iterations=1)
+    begun_s: list[float] = []
+    ended_s: list[float] = []
+
+    class Meets(Group):
+        def meet(self) -> None:
+            begun_s.append(time.perf_counter())
+            # Longer than what lies between an iteration's end and the next meeting.
+            while time.perf_counter() < begun_s[-1] + 0.02:
+                pass
+            ended_s.append(time.perf_counter())
+
+    image, iterations = timed_iterations(solver, Meets(0, 1), params)
+    _, objectives_s = timed_objectives(solver, Meets(0, 1), image, 2)
+    begun_s.append(time.perf_counter())
+    took_s = [each.wall_s for each in iterations] + list(objectives_s)
+    between_s = [after - before for before, after in zip(ended_s, begun_s[1:], strict=True)]
+    assert all(took <= most for took, most in zip(took_s, between_s[1:], strict=True))
+
+
+def test_physics_count_as_gradient_and_the_network_as_denoiser() -> None:
+    solver, _, params = built()
+    components = solver.context.components
+    seen: list[tuple[str, str | None]] = []
+
+    class Fidelity:
+        def grad(self, *given: Any) -> torch.Tensor:
+            seen.append(("physics", components.current))
+            found: torch.Tensor = solver.fidelity.grad(*given)
+            return found
+
+    def denoised(image: torch.Tensor) -> torch.Tensor:
+        seen.append(("network", components.current))
+        return image
+
+    timed_iterations(replace(solver, fidelity=Fidelity(), denoised=denoised), ALONE, params)
+    assert set(seen) == {("physics", "gradient"), ("network", "denoiser")}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole: bool) -> None:
+    (solver, problem, params), (other, _, _) = (
+        built(sigma=sigma, whole_at_one=whole) for sigma in (0.2, 0.05)
+    )
+    image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
+    assert not torch.equal(solver.denoised(image), other.denoised(image))
+    if whole:
+        expected = network_of(problem.shape, params, 0, CPU)(image, 0.2)
+        assert torch.equal(solver.denoised(image), expected)
+
+
 def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one() -> None:
     whole, problem, _ = built()
     cut, _, _ = built(whole_at_one=False, tiles_at_once=3)

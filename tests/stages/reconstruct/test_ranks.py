@@ -30,7 +30,8 @@ REST_SHARE = 0.01
 
 PROBLEMS: dict[str, dict[str, Any]] = {
     "colour_deblur": {},
-    "tomography_2d": {"angles": 30},
+    # Four ranks share nine tiles, and three of them the operators.
+    "tomography_2d": {"angles": 30, "operators": 3, "tile_px": 48},
     "tomography_3d": {"size_px": 64, "tile_px": 32, "overlap_px": 8, "angles": 8},
 }
 GROUPS = (("colour_deblur", 2), ("tomography_2d", 4), ("tomography_3d", 2))
@@ -78,6 +79,12 @@ def test_ranks_compute_what_one_computes(run_group: RunGroup, problem: str, coun
     for name in ("operators", "tiles"):
         here = [getattr(part_of(rank, name), f"{name}_here") for rank in ranks]
         assert sum(here) == getattr(part_of(ranks[0], name), name)
+    assert {rank.measured.backend for rank in ranks} == {"gloo"}
+    warned = [rank.result.warnings if rank.result else () for rank in ranks]
+    idle = [
+        any("share 3 operators, so that 1 of them wait" in each for each in of) for of in warned
+    ]
+    assert idle == [problem == "tomography_2d"] + [False] * (count - 1)
 
 
 def part_of(rank: Ended, name: str) -> Any:

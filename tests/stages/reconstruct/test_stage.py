@@ -13,14 +13,16 @@ from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
+from pyscale_stages.reconstruct import run
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
-from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations
+from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
+from pyscale_stages.reconstruct.quality import psnr_db
 from pyscale_stages.reconstruct.stage import STAGE
-from pyscale_stages.reconstruct.tiles import grid_of
+from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
 from pyscale_stages.runner import run_task
 from pyscale_stages.torchvision_cpu import make_importable
 from pyscale_stages.windows import read_window
@@ -104,6 +106,57 @@ def test_quality_is_told_of_all_pixels_and_of_both_kinds(result: TaskResult) -> 
     assert record.psnr_border_db is not None
     both = sorted((record.psnr_interior_db, record.psnr_border_db))
     assert both[0] < record.psnr_db < both[1]
+
+
+def test_quality_and_objective_are_those_of_the_image_that_is_left(
+    result: TaskResult, folder: Path
+) -> None:
+    record = result.reconstruction
+    assert record is not None
+    params = ReconstructParams.model_validate(SMALL)
+    problem = problem_of(params, 0)
+    left, truth = read_image(folder / "alone"), problem.image[0].numpy()
+    inside = interior_mask(problem.shape, params)
+    assert record.psnr_db == psnr_db(left, truth)
+    assert record.psnr_interior_db == psnr_db(left, truth, inside)
+    assert record.psnr_border_db == psnr_db(left, truth, ~inside)
+    image = torch.from_numpy(left)[None]
+    residuals = [
+        problem.operator(index, "cpu").A(image) - problem.measurement(index, "cpu")
+        for index in range(problem.operators)
+    ]
+    squares = sum(float(residual.double().square().sum()) for residual in residuals)
+    assert record.objective == pytest.approx(squares / 2, rel=1e-3)
+
+
+def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder: Path) -> None:
+    file = folder / "own.pth"
+    network = network_of(
+        (3, 32, 32), ReconstructParams.model_validate(SMALL), 1, torch.device("cpu")
+    )
+    torch.save(network.state_dict(), file)
+    tiny = {"size_px": 32, "tile_px": 16, "overlap_px": 8, "iterations": 1}
+    record = reconstructed(folder / "trained", **tiny, weights=str(file)).reconstruction
+    assert record is not None
+    assert record.weights.startswith("own.pth (")
+    assert not record.timing_only
+
+
+def test_setup_ends_when_the_solver_is_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    took_s: list[float] = []
+
+    def timed(*given: Any) -> Solver:
+        start = time.perf_counter()
+        solver = solver_of(*given)
+        took_s.append(time.perf_counter() - start)
+        return solver
+
+    monkeypatch.setattr(run, "solver_of", timed)
+    # The norm of many beams takes longer than all else that is built.
+    beams = {"problem": "tomography_2d", "size_px": 64, "tile_px": 32, "overlap_px": 16}
+    record = reconstructed(folder / "beams", **beams, angles=60, iterations=1).reconstruction
+    assert record is not None
+    assert record.setup_s >= took_s[0]
 
 
 def test_the_same_seed_gives_the_same_bytes(result: TaskResult, folder: Path) -> None:

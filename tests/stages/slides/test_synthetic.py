@@ -189,10 +189,11 @@ def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path: Path) -> None:
 
 def test_memory_does_not_grow_with_the_height(tmp_path: Path) -> None:
     program = (
-        "import sys, resource; from pathlib import Path; "
+        "import sys; from pathlib import Path; "
+        "from pyscale_stages.measure.usage import peak_rss_bytes; "
         "from pyscale_stages.slides.synthetic import *; "
         "write_slide(Path(sys.argv[1]), SlidesParams(slides=1, height_px=int(sys.argv[2]), "
-        "width_px=512)); print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        "width_px=512)); print(peak_rss_bytes() // 1024)"
     )
 
     def peak_kib(height_px: int) -> int:

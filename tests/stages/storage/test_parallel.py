@@ -27,9 +27,10 @@ def test_every_file_is_the_share_of_one_reader(files: list[Path], readers: int) 
 
 
 def test_readers_read_all_their_files_and_are_gone(files: list[Path]) -> None:
+    before = set(multiprocessing.active_children())
     read = together(shares_of(files, 3), 4096, direct=False)
     assert read.amount == 28_000
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_the_time_spans_all_readers(files: list[Path]) -> None:
@@ -41,7 +42,8 @@ def test_the_time_spans_all_readers(files: list[Path]) -> None:
 
 
 def test_what_one_reader_meets_ends_all(files: list[Path]) -> None:
+    before = set(multiprocessing.active_children())
     files[5].unlink()
     with pytest.raises(FileNotFoundError):
         together(shares_of(files, 2), 4096, direct=False)
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= before

@@ -33,6 +33,9 @@ from pyscale_stages.track.trackmate_backend import (
 )
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
+PATIENCE_S = 480.0
+SOON_S = 240.0
+"""Less than a network takes that is asked for each jar in vain; a busy machine takes long, too."""
 JAVA_SOURCES = Path(__file__).with_name("trackmate_standin")
 
 
@@ -72,7 +75,7 @@ def in_new_process(
         check=False,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE_S,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(environment or {})},
     )
 
@@ -168,7 +171,7 @@ def test_labels_go_through_java_to_tables(
     spent = {span.phase: span.wall_s for span in result.spans}
     assert spent["model_load"] > 0
     unattributed = result.wall_s - sum(span.wall_s for span in result.spans)
-    assert unattributed < 0.1
+    assert unattributed < 0.02 * result.wall_s, (unattributed, spent)
 
 
 def test_jars_without_all_classes_are_named(
@@ -196,7 +199,7 @@ def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
     start = time.monotonic()
     labels = label_movie([[(20, 20)]] * 3)
     done = in_new_process(*stage_arguments(labels, tmp_path), environment=offline)
-    assert time.monotonic() - start < 60
+    assert time.monotonic() - start < SOON_S
     assert done.returncode == 2
     sentence = done.stderr.strip().splitlines()[-1]
     assert "sc.fiji:TrackMate:7.14.0" in sentence

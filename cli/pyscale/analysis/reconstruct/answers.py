@@ -10,12 +10,6 @@ from pyscale.analysis.reconstruct.components import OBJECTIVE, TOTAL
 if TYPE_CHECKING:
     import polars as pl
 
-LEAST_EFFICIENCY = 0.5
-"""Of the ranks asked for at least this share must be of use, by the total's efficiency.
-
-Not by the work-normalised one: margins of tiles that are denoised twice occupy a GPU all the same.
-"""
-
 
 @dataclass(frozen=True)
 class ReconstructAnswer:
@@ -26,8 +20,9 @@ class ReconstructAnswer:
     stage, family, problem, size_px
         Which entry of the suite; None where a table does not tell.
     workers : int
-        The largest N whose efficiency of the total is at least `LEAST_EFFICIENCY`, and which is
-        faster than every smaller N.
+        The N at the knee, as `pyscale.analysis.advice.choices` describes it: the largest speedup x
+        efficiency of the total; of equal ones the fewest. Not by the work-normalised efficiency:
+        margins of tiles that are denoised twice occupy a GPU all the same.
     is_last : bool
         Whether no larger N has a trial that counts: more may still help.
     baseline_workers, baseline_seconds
@@ -116,12 +111,9 @@ def _answer(entry: pl.DataFrame) -> ReconstructAnswer:
 
 def _chosen(totals: list[dict[str, Any]]) -> int:
     """Which of the rows of the total by rising N has the ranks to ask for."""
-    good, fastest_s = 0, totals[0]["seconds"]
-    for place, row in enumerate(totals):
-        if row["seconds"] < fastest_s:
-            fastest_s = row["seconds"]
-            good = place if row["efficiency"] >= LEAST_EFFICIENCY else good
-    return good
+    return max(
+        range(len(totals)), key=lambda place: totals[place]["speedup"] * totals[place]["efficiency"]
+    )
 
 
 def _limit(entry: pl.DataFrame, workers: int) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.reconstruct.answers import LEAST_EFFICIENCY
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.advice import NO_LARGER
 from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import component_value, decibels, milliseconds, value
@@ -95,22 +96,26 @@ def _request(parts: Parts, advised: ReconstructAnswer) -> Said:
         # The interval of a gain that may be none holds 1.
         chance = row["speedup_low"] is not None and row["speedup_low"] <= 1
         gains = (*_gain(row), ", which may be chance" if chance else "", "; ")
+    timed = [row for row in parts.timed if row["stage"] == advised.stage]
+    is_known = all(row["repeats"] >= repeats_needed() for row in timed)
     return Said(
         "Request",
         "request",
         (ranks(advised.workers),),
-        (": ", *gains, *_beyond(parts, advised), "."),
+        ("" if is_known else " so far", ": ", *gains, *_beyond(parts, advised), "."),
     )
 
 
 def _beyond(parts: Parts, advised: ReconstructAnswer) -> Cell:
-    """Say what the next N gives, or that none was timed."""
+    """Say what the next N gives, and that none beyond pays, or that none was timed."""
     if advised.next_workers is None:
         return ("more were not timed",)
     row = parts.component(parts.at(advised.stage, advised.next_workers))
-    enough = row["efficiency"] >= LEAST_EFFICIENCY
-    below = "" if enough else f", less than {LEAST_EFFICIENCY:g}"
-    return (f"with {ranks(advised.next_workers)} ", *_gain(row), below)
+    why = NO_LARGER["knee"]
+    return (
+        f"{why[0].lower()}{why[1:-1]}, and with {ranks(advised.next_workers)} it is ",
+        *_gain(row),
+    )
 
 
 def _gain(row: Row) -> Cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.analysis.loader.front import with_front
@@ -37,7 +37,6 @@ def beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return one != other and one[0] >= other[0] and one[1] >= other[1]
 
 
-@settings(deadline=None)
 @given(POINTS)
 def test_nothing_beats_a_point_on_the_front(points: list[tuple[int, int]]) -> None:
     found = front(points)
@@ -45,7 +44,6 @@ def test_nothing_beats_a_point_on_the_front(points: list[tuple[int, int]]) -> No
     assert not [1 for one in found for other in points if beats(other, one)]
 
 
-@settings(deadline=None)
 @given(POINTS)
 def test_a_point_on_the_front_beats_each_that_is_not(points: list[tuple[int, int]]) -> None:
     found = front(points)
@@ -53,7 +51,6 @@ def test_a_point_on_the_front_beats_each_that_is_not(points: list[tuple[int, int
     assert all(any(beats(one, point) for one in found) for point in rest)
 
 
-@settings(deadline=None)
 @given(POINTS, st.data())
 def test_a_point_that_is_beaten_changes_nothing(
     points: list[tuple[int, int]], data: st.DataObject
@@ -64,13 +61,11 @@ def test_a_point_that_is_beaten_changes_nothing(
     assert front([(speed, slides - 1), *points]) == found
 
 
-@settings(deadline=None)
 @given(POINTS)
 def test_the_order_of_points_changes_nothing(points: list[tuple[int, int]]) -> None:
     assert front(points[::-1]) == front(points)
 
 
-@settings(deadline=None)
 @given(POINTS, st.floats(0.01, 1.0))
 def test_the_most_diverse_point_always_keeps_the_diversity(
     points: list[tuple[int, int]], keep: float

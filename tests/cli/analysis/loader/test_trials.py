@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from madeuploader import ENTRIES, GIB, Entry, loading
@@ -90,7 +90,6 @@ def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these() -> None
     assert row["diversity_patches"] == 4 * 2000
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=6), min_size=1, max_size=5))
 def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(
     counts: list[list[int]],

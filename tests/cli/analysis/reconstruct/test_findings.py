@@ -92,12 +92,10 @@ def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFind
     assert of(Entry("never", fits_from=9)).largest["largest_px"].to_list() == [None] * 4
 
 
-def test_as_many_ranks_are_advised_as_half_of_are_of_use(findings: ReconstructFindings) -> None:
+def test_ranks_at_the_knee_are_advised(findings: ReconstructFindings) -> None:
     small, large, volume = findings.answers
     assert [answer.stage for answer in findings.answers] == [entry.stage for entry in ENTRIES]
-    assert (small.workers, small.next_workers, small.is_last) == (4, 8, False)
-    assert small.efficiency >= 0.5 > (small.next_efficiency or 1)
-    # By the same work eight would be of use; tiles' margins occupy GPUs all the same.
+    assert (small.workers, small.next_workers, small.is_last) == (8, None, True)
     assert small.limit == "denoiser"
     assert small.limit_loss_s == pytest.approx(small.margin_loss_s)
     assert (large.baseline_workers, large.workers, large.is_last) == (2, 8, True)
@@ -105,6 +103,24 @@ def test_as_many_ranks_are_advised_as_half_of_are_of_use(findings: ReconstructFi
     assert large.limit == "gradient"
     assert large.margin_loss_s == 0
     assert (volume.problem, volume.size_px) == ("tomography_3d", 256)
+
+
+def test_beyond_the_knee_more_ranks_are_faster_and_not_advised() -> None:
+    (answer,) = of(Entry("knee", denoiser_s=3.2, communication_s=0.07)).answers
+    assert (answer.workers, answer.next_workers, answer.is_last) == (4, 8, False)
+    assert answer.next_speedup is not None
+    assert answer.next_efficiency is not None
+    assert answer.next_speedup > answer.speedup
+    assert answer.next_speedup * answer.next_efficiency < answer.speedup * answer.efficiency
+
+
+@pytest.mark.parametrize("repeats", [1, 6])
+def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats: int) -> None:
+    hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
+    (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).answers
+    assert (answer.workers, answer.next_workers) == (1, 2)
+    assert answer.next_speedup == pytest.approx(1.03, abs=0.005)
+    assert (answer.next_efficiency or 0) > 0.5
 
 
 def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose() -> None:

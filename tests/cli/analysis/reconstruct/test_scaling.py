@@ -159,6 +159,28 @@ def test_trials_that_were_tried_again_are_left_out_unless_asked_for() -> None:
     assert (row["repeats"], row["flags"]) == (6, "retried-counted,other-work")
 
 
+def test_one_wild_trial_moves_neither_seconds_nor_speedup() -> None:
+    table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
+    is_wild = (pl.col("workers") == 2) & (pl.col("block") == 2)
+    wild = table.with_columns(wall_s=pl.col("wall_s") * pl.when(is_wild).then(5).otherwise(1))
+    usual, found = (
+        one(component_scaling(reconstruct_trials(each)), component="total", workers=2)
+        for each in (table, wild)
+    )
+    for name in ("seconds", "mean_seconds", "speedup"):
+        assert found[name] == pytest.approx(usual[name])
+
+
+def test_a_baseline_of_which_all_trials_were_tried_again_is_none() -> None:
+    table = reconstruction([DEBLUR], ranks=(1, 2, 4)).with_columns(
+        attempt=pl.when(pl.col("workers") == 1).then(2).otherwise(1)
+    )
+    row = one(component_scaling(reconstruct_trials(table)), component="total", workers=4)
+    assert row["baseline_workers"] == 2
+    assert row["efficiency"] == pytest.approx(row["speedup"] * 2 / 4)
+    assert "baseline-moved" in row["flags"].split(",")
+
+
 def test_an_entry_of_which_nothing_ran_has_rows_without_times() -> None:
     found = scale(Entry("never", fits_from=99), DEBLUR)
     never = found.filter(stage="never")

@@ -55,11 +55,29 @@ def test_the_slowest_rank_makes_the_time_and_all_others_wait_for_it() -> None:
 
 
 def test_the_slowest_rank_is_found_anew_in_each_iteration() -> None:
-    table = of_ranks(2, iterations=3).with_columns(
+    # Of four iterations each rank is the slow one in two, so that its own median is between.
+    table = of_ranks(2, iterations=4).with_columns(
         gradient_s=pl.when(pl.col("rank") == pl.col("iteration") % 2).then(0.4).otherwise(0.1)
     )
     row = only(table)
     assert (row["gradient_s"], row["gradient_mean_s"]) == (0.4, pytest.approx(0.25))
+
+
+def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length() -> None:
+    usual = only(of_ranks(2, iterations=5))
+    wild = pl.when(pl.col("iteration") == 4).then(10.0).otherwise(0.0)
+    row = only(
+        of_ranks(2, iterations=5).with_columns(
+            barrier_s=pl.col("barrier_s") + wild, wall_s=pl.col("wall_s") + wild
+        )
+    )
+    for name in ("wall_s", "wall_mean_s", "barrier_s", "barrier_mean_s"):
+        assert row[name] == pytest.approx(usual[name])
+    assert row["barrier_share"] == pytest.approx(2 * 10 / (usual["ranks_s"] + 2 * 10))
+
+
+def test_setup_is_that_of_the_rank_that_took_longest() -> None:
+    assert only(of_ranks(4))["setup_s"] == pytest.approx(1.8)
 
 
 def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted() -> None:

@@ -1,0 +1,166 @@
+"""Arguments of the stages, and the task that they describe."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyscale_stages.contract import Stage, TaskSpec
+
+
+def command_line() -> argparse.ArgumentParser:
+    """Return what reads the arguments of the stages."""
+    parser = argparse.ArgumentParser(
+        prog="pyscale_stages",
+        description="One stage of a bioimage pipeline, on one window of a movie.",
+        epilog="`pyscale_stages list` names the stages; `pyscale_stages STAGE info` describes one.",
+    )
+    parser.add_argument("stage", help="name of the stage, or 'list'")
+    parser.add_argument(
+        "verb",
+        nargs="?",
+        choices=("run", "merge", "check", "info"),
+        default="info",
+        help="run one window, merge windows, check two outputs for agreement, or describe",
+    )
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[SLOT=]PATH",
+        help="input file or folder; repeat for further inputs",
+    )
+    parser.add_argument("--output", type=Path, metavar="FOLDER", help="folder for the output")
+    parser.add_argument("--frames", metavar="A:B", help="frames A to B-1 (default: all)")
+    parser.add_argument(
+        "--movie-frames",
+        type=int,
+        metavar="K",
+        help="take the first K frames for the whole movie (default: all)",
+    )
+    parser.add_argument("--axes", help="axes of the input, where the file is silent or wrong")
+    parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
+    parser.add_argument("--result", type=Path, metavar="FILE.json", help="where the record goes")
+    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="truth of a synthetic movie")
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
+    parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
+    parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
+    _add_rank(parser)
+    return parser
+
+
+def rank_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
+    """Return `rank`, `ranks` and `meeting` of a command line that is wrong elsewhere, if it can."""
+    # One that names a rank wrong too is no rank that others could hear of.
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    _add_rank(parser)
+    try:
+        return parser.parse_known_args(arguments)[0]
+    except argparse.ArgumentError:
+        return None
+
+
+def _add_rank(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rank", type=int, default=0, metavar="R", help="which of --ranks this process is, from 0"
+    )
+    parser.add_argument(
+        "--ranks", type=int, default=1, metavar="N", help="processes that meet (default: 1)"
+    )
+    parser.add_argument(
+        "--meeting", type=Path, metavar="FILE", help="where ranks meet: a path that all of them see"
+    )
+
+
+def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
+    """Return the task that the arguments describe.
+
+    Raises
+    ------
+    BadInput
+        If they describe none that the stage could do.
+    """
+    from pydantic import ValidationError
+
+    from pyscale_stages.contract import TaskSpec
+    from pyscale_stages.errors import BadInput
+    from pyscale_stages.wording import first_problem
+
+    try:
+        return TaskSpec(
+            stage=stage.name,
+            verb=options.verb,
+            inputs=_named_inputs(options.input, stage, options.verb),
+            output=options.output,
+            frames=_frame_range(options.frames),
+            movie_frames=options.movie_frames,
+            axes=options.axes,
+            params=_read_params(options.params),
+            truth=options.truth,
+            seed=options.seed,
+            threads=options.threads,
+            device=options.device,
+            rank=options.rank,
+            ranks=options.ranks,
+            meeting=options.meeting,
+        )
+    except ValidationError as error:
+        raise BadInput(f"the command line is wrong: {first_problem(error, TaskSpec)}") from error
+
+
+def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[str, Path], ...]:
+    """Give each `--input` its slot: named, or the next that is free."""
+    from pyscale_stages.errors import BadInput
+    from pyscale_stages.wording import did_you_mean
+
+    if verb != "run":
+        # merge and check take folders in order; a slot before the path says nothing there.
+        folders = [re.sub(r"^(w\d+|reference|other)=", "", text) for text in given]
+        return tuple((f"w{i}", Path(folder)) for i, folder in enumerate(folders))
+    free = [slot.name for slot in stage.inputs]
+    named = {}
+    for text in given:
+        slot, equals, path = text.partition("=")
+        # A path may hold "=" too: where the whole is a path that exists, it is one.
+        if not equals or "/" in slot or Path(text).exists():
+            if not free:
+                raise BadInput(f"--input {text}: {stage.name} takes {len(stage.inputs)} inputs")
+            slot, path = free[0], text
+        elif slot not in free:
+            raise BadInput(f"{stage.name} has no free input {slot!r}: {did_you_mean(slot, free)}")
+        free.remove(slot)
+        named[slot] = Path(path)
+    for wanted in stage.inputs:
+        if wanted.required and wanted.name not in named:
+            raise BadInput(f"{stage.name} needs --input {wanted.name}=PATH ({wanted.help})")
+    return tuple(named.items())
+
+
+def _frame_range(text: str | None) -> tuple[int, int] | None:
+    from pyscale_stages.errors import BadInput
+
+    if text is None:
+        return None
+    first, colon, end = text.partition(":")
+    if not (colon and first.isdigit() and end.isdigit()):
+        raise BadInput(f"--frames {text} is not A:B with two whole numbers, as in --frames 0:10")
+    return int(first), int(end)
+
+
+def _read_params(path: Path | None) -> dict[str, object]:
+    from pyscale_stages.errors import BadInput
+
+    if path is None:
+        return {}
+    try:
+        params = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"--params {path} cannot be read as JSON ({error})") from error
+    if not isinstance(params, dict):
+        raise BadInput(f"--params {path} must hold one JSON object of names and values")
+    return params

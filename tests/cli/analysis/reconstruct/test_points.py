@@ -1,0 +1,58 @@
+"""One row a configuration: the middle of its trials for times, and the worst for what may fail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from madeupreconstruct import ENTRIES, GIB, reconstruction
+from pyscale.analysis.reconstruct.points import reconstruct_points
+from pyscale.analysis.reconstruct.trials import reconstruct_trials
+
+DEBLUR = ENTRIES[0]
+
+
+def of_second_trial(**values: Any) -> dict[str, pl.Expr]:
+    """What two ranks tell in one trial alone."""
+    second = (pl.col("workers") == 2) & (pl.col("block") == 2)
+    return {
+        name: pl.when(second).then(value).otherwise(pl.col(name)) for name, value in values.items()
+    }
+
+
+def two_ranks(**values: pl.Expr) -> dict[str, Any]:
+    """The point of two ranks, of six trials that are alike but for these values."""
+    table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0).with_columns(**values)
+    points = reconstruct_points(reconstruct_trials(table))
+    return points.filter(workers=2).row(0, named=True)
+
+
+def test_one_wild_trial_moves_neither_time_nor_quality() -> None:
+    expected = two_ranks()
+    told = ("wall_s", "setup_s", "psnr_db", "psnr_drift_db")
+    wild = of_second_trial(wall_s=pl.col("wall_s") * 5, setup_s=60.0, psnr_db=45.0)
+    found = two_ranks(**wild)
+    assert [found[name] for name in told] == pytest.approx([expected[name] for name in told])
+
+
+def test_the_worst_trial_is_told_of_memory_deviations_and_the_gate() -> None:
+    for worse in (
+        {"memory_peak_bytes": 33 * GIB, "memory_total_bytes": 36 * GIB},
+        {"deviation_interior": 0.1, "deviation_border": 0.5},
+        {"gate_border": 0.9, "gate_interior_px": 7, "gate_why_not": "memory ran out"},
+    ):
+        found = two_ranks(**of_second_trial(**{name: pl.lit(it) for name, it in worse.items()}))
+        assert {name: found[name] for name in worse} == worse
+    more = two_ranks(**of_second_trial(gradient_s=pl.col("gradient_s") - 0.1 * pl.col("wall_s")))
+    assert more["rest_share"] == pytest.approx(0.1 + DEBLUR.rest)
+
+
+def test_a_trial_that_takes_longer_counts_for_more_in_a_share() -> None:
+    usual, waited_s = two_ranks()["wall_s"], 10.0
+    longer = of_second_trial(
+        barrier_s=pl.col("barrier_s") + waited_s, wall_s=pl.col("wall_s") + waited_s
+    )
+    share = two_ranks(**longer)["barrier_share"]
+    assert share == pytest.approx(waited_s / (6 * usual + waited_s), rel=1e-3)

@@ -1,0 +1,159 @@
+"""Ranks as a user starts them by hand, of which one ends before it comes to the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from torch.distributed import FileStore
+
+from pyscale_stages.ranks.ended import ended_file
+
+PATIENCE_S = 400.0
+"""Longer than ranks need on a machine that has much else to do, shorter than they wait in vain."""
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def meeting(tmp_path: Path) -> Path:
+    return tmp_path / "meeting"
+
+
+@pytest.fixture
+def start(tmp_path: Path, meeting: Path) -> Iterator[Start]:
+    """Start one of two ranks that load patches; words given later win."""
+    (tmp_path / "slides").mkdir()
+
+    def begin(rank: int, *words: object, slides: bool = True) -> subprocess.Popen[str]:
+        given = ("--input", f"slides={tmp_path / 'slides'}") if slides else ()
+        line = [
+            *(sys.executable, "-m", "pyscale_stages", "loader", "run", *given),
+            *("--output", str(tmp_path / f"rank{rank}"), "--rank", str(rank), "--ranks", "2"),
+            *("--meeting", str(meeting), *(str(word) for word in words)),
+        ]
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+        ends.enter_context(process)
+        ends.callback(process.kill)
+        return process
+
+    with ExitStack() as ends:
+        yield begin
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for a rank; what it said is one line."""
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    assert "Traceback" not in said
+    return process.returncode, said.rstrip("\n").rpartition("\n")[2]
+
+
+def until_waiting(meeting: Path) -> None:
+    """Wait until one rank has come."""
+    FileStore(str(meeting)).wait(["arrival/0"], timedelta(seconds=PATIENCE_S))
+
+
+def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(
+    start: Start, meeting: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.json").write_text('{"batch_size": 0}')
+    waiting = start(0)
+    until_waiting(meeting)
+    code, said = end(start(1, "--params", tmp_path / "wrong.json"))
+    assert code == 2
+    assert said.startswith("error: the parameters of loader are wrong: ")
+    sentence = said.removeprefix("error: ")
+    assert end(waiting) == (1, f"error: rank 1 of 2 ended, so rank 0 stopped too: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "sentence"),
+    [
+        ((), {"slides": False}, "loader needs --input slides=PATH ("),
+        (("--device", "tpu"), {}, "its command line is wrong: see its output"),
+    ],
+)
+def test_a_rank_of_which_no_task_can_be_made_is_heard_too(
+    start: Start, meeting: Path, words: tuple[str, ...], options: dict[str, bool], sentence: str
+) -> None:
+    assert end(start(1, *words, **options))[0] == 2
+    assert ended_file(meeting, 1).read_text().startswith(sentence)
+
+
+def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
+    start: Start, meeting: Path, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "params")
+    waiting = start(0)
+    until_waiting(meeting)
+    interrupted = start(1, "--params", tmp_path / "params")
+    # It opens once the rank reads.
+    with (tmp_path / "params").open("wb"):
+        interrupted.send_signal(signal.SIGINT)
+        assert end(interrupted) == (130, "interrupted by Ctrl-C before its end: run the same again")
+    assert end(waiting)[1].endswith(
+        "rank 1 of 2 ended, so rank 0 stopped too: it was interrupted by Ctrl-C"
+    )
+
+
+def test_a_rank_that_is_interrupted_while_it_waits_says_so_to_who_comes_later(
+    start: Start, meeting: Path
+) -> None:
+    waiting = start(0)
+    until_waiting(meeting)
+    waiting.send_signal(signal.SIGINT)
+    assert end(waiting)[0] == 130
+    code, said = end(start(1))
+    assert code == 1
+    assert "(it was interrupted by Ctrl-C): give the ranks of each attempt a file" in said
+    assert sorted(meeting.parent.glob("meeting*")) == [meeting]
+
+
+def test_another_attempt_at_the_same_meeting_is_told_to_take_another(
+    start: Start, meeting: Path
+) -> None:
+    """Nobody had come before; who comes cannot know whether the first is to be started again."""
+    end(start(1, slides=False))
+    code, said = end(start(0))
+    assert code == 1
+    assert said.startswith(
+        "error: rank 1 of 2 ended, so rank 0 stopped too: loader needs --input slides=PATH ("
+    )
+    advice = "where that was another attempt, give the ranks of each another --meeting)"
+    assert said.endswith(f"(so says {meeting}.ended-1 since before this rank was started: {advice}")
+    code, said = end(start(1))
+    assert code == 2
+    assert "error: rank 1 of an earlier attempt has ended, as " in said
+    assert said.endswith("): give the ranks of each attempt another --meeting")
+
+
+def test_ranks_that_have_come_leave_no_word_beside_their_meeting(
+    start: Start, meeting: Path
+) -> None:
+    """They end because the folder of slides is empty."""
+    ranks = [start(rank) for rank in range(2)]
+    assert [end(rank)[0] for rank in ranks] == [2, 2]
+    assert sorted(meeting.parent.glob("meeting*")) == [meeting]
+
+
+@pytest.mark.parametrize("place", ["absent/meeting", "movie.tif"])
+def test_nothing_is_left_where_ranks_could_not_meet(
+    start: Start, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "movie.tif").write_bytes(b"II*\0\x08\0\0\0")
+    before = sorted(tmp_path.iterdir())
+    assert end(start(1, "--meeting", tmp_path / place, slides=False))[0] == 2
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_number_that_is_no_rank_is_not_told(start: Start, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert end(start(2))[0] == 2
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,104 @@
+"""Stages as processes that hear Ctrl-C: they end with one sentence and leave nothing half."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.moviewriter import write_movie
+
+PATIENCE_S = 400.0
+SLOW_DISK = """
+import runpy, sys
+from pyscale_stages import atomic
+
+flush = atomic._flush_to_disk
+
+def slowly(path):
+    print("writing", flush=True)
+    sys.stdin.readline()
+    flush(path)
+
+atomic._flush_to_disk = slowly
+runpy.run_module("pyscale_stages", run_name="__main__", alter_sys=True)
+"""
+"""A stage whose disk takes a line to write a file."""
+SLOW_IMPORT = """
+import sys
+print("importing", flush=True)
+sys.stdin.readline()
+"""
+"""A library whose import takes a line."""
+SENTENCE = "interrupted by Ctrl-C before its end: run the same again\n"
+
+Begin = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Begin]:
+    """Start Python with some arguments, hearing what it says first."""
+
+    def start(first: str, *line: object, **more: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *(str(word) for word in line)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, **more},
+        )
+        ends.enter_context(process)
+        ends.callback(process.kill)
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"{first}\n"
+        return process
+
+    with ExitStack() as ends:
+        yield start
+
+
+def tracking(folder: Path) -> tuple[object, ...]:
+    """Arguments of a stage that links a cell of two frames, and writes into `out`."""
+    labels = np.zeros((2, 24, 24), np.uint16)
+    labels[:, 3:9, 3:9] = 1
+    write_movie(folder / "labels.ome.tif", labels, "TYX")
+    return ("track", "run", "--input", folder / "labels.ome.tif", "--output", folder / "out")
+
+
+def test_a_stage_that_hears_ctrl_c_while_it_writes_leaves_nothing_that_looks_whole(
+    begin: Begin, tmp_path: Path
+) -> None:
+    out, record = tmp_path / "out", tmp_path / "result.json"
+    out.mkdir()
+    for of_earlier_task in (out / "window.json", record):
+        of_earlier_task.write_text("{}")
+    process = begin("writing", "-c", SLOW_DISK, *tracking(tmp_path), "--result", record)
+    (half,) = out.iterdir()
+    assert ".partial" in half.suffixes
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said) == (130, SENTENCE)
+    assert list(out.iterdir()) == []
+    assert not record.exists()
+
+
+@pytest.mark.parametrize("module", ["argparse", "pydantic"])
+def test_ctrl_c_during_the_imports_is_one_sentence(
+    begin: Begin, tmp_path: Path, module: str
+) -> None:
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / f"{module}.py").write_text(SLOW_IMPORT)
+    given = ("-m", "pyscale_stages", "track", "run")
+    process = begin("importing", *given, PYTHONPATH=str(tmp_path / "slow"))
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, said) == (130, SENTENCE)
