@@ -28,7 +28,7 @@ def test_the_first_screen_says_what_scales_and_what_to_ask_for(
     for answer in ("ran", "hardware", "faster", "limit", "request", "agrees", "image", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]").first)
     assert text_of(page, "limit", FIRST).startswith("Denoiser: ")
-    assert text_of(page, "request", FIRST).startswith("4 ranks: ")
+    assert text_of(page, "request", FIRST).startswith("8 ranks: ")
     assert "Timing only" in page.locator("[data-answer=image]").last.inner_text()
     assert_seen(page.locator("[data-chart=components] svg").first)
     assert "which component scales" in page.title()
