@@ -213,7 +213,7 @@ class Meeting:
         return LastWord.read(self.store.get(_LAST_WORD))
 
     def _end_of_another(self) -> LastWord | None:
-        """What is said of a rank that could not speak, by what started it."""
+        """What is said beside the meeting of a rank that could not speak in it."""
         end = first_end(self.path, self.number, self.count)
         return None if end is None else LastWord(*end)
 

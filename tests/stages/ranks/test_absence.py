@@ -8,11 +8,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from torch.distributed import FileStore
 
 from pyscale_stages.ranks.ended import ended_file
 
@@ -23,8 +21,8 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def meeting(tmp_path: Path) -> Path:
-    return tmp_path / "meeting"
+def meeting(ranks) -> Path:
+    return ranks.meeting
 
 
 @pytest.fixture
@@ -55,17 +53,12 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, said.rstrip("\n").rpartition("\n")[2]
 
 
-def until_waiting(meeting: Path) -> None:
-    """Wait until one rank has come."""
-    FileStore(str(meeting)).wait(["arrival/0"], timedelta(seconds=PATIENCE_S))
-
-
 def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(
-    start: Start, meeting: Path, tmp_path: Path
+    ranks, start: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "wrong.json").write_text('{"batch_size": 0}')
     waiting = start(0)
-    until_waiting(meeting)
+    ranks.until_set("arrival/0")
     code, said = end(start(1, "--params", tmp_path / "wrong.json"))
     assert code == 2
     assert said.startswith("error: the parameters of loader are wrong: ")
@@ -88,11 +81,11 @@ def test_a_rank_of_which_no_task_can_be_made_is_heard_too(
 
 
 def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
-    start: Start, meeting: Path, tmp_path: Path
+    ranks, start: Start, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "params")
     waiting = start(0)
-    until_waiting(meeting)
+    ranks.until_set("arrival/0")
     interrupted = start(1, "--params", tmp_path / "params")
     # It opens once the rank reads.
     with (tmp_path / "params").open("wb"):
@@ -104,10 +97,10 @@ def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
 
 
 def test_a_rank_that_is_interrupted_while_it_waits_says_so_to_who_comes_later(
-    start: Start, meeting: Path
+    ranks, start: Start, meeting: Path
 ) -> None:
     waiting = start(0)
-    until_waiting(meeting)
+    ranks.until_set("arrival/0")
     waiting.send_signal(signal.SIGINT)
     assert end(waiting)[0] == 130
     code, said = end(start(1))

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import enginerank
+import reconstructranks
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
@@ -30,18 +31,7 @@ from pyscale_stages.torchvision_cpu import make_importable
 
 make_importable()
 SEED = 0
-SMALL: dict[str, Any] = {
-    "size_px": 128,
-    "operators": 3,
-    "channels": (4, 4, 8, 8),
-    "blocks": 1,
-    # The network looks 53 px far: some pixels see nothing that a cut has changed.
-    "tile_px": 64,
-    "overlap_px": 56,
-    "whole_at_one": False,
-    "warmup_iterations": 1,
-    "iterations": 1,
-}
+SMALL: dict[str, Any] = {**reconstructranks.SMALL, "operators": 3, "iterations": 1}
 Share = tuple[Task, ReconstructParams, Ready]
 
 
