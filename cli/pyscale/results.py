@@ -172,7 +172,7 @@ def analysed(
         configurations=with_costs(_without_speedups(table, loader_entries), holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
-        fits=curve_fits(without_invalid(trials, table)),
+        fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
         drifts=changes,
         limits=limits(trials, workers),
         choices=chosen,

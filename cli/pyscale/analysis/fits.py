@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from pyscale.analysis.blockmeans import Means, block_means
 from pyscale.analysis.flags import TIE
 from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE
@@ -22,10 +23,11 @@ from pyscale.analysis.laws import (
     outside,
     poor_fit,
     too_few_counts,
+    too_few_counts_for_misfit,
     too_few_degrees,
     undetermined,
 )
-from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Solution, Times, scatter_of, solve
+from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Scatter, Solution, scatter_of, solve
 from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.optimum import optimum
 
@@ -52,7 +54,7 @@ class CurveFits(OfCurve):
     )
 
 
-def curve_fits(trials: pl.DataFrame) -> list[CurveFits]:
+def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveFits]:
     """Fit both laws to every curve, in the order of the table.
 
     Where the work grows with N the times are those for as much work as the baseline's, so that
@@ -63,6 +65,9 @@ def curve_fits(trials: pl.DataFrame) -> list[CurveFits]:
     trials : polars.DataFrame
         As `trial_table` or `trials_from_wall_times` gives them; those not `valid` are left out.
         Without those of invalid configurations (see `pyscale.analysis.flags.without_invalid`).
+    interleaved : bool
+        Whether equal blocks ran close in time, one after the other, as pyscale's do: what a block
+        shares is then no scatter.
     """
     found = []
     for key, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
@@ -71,11 +76,12 @@ def curve_fits(trials: pl.DataFrame) -> list[CurveFits]:
             wall_s / work.growth(count)
             for wall_s, count in zip(curve["wall_s"], workers, strict=True)
         ]
+        data = block_means(workers, wall_s, curve["block"].to_list() if interleaved else None)
         found.append(
             CurveFits(
                 **dict(zip(GROUP, key, strict=True)),
-                amdahl=fit("amdahl", workers, wall_s, scaling=work.kind),
-                usl=fit("usl", workers, wall_s, scaling=work.kind),
+                amdahl=_fit("amdahl", data, work.kind),
+                usl=_fit("usl", data, work.kind),
             )
         )
     return found
@@ -86,6 +92,7 @@ def fit(
     workers: Sequence[int],
     wall_s: Sequence[float],
     *,
+    blocks: Sequence[int] | None = None,
     scaling: ScalingKind | None = None,
 ) -> Fit:
     """Fit a law by least squares on the logarithm of the wall times.
@@ -95,16 +102,17 @@ def fit(
     30:483) is the same with kappa = 0, sigma = f and lambda = 1/T1. T1 and lambda are fitted
     too, so a curve that starts at N0 > 1 is fitted as it is.
 
-    Every trial enters, not only medians. The intervals are Student's, from the Jacobian of the
-    fit *without* bounds, cut at the bounds; where the best values lie outside, the law is fitted
-    again within them and `at_bound` says so. Where a whole 99 % interval lies outside, the fit
-    is refused: a superlinear curve is not made to look linear. Where only the 95 % one does, its
-    end is the 99 % one's.
+    Every trial enters, not only medians: the law is fitted to the means of
+    `pyscale.analysis.blockmeans`, weighted as their covariance asks. The intervals are
+    Student's, from the Jacobian of the fit *without* bounds, cut at the bounds; where the best
+    values lie outside, the law is fitted again within them and `at_bound` says so. Where a whole
+    99 % interval lies outside, the fit is refused: a superlinear curve is not made to look
+    linear. Where only the 95 % one does, its end is the 99 % one's.
 
-    Degrees of freedom are trials less parameters. Where the law misses the means by more than
-    the trials scatter (F test of lack of fit, 5 %) the misses are the error instead, and values
-    of N less parameters their degrees of freedom. A law that misses by more than `POOR_FIT`
-    is refused.
+    Degrees of freedom are trials less parameters and blocks. Where the law misses the means by
+    more than the trials scatter (F test of lack of fit, 5 %) the misses are the error instead,
+    and values of N less parameters their degrees of freedom. A law that misses by more than
+    `POOR_FIT`, and by more than the trials scatter where that is known, is refused.
 
     Parameters
     ----------
@@ -113,6 +121,8 @@ def fit(
         N of each trial.
     wall_s : sequence of float, shape (trials,)
         Wall time of each trial, above 0; where the work grew with N, divided by its growth.
+    blocks : sequence of int, shape (trials,), optional
+        Block of each trial, where equal blocks ran close in time.
     scaling : {"strong", "weak", "mixed"}, optional
         How the work of the curve grew with N, where that is known. Amdahl's law is refused where
         it did: all of it is about one problem.
@@ -125,32 +135,28 @@ def fit(
     had the same widths within 1 % and covered as often, for 40 times the work. The bootstrap of
     residuals covered 80 to 92 %.
     """
-    import numpy as np
+    return _fit(law, block_means(workers, wall_s, blocks), scaling)
 
-    # One order for the same trials, so that sums round alike.
-    order = np.lexsort((np.asarray(wall_s, dtype=float), np.asarray(workers)))
-    data = Times(
-        np.asarray(workers, dtype=float)[order], np.log(np.asarray(wall_s, dtype=float)[order])
-    )
-    counts = sorted(set(workers))
+
+def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
     needed = len(SHAPE[law]) + 2
     about: dict[str, Any] = {
         "law": law,
-        "counts": counts,
-        "trials": len(workers),
-        "superlinear_at": _superlinear(data, counts),
+        "counts": data.workers.tolist(),
+        "trials": int(data.trials.sum()),
+        "superlinear_at": _superlinear(data),
     }
     if law == "amdahl" and scaling in {"weak", "mixed"}:
         return _refused(about, other_problem(law, scaling))
-    if len(counts) < needed:
-        return _refused(about, too_few_counts(law, len(counts), needed))
-    degrees = len(workers) - needed + 1
+    if len(data.workers) < needed:
+        return _refused(about, too_few_counts(law, len(data.workers), needed))
+    degrees = len(data.workers) - needed + 1 + data.degrees
     if degrees < LEAST_DEGREES:
         return _refused(about, too_few_degrees(law, degrees))
     return _fitted(law, data, about)
 
 
-def _fitted(law: LawName, data: Times, about: dict[str, Any]) -> Fit:
+def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
     import numpy as np
 
     names, uppers = SHAPE[law], UPPER[: len(SHAPE[law])]
@@ -162,10 +168,10 @@ def _fitted(law: LawName, data: Times, about: dict[str, Any]) -> Fit:
         "residual_sd": scatter.sd,
         "residuals": _residuals(data, free),
     }
+    if _is_poor(scatter):
+        return _refused(about, poor_fit(law, scatter.miss, repeated=data.degrees > 0))
     if scatter.degrees < LEAST_DEGREES:
-        return _refused(about, too_few_degrees(law, scatter.degrees))
-    if scatter.miss > POOR_FIT:
-        return _refused(about, poor_fit(law, scatter.miss))
+        return _refused(about, too_few_counts_for_misfit(law, scatter.miss, len(data.workers)))
     if free.spread is None:
         return _refused(about, undetermined(law))
     covariance = free.spread * max(scatter.sd, TIMED_TO) ** 2
@@ -176,10 +182,13 @@ def _fitted(law: LawName, data: Times, about: dict[str, Any]) -> Fit:
             return _refused(about, outside(law, name, low, high))
     allowed = ((free.values[1:] >= 0) & (free.values[1:] <= uppers)).all()
     best = free if allowed else solve(data, len(names), bounded=True)
-    if (miss := scatter_of(data, best).miss) > POOR_FIT:
-        return _refused(about, poor_fit(law, miss))
+    if _is_poor(within := scatter_of(data, best)):
+        return _refused(about, poor_fit(law, within.miss, repeated=data.degrees > 0))
     lows[1:] = np.where(lows[1:] > uppers, far_lows[1:], lows[1:])
     highs[1:] = np.where(highs[1:] < 0, far_highs[1:], highs[1:])
+    # Blocks move all N alike, which is T1's alone.
+    level = _quantile(scatter.degrees, CONFIDENCE) * np.sqrt(covariance[0, 0] + data.level_variance)
+    lows[0], highs[0] = free.values[0] - level, free.values[0] + level
     # A best value that was moved into its range may move the others past their ends.
     lows, highs = np.minimum(lows, best.values), np.maximum(highs, best.values)
     shape = {
@@ -207,6 +216,11 @@ def _fitted(law: LawName, data: Times, about: dict[str, Any]) -> Fit:
         counts=about["counts"],
     )
     return Fit(**about)
+
+
+def _is_poor(scatter: Scatter) -> bool:
+    """Whether a law misses by too much, and by more than the trials scatter if that is known."""
+    return scatter.miss > POOR_FIT and not scatter.within_scatter
 
 
 def _reach(
@@ -237,32 +251,29 @@ def _first(law: LawName, log_t1: float, low: float, high: float) -> dict[str, Pa
     return {name: Parameter(value=ends[1], low=ends[0], high=ends[2], at_bound=False)}
 
 
-def _residuals(data: Times, found: Solution) -> tuple[Residual, ...]:
+def _residuals(data: Means, found: Solution) -> tuple[Residual, ...]:
     import numpy as np
 
-    rows = []
-    for workers in np.unique(data.workers):
-        own = data.workers == workers
-        mean, missed = float(data.log_s[own].mean()), float(found.residuals[own].mean())
-        rows.append(
-            Residual(
-                workers=int(workers),
-                trials=int(own.sum()),
-                wall_s=float(np.exp(mean)),
-                fitted_s=float(np.exp(mean - missed)),
-                log_ratio=missed,
-            )
+    rows = zip(data.workers, data.trials, data.log_s, found.residuals, strict=True)
+    return tuple(
+        Residual(
+            workers=int(workers),
+            trials=int(trials),
+            wall_s=float(np.exp(mean)),
+            fitted_s=float(np.exp(mean - missed)),
+            log_ratio=float(missed),
         )
-    return tuple(rows)
+        for workers, trials, mean, missed in rows
+    )
 
 
-def _superlinear(data: Times, counts: Sequence[int]) -> list[int]:
-    """Every N at which the medians' efficiency is above 1."""
+def _superlinear(data: Means) -> list[int]:
+    """Every N at which the mean efficiency is above 1."""
     import numpy as np
 
-    held = [np.median(np.exp(data.log_s[data.workers == workers])) * workers for workers in counts]
-    within_rounding = held[0] * (1 - TIE)
-    return [n for n, own in zip(counts, held, strict=True) if own < within_rounding]
+    held = np.exp(data.log_s) * data.workers
+    found: list[int] = data.workers[held < held[0] * (1 - TIE)].tolist()
+    return found
 
 
 def _refused(about: dict[str, Any], refusal: Refusal) -> Fit:

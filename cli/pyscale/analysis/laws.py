@@ -42,8 +42,9 @@ class Residual(Record):
     workers: int = Field(description="N")
     trials: int = Field(description="Trials at this N")
     wall_s: float = Field(
-        description="Geometric mean of the measured wall times; where the work grew with N, of "
-        "those for as much work as the baseline's"
+        description="Geometric mean of the measured wall times, of an average block and with "
+        "outliers pulled in; where the work grew with N, of those for as much work as the "
+        "baseline's"
     )
     fitted_s: float = Field(description="What the law says")
     log_ratio: float = Field(description="ln(measured / fitted): 0.03 is 3 % slower than the law")
@@ -81,8 +82,8 @@ class Fit(Record):
     )
     degrees_of_freedom: int | None = Field(
         None,
-        description="Of residual_sd: trials less parameters or, where the law misses the means by "
-        "more than the trials scatter, values of N less parameters",
+        description="Of residual_sd: trials less parameters and blocks or, where the law misses "
+        "the means by more than the trials scatter, values of N less parameters",
     )
     within_scatter: bool | None = Field(
         None,
@@ -126,13 +127,30 @@ def too_few_degrees(law: LawName, degrees: int) -> Refusal:
     )
 
 
-def poor_fit(law: LawName, miss: float) -> Refusal:
-    """Refuse a law that does not describe the curve."""
+def poor_fit(law: LawName, miss: float, *, repeated: bool) -> Refusal:
+    """Refuse a law that misses the curve by more than noise, where noise is known."""
+    why = (
+        "more than the trials scatter: it does not describe this curve."
+        if repeated
+        else "with one trial at each N this may be noise or another law: time more trials."
+    )
     return Refusal(
         code="poor-fit",
         sentence=(
             f"{WRITTEN[law]} misses the wall times by {100 * miss:.0f} % (root mean square over N; "
-            f"up to {100 * POOR_FIT:.0f} % are accepted): it does not describe this curve."
+            f"up to {100 * POOR_FIT:.0f} % are accepted), {why}"
+        ),
+    )
+
+
+def too_few_counts_for_misfit(law: LawName, miss: float, counts: int) -> Refusal:
+    """Refuse a law that misses by more than the trials scatter, with too few N to say how far."""
+    return Refusal(
+        code="misfit",
+        sentence=(
+            f"{WRITTEN[law]} misses the mean wall times by {100 * miss:.2g} % (root mean square "
+            "over N), more than the trials scatter; "
+            f"{counts} values of N are too few for intervals that allow for it."
         ),
     )
 

@@ -1,8 +1,10 @@
-"""Least squares on the logarithm of wall times, and how large the errors are."""
+"""Least squares on the mean logarithm of wall times at each N, and how large the errors are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pyscale.analysis.blockmeans import Means
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,20 +19,13 @@ TIMED_TO = 1e-6
 """Relative error of any wall time: intervals of curves without noise are not narrower."""
 
 
-class Times(NamedTuple):
-    """Trials of one curve."""
-
-    workers: Array
-    log_s: Array
-
-
 class Solution(NamedTuple):
     """Parameters of `ln T = ln T1 - ln N + ln(1 + s (N - 1) + k N (N - 1))`."""
 
     values: Array
     """ln T1, s and, where it is fitted, k."""
     residuals: Array
-    """ln(measured / law) of each trial."""
+    """ln(measured / law) at each N."""
     spread: Array | None
     """Covariance of the values for errors of standard deviation 1; None where it has none."""
 
@@ -45,8 +40,8 @@ class Scatter(NamedTuple):
     """Root mean square over N of the mean residual, by the degrees of freedom left."""
 
 
-def solve(data: Times, size: int, *, bounded: bool) -> Solution:
-    """Least squares on `ln T`; the first `size` of (N - 1, N (N - 1)) are in the law."""
+def solve(data: Means, size: int, *, bounded: bool) -> Solution:
+    """Least squares on ln T; the first `size` of (N - 1, N (N - 1)) are in the law."""
     import numpy as np
     from scipy.optimize import least_squares
 
@@ -56,16 +51,19 @@ def solve(data: Times, size: int, *, bounded: bool) -> Solution:
     scale, centre = columns.max(axis=0), float(np.mean(data.log_s))
     scaled, target = columns / scale, data.log_s + np.log(workers) - centre
     upper = np.array(UPPER[:size]) * scale
+    # Whitened, misses are independent and of equal weight.
+    white = np.linalg.cholesky(data.precision).T
 
     def misses(values: Array) -> Array:
         # Where the law has no positive time the solver meets nan, and takes a shorter step.
         with np.errstate(invalid="ignore", divide="ignore"):
-            missed: Array = target - values[0] - np.log(1 + scaled @ values[1:])
+            missed: Array = white @ (target - values[0] - np.log(1 + scaled @ values[1:]))
         return missed
 
     def jacobian(values: Array) -> Array:
         height = 1 + scaled @ values[1:]
-        return -np.column_stack((np.ones_like(height), scaled / height[:, None]))
+        slopes: Array = -white @ np.column_stack((np.ones_like(height), scaled / height[:, None]))
+        return slopes
 
     start = _start(scaled, target)
     if bounded:
@@ -91,7 +89,7 @@ def solve(data: Times, size: int, *, bounded: bool) -> Solution:
     if np.linalg.matrix_rank(slopes) > size:
         inverse = np.linalg.inv(np.linalg.qr(slopes, mode="r"))
         spread = inverse @ inverse.T / np.outer(unit, unit)
-    return Solution(values, np.asarray(found.fun), spread)
+    return Solution(values, np.linalg.solve(white, found.fun), spread)
 
 
 def _start(scaled: Array, target: Array) -> Array:
@@ -105,23 +103,18 @@ def _start(scaled: Array, target: Array) -> Array:
     return np.concatenate(([target.mean()], np.zeros(scaled.shape[1])))
 
 
-def scatter_of(data: Times, found: Solution) -> Scatter:
+def scatter_of(data: Means, found: Solution) -> Scatter:
     """Scale of the errors, and whether the law misses more than the trials scatter."""
     import numpy as np
     from scipy.stats import f
 
-    _, group, repeats = np.unique(data.workers, return_inverse=True, return_counts=True)
-    means = np.bincount(group, found.residuals) / repeats
-    size = len(found.values)
-    law_degrees, trial_degrees = len(repeats) - size, len(group) - len(repeats)
-    miss = float(np.sqrt(np.sum(means**2) / law_degrees))
-    total = float(np.sum(found.residuals**2))
-    pooled = float(np.sqrt(total / (len(group) - size)))
-    if not trial_degrees:
+    law_degrees = len(data.workers) - len(found.values)
+    miss = float(np.sqrt(np.sum(found.residuals**2) / law_degrees))
+    lack = float(found.residuals @ data.precision @ found.residuals)
+    pooled = float(np.sqrt((lack + data.squares) / (law_degrees + data.degrees)))
+    if not data.degrees:
         return Scatter(pooled, law_degrees, None, miss)
-    scatter = float(np.sum((found.residuals - means[group]) ** 2)) / trial_degrees
-    lack = float(np.sum(repeats * means**2)) / law_degrees
-    chance = f.sf(lack / max(scatter, TIMED_TO**2), law_degrees, trial_degrees)
-    if chance >= MISFIT_CHANCE:
-        return Scatter(pooled, len(group) - size, True, miss)
-    return Scatter(float(np.sqrt(lack)), law_degrees, False, miss)
+    scatter = max(data.squares / data.degrees, TIMED_TO**2)
+    if f.sf(lack / law_degrees / scatter, law_degrees, data.degrees) >= MISFIT_CHANCE:
+        return Scatter(pooled, law_degrees + data.degrees, True, miss)
+    return Scatter(float(np.sqrt(lack / law_degrees)), law_degrees, False, miss)

@@ -32,21 +32,21 @@ def test_a_sure_number_is_given_with_its_interval_and_residuals():
     amdahl, _ = told(EIGHT * 3, sigma=0.05, noise=0.02)
     assert amdahl == (
         "Amdahl's law, fitted to 24 trials at N = 1, 2, 4, 8, 16, 32, 64 and 128: serial part "
-        "f = 0.0504 (95 % interval 0.0492 to 0.0516). It misses the mean wall times by at most "
-        "1.8 % (N = 16), no more than the trials scatter."
+        "f = 0.0504 (95 % interval 0.0491 to 0.0516). It misses the mean wall times by at most "
+        "1.7 % (N = 16), no more than the trials scatter."
     )
 
 
 def test_n_of_most_throughput_is_given_where_kappa_is_told_from_0():
     amdahl, usl = told(EIGHT * 3, sigma=0.05, kappa=0.005, noise=0.02)
     assert amdahl.startswith("Not fitted: Amdahl's law misses the wall times by 52 %")
-    assert "contention sigma = 0.0503 (95 % interval 0.0455 to 0.055)" in usl
+    assert "contention sigma = 0.0505 (95 % interval 0.0456 to 0.0553)" in usl
     assert "Throughput is highest at N* = 13.7 (95 % interval 13.6 to 13.9)." in usl
 
 
 def test_what_noise_hides_is_not_distinguishable_and_gives_no_n_of_most_throughput():
     _, usl = told(FOUR * 6, sigma=0.05, noise=0.03)
-    assert "coherency kappa is not distinguishable from 0, at most 0.0018" in usl
+    assert "coherency kappa is not distinguishable from 0, at most 0.0024" in usl
     assert "best value 0, the end of its range" in usl
     assert "No N* is given: kappa is not distinguishable from 0" in usl
     assert "highest" not in usl
