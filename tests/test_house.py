@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -56,20 +59,100 @@ def test_each_package_says_in_its_init_what_lives_there() -> None:
     assert silent == []
 
 
-@pytest.mark.slow
-def test_a_wheel_works_alone(tmp_path: Path) -> None:
-    """A built wheel holds all data, and runs without the checkout."""
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
+def test_no_text_has_pip_fetch_a_project_that_is_not_ours() -> None:
+    """The package index knows another project as pyscale, and this one under no name."""
+    project = (ROOT / "pyproject.toml").read_text()
+    named = []
+    for path in tracked_files():
+        if path == Path(__file__) or path.suffix in {".png", ".pt", ".zip", ".tif"}:
+            continue
+        # A command goes on after a backslash, and a string in the next line's quotes.
+        text = re.sub(r'\\\n|"\n\s*f?"', " ", path.read_text(errors="replace"))
+        for command in re.findall(r"pip3? install([^\n]*)", text):
+            ours = re.search(r"(?<![\w./-])pyscale(?:[-_]bench)?(?![\w/-])", command)
+            first = re.match(r"(?:\s+(?:-\S+|\S+\.txt))*+\s+['\"]?([A-Za-z][\w-]*)", command)
+            if ours or (first and first[1] not in project):
+                named.append(f"{path.relative_to(ROOT)}: pip install{command}")
+    assert named == []
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    installed = tmp_path / "installed"
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command `pyscale` of a new environment that has the wheel and no checkout."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder / "venv", symlinks=True)
+    python = folder / "venv" / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install"]
+    offline = ["--quiet", "--no-index", "--no-deps", "--no-cache-dir"]
+    subprocess.run([*pip, *offline, str(wheel)], check=True)
+    # The libraries of this environment, but not pyscale, which it has from the checkout.
+    libraries = folder / "libraries"
+    libraries.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "pyscale" not in path.name and path.suffix != ".pth":
+            (libraries / path.name).symlink_to(path)
+    (own,) = (folder / "venv").glob("lib/python*/site-packages")
+    (own / "libraries.pth").write_text(f"{libraries}\n")
+    return python.with_name("pyscale")
+
+
+def answer(command: Path, folder: Path, *arguments: str) -> str:
+    """Standard output of an installed command in a folder, where its data lies too."""
+    environment = os.environ | {"PYTHONPATH": "", "PYSCALE_DATA_FOLDER": str(folder / "data")}
+    done = subprocess.run(
+        [str(command), *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_wheel_has_this_projects_name_and_the_commands(wheel: Path, installed: Path) -> None:
+    assert wheel.name == f"pyscale_bench-{version()}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(installed)
-    tops = {path.name for path in installed.iterdir()}
-    assert tops == {"pyscale", "pyscale_stages", f"pyscale-{version()}.dist-info"}
+        tops = {name.partition("/")[0] for name in archive.namelist()}
+    assert tops == {"pyscale", "pyscale_stages", f"pyscale_bench-{version()}.dist-info"}
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_plans_and_reports_from_any_folder(
+    installed: Path, tmp_path: Path
+) -> None:
+    assert answer(installed, tmp_path, "--version") == f"{version()}\n"
+    assert "Measure how a bioimage pipeline scales" in answer(installed, tmp_path, "--help")
+    answer(installed, tmp_path, "data", "synth", "made", "--frames", "4", "--size", "64")
+    labels = "data/made/truth/camera/labels_ch0.ome.tif"
+    planned = answer(
+        installed, tmp_path, "run", "labels", "--only", "track", "--data", labels, "--dry-run"
+    )
+    assert "track" in planned
+    rows = ["stage,workers,wall_s", "segment,1,100", "segment,2,52", "segment,4,30"]
+    (tmp_path / "times.csv").write_text("\n".join(rows))
+    reported = answer(installed, tmp_path, "report", "--table", "times.csv", "--out", "told")
+    assert "segment" in reported
+    assert "<title>" in (tmp_path / "told" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_holds_all_data(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "import pyscale; assert pyscale.__file__.startswith(sys.argv[1])\n"
+        "import sys\n"
+        "import pyscale; assert pyscale.__file__.startswith(sys.prefix)\n"
         "from pyscale.settings import load_settings\n"
         "from pyscale.suite import load_suite, suite_names\n"
         "from pyscale.data.registry import load_registry\n"
@@ -87,6 +170,6 @@ def test_a_wheel_works_alone(tmp_path: Path) -> None:
         "assert load_registry(shipped('config')).datasets\n"
         "assert {'pycyto', 'cryosparc-sample'} <= all_references(Path('none')).keys()\n"
         "assert {content_sha256(image) for image in catalog().values()}\n"
-        "assert embedded_model('pyscale-tiny').is_relative_to(sys.argv[1])\n"
+        "assert embedded_model('pyscale-tiny').is_relative_to(sys.prefix)\n"
     )
-    subprocess.run([sys.executable, "-c", program, str(installed)], cwd=tmp_path, check=True)
+    answer(installed.with_name("python"), tmp_path, "-c", program)

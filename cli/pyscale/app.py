@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from pyscale import DISTRIBUTION
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 from pyscale.referencing import reference_app
@@ -40,7 +41,7 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(version("pyscale"))
+        typer.echo(version(DISTRIBUTION))
         raise typer.Exit
 
 

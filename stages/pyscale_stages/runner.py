@@ -22,6 +22,7 @@ from pyscale_stages.contract import (
 )
 from pyscale_stages.errors import EXIT_FAILED, BadInput, MissingPart, as_stage_error
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
@@ -153,7 +154,7 @@ def _describe(raised: Exception, stage: Stage) -> TaskError:
     if known is None and isinstance(raised, ModuleNotFoundError):
         known = MissingPart(
             f"{stage.name} needs the library {raised.name!r}, which is not installed here: "
-            f"pip install 'pyscale[{stage.extra}]'"
+            f"{how_to_install(stage.extra, [raised.name or ''])}"
         )
     if known is not None:
         return TaskError(kind=type(known).__name__, message=str(known), exit_code=known.exit_code)

@@ -21,6 +21,7 @@ from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loading import BatchWindow, Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
@@ -145,7 +146,7 @@ def left(
 ) -> Left:
     """A run of both shipped factories, and of one that cannot be sent to loader processes."""
     if find_spec("wsistream") is None:
-        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+        missing("wsistream", how_to_install("loader_wsistream"))
     folder = tmp_path_factory.mktemp("run")
     (folder / "unpicklable.py").write_text(UNPICKLABLE)
     failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}

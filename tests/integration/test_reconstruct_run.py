@@ -16,6 +16,7 @@ import pytest
 from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.reconstructioncolumns import reconstruction_schema
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
@@ -107,7 +108,7 @@ def run(folder: Path, suite: Path, *options: str) -> Left:
 def folder(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], None]) -> Path:
     """A working folder, where the engine is installed."""
     if find_spec("deepinv") is None:
-        missing("deepinv", "pip install 'pyscale[reconstruct]'")
+        missing("deepinv", how_to_install("reconstruct"))
     return tmp_path_factory.mktemp("reconstructions")
 
 

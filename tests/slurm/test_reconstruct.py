@@ -13,6 +13,7 @@ import pytest
 
 from pyscale.store.taskfiles import read_jobs, read_task
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from slurm.runs import ClusterRuns
@@ -58,7 +59,7 @@ if "pyscale_stages" in sys.orig_argv and os.path.basename(os.getcwd()) == "w1":
 def suite(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Path:
     """A suite of one image."""
     if find_spec("deepinv") is None:
-        missing("deepinv", "pip install 'pyscale[reconstruct]'")
+        missing("deepinv", how_to_install("reconstruct"))
     path = runs.home / "tiny.toml"
     path.write_text(SUITE)
     return path

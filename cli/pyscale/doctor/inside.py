@@ -146,11 +146,11 @@ def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
 
 
 def _imported(tell: Teller, name: str, extra: str) -> bool:
-    install = f"pip install 'pyscale[{extra}]'"
     try:
         _import(name)
     except ModuleNotFoundError as error:
-        tell.problem("libraries", f"the library {error.name} is not installed here", install)
+        remedy = _install(extra, error.name or name)
+        tell.problem("libraries", f"the library {error.name} is not installed here", remedy)
         return False
     except Exception as error:  # whatever a broken library raises
         said = str(error).strip().partition("\n")[0]
@@ -164,10 +164,17 @@ def _imported(tell: Teller, name: str, extra: str) -> bool:
             tell.problem(
                 "libraries",
                 f"{name} is installed and cannot be imported ({type(error).__name__}: {said})",
-                f"install it again: {install}",
+                _install(extra, name, again=True),
             )
         return False
     return True
+
+
+def _install(extra: str, *missing: str, again: bool = False) -> str:
+    # An image of an earlier version has no such module: only what fails asks for it.
+    from pyscale_stages.libraries import how_to_install
+
+    return how_to_install(extra, missing, again=again)
 
 
 def _import(name: str) -> None:
@@ -348,6 +355,7 @@ def _task(
     import numpy as np
 
     from pyscale_stages.moviewriter import write_movie
+    from pyscale_stages.registry import load_stage
 
     cells = np.zeros((2, 32, 32), np.uint16)
     for frame in range(2):
@@ -365,7 +373,7 @@ def _task(
         tell.problem(
             "works",
             f"it finds {found} in place of {objects} in two frames of two cells",
-            "install its libraries again",
+            _install(load_stage(request["stage"]).extra, again=True),
         )
         return None
     return result

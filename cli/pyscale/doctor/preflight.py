@@ -32,6 +32,7 @@ from pyscale.errors import UserError
 from pyscale.mps import absent, is_installed
 from pyscale.plan import Plan
 from pyscale_stages.errors import ResourceExhausted, StageError
+from pyscale_stages.libraries import how_to_install
 
 Looks = Mapping[str, Callable[[Entry], None]]
 """How to look for what a stage needs beside libraries, by the name of a stage that does."""
@@ -160,7 +161,7 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
             f"stage.{entry.name}.libraries",
             f"{entry.name} needs {' and '.join(absent)}, which "
             f"{'is' if len(absent) == 1 else 'are'} not installed here",
-            f"pip install 'pyscale[{extra}]'",
+            how_to_install(extra, absent),
         )
         return
     try:

@@ -22,6 +22,7 @@ from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import AMD_VARIABLES, OPTIONS
 from pyscale.runtimes.binds import Bind
 from pyscale.runtimes.words import killed_by, why_no_container
+from pyscale_stages.libraries import IMAGE_AGAIN, how_to_install
 from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
 
 TIME_LIMIT_S = 300.0
@@ -138,7 +139,8 @@ def asked(
         ]
     findings, step = _read(done.stdout)
     if done.returncode != 0:
-        findings.append(_death(entry, step, done.returncode, done.stderr))
+        in_image = interpreter[-1] == IMAGE_PYTHON
+        findings.append(_death(entry, step, done.returncode, done.stderr, in_image=in_image))
     return findings
 
 
@@ -157,7 +159,7 @@ def _read(answers: bytes) -> tuple[list[Finding], str]:
     return findings, step
 
 
-def _death(entry: Entry, step: str, returncode: int, stderr: bytes) -> Finding:
+def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image: bool) -> Finding:
     not_started = why_no_container(stderr.decode(errors="replace"), returncode)
     if not_started is not None:
         sentence, _, remedy = str(not_started).rpartition(": ")
@@ -165,17 +167,14 @@ def _death(entry: Entry, step: str, returncode: int, stderr: bytes) -> Finding:
     said = stderr.decode(errors="replace").strip().splitlines()
     last = f" ({said[-1]})" if said else ""
     killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)
+    again = IMAGE_AGAIN if in_image else how_to_install(entry.definition.extra, again=True)
     if killer is None:
-        return problem(
-            _check(entry),
-            f"{entry.name} failed at this: {step}{last}",
-            f"pip install --force-reinstall 'pyscale[{entry.definition.extra}]'",
-        )
+        return problem(_check(entry), f"{entry.name} failed at this: {step}{last}", again)
     name = killer.name
     remedy = {
         "SIGILL": "install a build of the library for this processor",
         "SIGKILL": "give the job more memory: the kernel or the batch system ended it",
-    }.get(name, f"pip install --force-reinstall 'pyscale[{entry.definition.extra}]'")
+    }.get(name, again)
     return problem(_check(entry), f"{entry.name} died of {name} at this: {step}{last}", remedy)
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pyscale import DISTRIBUTION
 from pyscale.doctor.findings import Finding, beside_the_point, ok, warning
 from pyscale.doctor.subject import Subject
 from pyscale_stages.measure import stamp
@@ -41,7 +42,7 @@ def software() -> Finding:
     from importlib.metadata import version
 
     said = (
-        f"pyscale {version('pyscale')}, Python {platform.python_version()}, "
+        f"pyscale {version(DISTRIBUTION)}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.release()} on {platform.machine()}"
     )
     if sys.platform != "linux":

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from pyscale import DISTRIBUTION
 from pyscale.images.bases import Base, choose_base
 from pyscale.images.buildevents import BuildEvent, Listener
 from pyscale.images.capabilities import lacks_for_building
@@ -182,7 +183,7 @@ def _image(
         labels = {
             "image": definition.name,
             "stage": definition.stage,
-            "version": version("pyscale"),
+            "version": version(DISTRIBUTION),
             "git_commit": commit or "unknown",
             "lock_sha256": lock_sha256(definition),
             "content_sha256": content,

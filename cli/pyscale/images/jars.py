@@ -11,6 +11,7 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.libraries import how_to_install
 
 RECORD_NAME = "maven.txt"
 """Lists the coordinates beside the jars that they came to."""
@@ -64,7 +65,7 @@ def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Pa
     except ModuleNotFoundError as error:
         raise MissingPart(
             f"the jars of {definition.name} are fetched by jgo, which is not installed here: "
-            f"pip install 'pyscale[track_trackmate]', or put the jars into {jars}"
+            f"{how_to_install('track_trackmate')}, or put the jars into {jars}"
         ) from error
     try:
         environment = jgo.build("+".join(definition.maven), cache_dir=scratch / "cache")

@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pyscale import DISTRIBUTION
 from pyscale.plan import Plan, Trial
 from pyscale.report.wording import listing
 from pyscale.sbatch.jobs import Job
@@ -47,7 +48,7 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
         comment_end_string="#>",
     )
     templates.filters["quoted"] = shlex.quote
-    templates.globals["version"] = version("pyscale")
+    templates.globals["version"] = version(DISTRIBUTION)
     templates.globals["site"] = site
     by_name = {image.name: image for image in images}
     jobs = [Job(plan, site, trial, by_name) for trial in configurations(plan)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
+from pyscale import DISTRIBUTION
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
@@ -65,7 +66,7 @@ def write_provenance(run: Path, movie: Path | None, containers: Containers | Non
     """Freeze the provenance of a new run; one that measures the machine reads no movie."""
     changes = _git("status", "--porcelain")
     provenance = Provenance(
-        pyscale_version=version("pyscale"),
+        pyscale_version=version(DISTRIBUTION),
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],

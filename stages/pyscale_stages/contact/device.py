@@ -10,6 +10,7 @@ from typing import Any
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 
 OPENCL_TYPE: dict[Device, str] = {"cpu": "cpu", "cuda": "gpu"}
 HOW_TO_GET: dict[Device, str] = {
@@ -70,7 +71,7 @@ def select_device(wanted: Device) -> dict[str, str]:
     if "opencl" not in cle.list_available_backends():
         raise MissingPart(
             "contact needs the OpenCL part of pyclesperanto, which is not installed here: "
-            "pip install 'pyscale[contact]'"
+            f"{how_to_install('contact')}"
         )
     with warnings.catch_warnings():
         # pyclesperanto warns of what is said below as an error, with the way out.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.ownfactory import look_in_folder
 from pyscale_stages.loader.params import SHIPPED, LoaderParams
 
@@ -146,7 +147,7 @@ def _of_wsistream(options: PatchOptions) -> Factory:
     if find_spec("wsistream") is None:
         raise MissingPart(
             "the factory wsistream needs the library 'wsistream', which is not installed here: "
-            "pip install 'pyscale[loader_wsistream]'"
+            f"{how_to_install('loader_wsistream')}"
         )
     from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
 

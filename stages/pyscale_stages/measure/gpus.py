@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.libraries import how_to_install
 
 _DEVICE_FILES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
 
@@ -69,7 +70,8 @@ def opened_nvml() -> Iterator[Any]:
         import pynvml
     except ModuleNotFoundError as error:
         raise MissingPart(
-            "the GPU cannot be described or sampled without NVML: pip install nvidia-ml-py"
+            "the GPU cannot be described or sampled without NVML: "
+            f"{how_to_install(missing=['nvidia-ml-py'])}"
         ) from error
     try:
         pynvml.nvmlInit()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.conebeam import ConeBeam
 from pyscale_stages.reconstruct.kernels import anisotropic_gaussian
 from pyscale_stages.reconstruct.params import ReconstructParams
@@ -218,5 +219,5 @@ def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
     except ImportError as error:
         raise MissingPart(
             f"the projector astra needs astra-toolbox, which cannot be imported here ({error}): "
-            "install it, or set projector to torch"
+            f"{how_to_install('reconstruct_astra')}, or set projector to torch"
         ) from error

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
 from pyscale_stages.resources import embedded_model
@@ -113,13 +114,12 @@ def installed_cellpose() -> int:
         found = version("cellpose")
     except PackageNotFoundError as error:
         raise MissingPart(
-            "segment needs Cellpose, which is not installed here: pip install 'pyscale[segment]'"
+            f"segment needs Cellpose, which is not installed here: {how_to_install('segment')}"
         ) from error
     major = int(found.partition(".")[0])
     if major not in EXTRA_OF_CELLPOSE:
         raise MissingPart(
-            f"segment runs Cellpose 3 or 4, but {found} is installed: "
-            "pip install 'pyscale[segment]'"
+            f"segment runs Cellpose 3 or 4, but {found} is installed: {how_to_install('segment')}"
         )
     return major
 
@@ -132,7 +132,7 @@ def refuse_other_version(model: str, needed: int, installed: int) -> None:
         image = IMAGE_OF_CELLPOSE[needed]
         remedy = f'run the image {image} (in a run of pyscale: segment = "{image}" under [images])'
     else:
-        remedy = f"pip install 'pyscale[{EXTRA_OF_CELLPOSE[needed]}]' in an environment of its own"
+        remedy = f"{how_to_install(EXTRA_OF_CELLPOSE[needed])} in an environment of its own"
     raise MissingPart(
         f"the model {model} needs Cellpose {needed}, but {version('cellpose')} is installed: "
         f"{remedy}, or choose a model of Cellpose {installed}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
 from pyscale_stages.slides.perprocess import PerProcess
 from pyscale_stages.slides.slide import Level, Pixels, Region, Slide, number_said
@@ -96,8 +97,8 @@ def _open(path: Path) -> openslide.OpenSlide:
         import openslide
     except ImportError as error:
         raise MissingPart(
-            f"OpenSlide, which reads {path}, is not installed here ({error}): install pyscale "
-            "with its extra loader"
+            f"OpenSlide, which reads {path}, is not installed here ({error}): "
+            f"{how_to_install('loader')}"
         ) from error
     check_readable(path)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
 from pyscale_stages.slides.perprocess import PerProcess
 from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of, number_said
@@ -78,8 +79,8 @@ def _open(path: Path) -> tiffslide.TiffSlide:
         import tiffslide
     except ImportError as error:
         raise MissingPart(
-            f"TiffSlide, which was asked to read {path}, is not installed here ({error}): install "
-            "pyscale with its extra loader, or leave out --grid reader"
+            f"TiffSlide, which was asked to read {path}, is not installed here ({error}): "
+            f"{how_to_install('loader')}, or leave out --grid reader"
         ) from error
     check_readable(path)
     try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
 from pyscale_stages.slides.perprocess import PerProcess
 from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
@@ -123,8 +124,7 @@ def _group(path: Path) -> tuple[zarr.Group, Mapping[str, Any]]:
         import zarr
     except ImportError as error:
         raise MissingPart(
-            f"zarr, which reads {path}, is not installed here ({error}): install pyscale with its "
-            "extra loader"
+            f"zarr, which reads {path}, is not installed here ({error}): {how_to_install('loader')}"
         ) from error
     check_readable(path)
     # Converters put the images of one file into groups that are numbered.

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import MissingPart, ResourceExhausted
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.cgroups import limits
 from pyscale_stages.track.params import TrackParams
 
@@ -48,7 +49,7 @@ def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
     except ModuleNotFoundError as error:
         raise MissingPart(
             f"the backend trackmate needs the library {error.name!r}, which is not installed "
-            "here: pip install 'pyscale[track_trackmate]'"
+            f"here: {how_to_install('track_trackmate')}"
         ) from error
     try:
         jpype.getDefaultJVMPath()

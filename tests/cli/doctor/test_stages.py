@@ -16,6 +16,7 @@ import pytest
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.stages import asked, distinct, stages
 from pyscale.doctor.subject import Entry, Subject
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.registry import load_stage
 
 STAND_INS = Path(__file__).resolve().parents[2] / "stages" / "track" / "trackmate_standin"
@@ -55,7 +56,7 @@ def test_a_reconstruction_that_works_has_made_an_image(
     missing: Callable[[str, str], None],
 ) -> None:
     if find_spec("deepinv") is None:
-        missing("deepinv", "pip install 'pyscale[reconstruct]'")
+        missing("deepinv", how_to_install("reconstruct"))
     small = {"problem": "tomography_2d", "channels": (4, 4, 8, 8), "blocks": 1, "tile_px": 32}
     found = ask("reconstruct", small)
     assert {one.status for one in found.values()} == {"ok"}

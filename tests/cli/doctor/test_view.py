@@ -12,7 +12,7 @@ from pyscale.doctor.view import differences_table, findings_table, node_names, v
 
 FINE = ok("cpu.usable", "2 of 2 CPUs may be used")
 SLOW = warning("system.load", "the load was 9", "measure on a quiet node")
-BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install 'pyscale[track]'")
+BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install laptrack==0.17.0")
 OTHER = beside_the_point("gpu.device", "no GPU is asked for", "ask for --device cuda")
 
 
@@ -31,7 +31,7 @@ def test_each_status_is_a_sign_and_a_word() -> None:
 
 def test_what_to_do_stands_below_what_is_not_well() -> None:
     text = printed(findings_table([BROKEN], "labels"))
-    assert text.index("laptrack is absent") < text.index("→ pip install 'pyscale[track]'")
+    assert text.index("laptrack is absent") < text.index("→ pip install laptrack==0.17.0")
     assert text.count("→") == 1
 
 

@@ -84,5 +84,5 @@ def test_without_the_resolver_the_way_to_it_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "jgo", None)
-    with pytest.raises(MissingPart, match=r"pip install 'pyscale\[track_trackmate\]'"):
+    with pytest.raises(MissingPart, match="pip install pyimagej=="):
         fetch_jars(TRACKMATE, tmp_path, print)

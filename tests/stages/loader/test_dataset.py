@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.keptslides import PatchOptions
@@ -42,7 +43,7 @@ def made_slides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def wsistream(missing: Callable[[str, str], None]) -> None:
     """Need the data set that the shipped one is compared with."""
     if find_spec("wsistream") is None:
-        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+        missing("wsistream", how_to_install("loader_wsistream"))
 
 
 def patches(slides: list[str], count: int, seed: int = 7, **params: Any) -> list[Item]:

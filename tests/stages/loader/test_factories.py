@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
 from pyscale_stages.loader.params import LoaderParams
@@ -38,7 +39,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModule:
 def wsistream(missing: Callable[[str, str], None]) -> None:
     """Need the library of that factory."""
     if find_spec("wsistream") is None:
-        missing("wsistream", "pip install 'pyscale[loader_wsistream]'")
+        missing("wsistream", how_to_install("loader_wsistream"))
 
 
 def said(factory: str, kind: type[StageError] = BadInput) -> str:

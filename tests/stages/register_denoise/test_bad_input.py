@@ -112,4 +112,4 @@ def test_an_absent_ants_is_named_with_the_way_to_get_it(
     result = stage("run", drifting_movie, output=tmp_path / "out")
     assert result.error is not None
     assert result.error.exit_code == 2
-    assert "'pyscale[register_denoise]'" in result.error.message
+    assert "pip install antspyx==" in result.error.message

@@ -131,7 +131,7 @@ def test_weights_are_not_downloaded(
 def test_a_model_of_the_other_cellpose_is_refused_with_the_way_to_get_it(
     frames: Path, refused: Callable[..., str]
 ) -> None:
-    assert "pip install 'pyscale[segment_cellpose4]'" in refused(frames, model="cpsam")
+    assert "pip install cellpose==4." in refused(frames, model="cpsam")
 
 
 def test_a_damaged_weights_file_is_refused(

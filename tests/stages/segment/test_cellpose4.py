@@ -77,4 +77,4 @@ def test_weights_of_cellpose_3_are_refused_under_cellpose_4(
     )
     assert done.returncode == 2
     assert "needs Cellpose 3, but 4." in done.stderr
-    assert "pip install 'pyscale[segment]'" in done.stderr
+    assert "pip install cellpose==3." in done.stderr

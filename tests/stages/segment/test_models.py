@@ -65,7 +65,7 @@ def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(models, "version", absent)
-    with pytest.raises(MissingPart, match=r"pip install 'pyscale\[segment\]'"):
+    with pytest.raises(MissingPart, match=r"pip install cellpose==3\."):
         models.installed_cellpose()
 
 

@@ -1,0 +1,63 @@
+"""What a user runs to get a stage's libraries."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages import libraries
+from pyscale_stages.libraries import how_to_install
+from pyscale_stages.measure.spans import CONTAINER_VARIABLE
+from pyscale_stages.registry import STAGE_NAMES, load_stage
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_the_packages_are_those_of_the_extras() -> None:
+    extras = {
+        name: tuple(packages)
+        for name, packages in PROJECT["optional-dependencies"].items()
+        if name not in {"all", "dev"}
+    }
+    assert extras == libraries.OF_EXTRA
+
+
+def test_packages_of_every_stage_come_with_pyscale_and_are_in_every_image() -> None:
+    assert set(libraries.EVERY_STAGE) <= set(PROJECT["dependencies"])
+    requirements = (ROOT / "containers" / "requirements" / "stages.in").read_text().splitlines()
+    of_images = {line for line in requirements if not line.startswith("#")}
+    assert of_images <= set(libraries.EVERY_STAGE)
+
+
+@pytest.mark.parametrize("name", STAGE_NAMES)
+def test_each_stage_names_an_extra_that_there_is(name: str) -> None:
+    assert load_stage(name).extra in libraries.OF_EXTRA
+
+
+def test_absent_libraries_are_named_with_their_versions() -> None:
+    assert how_to_install("segment", ["cellpose"]) == "pip install cellpose==3.1.1.3"
+    assert shlex.split(how_to_install("loader"))[2:] == list(libraries.OF_EXTRA["loader"])
+
+
+def test_an_absent_library_of_every_stage_is_named_alone() -> None:
+    said = how_to_install("contact", ["scipy.spatial.distance"])
+    assert said == "pip install 'scipy>=1.14.1,<1.15'"
+
+
+def test_a_stage_without_libraries_of_its_own_needs_those_of_every_stage() -> None:
+    assert shlex.split(how_to_install("storage"))[2:] == list(libraries.EVERY_STAGE)
+
+
+def test_broken_libraries_are_installed_again_beside_a_numpy_that_pyscale_can_use() -> None:
+    words = shlex.split(how_to_install("track", again=True))
+    assert words[2:4] == ["--force-reinstall", "laptrack==0.17.0"]
+    assert "numpy>=2.0,<2.1" in words
+
+
+def test_in_an_image_pip_is_no_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CONTAINER_VARIABLE, "1")
+    assert how_to_install("segment") == "build or pull the image again"
