@@ -145,7 +145,10 @@ def test_an_installed_wheel_plans_and_reports_from_any_folder(
     (tmp_path / "times.csv").write_text("\n".join(rows))
     reported = answer(installed, tmp_path, "report", "--table", "times.csv", "--out", "told")
     assert "segment" in reported
-    assert "<title>" in (tmp_path / "told" / "report.html").read_text()
+    assert (
+        "Copyright (c) 2015-2023, University of Washington"
+        in (tmp_path / "told" / "report.html").read_text()
+    )
 
 
 @pytest.mark.slow

@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from importlib.metadata import version
+from importlib.metadata import files, version
 from pathlib import Path
 
 from pyscale_stages.atomic import write_atomically
 
 PROVIDER = "vl-convert-python"
 ON_WINDOW = "window.vegaEmbed = vegaEmbed;"
+_DATA_LAB = "University of Washington Interactive Data Lab"
+_NOTICES = (
+    ("Vega {vega}", "BSD-3-Clause", f"2015-2023, {_DATA_LAB}", "vega/vega"),
+    ("Vega-Lite {vega_lite}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-lite"),
+    ("Vega-Embed {vega_embed}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-embed"),
+    ("D3", "ISC", "2010-2023 Mike Bostock", "d3/d3"),
+    ("topojson-client", "ISC", "Michael Bostock", "topojson/topojson-client"),
+    ("delaunator", "ISC", "Mapbox", "mapbox/delaunator"),
+    ("semver", "ISC", "Isaac Z. Schlueter and Contributors", "npm/node-semver"),
+    ("fast-json-patch", "MIT", "2013 Joachim Wester", "Starcounter-Jack/JSON-Patch"),
+    ("fast-deep-equal", "MIT", "2017 Evgeny Poberezkin", "epoberezkin/fast-deep-equal"),
+    (
+        "fast-json-stable-stringify",
+        "MIT",
+        "2017 Evgeny Poberezkin, 2013 James Halliday",
+        "epoberezkin/fast-json-stable-stringify",
+    ),
+    (
+        "json-stringify-pretty-compact",
+        "MIT",
+        "2014, 2016, 2017, 2019, 2021 Simon Lydell",
+        "lydell/json-stringify-pretty-compact",
+    ),
+)
+"""Parts of the script: name, SPDX licence, copyright holder, repository."""
 
 
 def vega_bundle() -> str:
     """Return the script that sets `window.vegaEmbed`.
 
-    Making it takes seconds, so it is kept in the user's cache folder, where there is room.
+    Making it takes seconds, so it is kept in the user's cache folder, where there is room. The
+    copyright notices of its parts, which the libraries drop as they are made small, stand first.
     """
+    return f"{_notices()}\n{_libraries()}"
+
+
+def _libraries() -> str:
     import pooch
 
     kept = Path(pooch.os_cache("pyscale")) / "page" / f"vega-{version(PROVIDER)}.js"
@@ -35,3 +65,27 @@ def _made() -> str:
     bundle: str = vl_convert.javascript_bundle(ON_WINDOW)
     # The only way out of a script element, whatever the libraries' strings hold.
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+
+
+def _notices() -> str:
+    import vl_convert
+
+    versions = {
+        "vega": vl_convert.get_vega_version(),
+        "vega_lite": vl_convert.get_vegalite_versions()[-1],
+        "vega_embed": vl_convert.get_vega_embed_version(),
+    }
+    lines = [
+        f"{name.format(**versions)} ({licence}): Copyright (c) {holder}; https://github.com/{place}"
+        for name, licence, holder, place in _NOTICES
+    ]
+    licences = sorted({licence for _, licence, *_ in _NOTICES})
+    lines += [f"{licence}: https://spdx.org/licenses/{licence}.html" for licence in licences]
+    return "\n".join(["/*!", *lines, "", "BSD-3-Clause:", _bsd_conditions(), "*/"])
+
+
+def _bsd_conditions() -> str:
+    """Conditions of the licence that Vega and its provider share, less the provider's own name."""
+    texts = [file.read_text("utf-8") for file in files(PROVIDER) or () if file.name == "LICENSE"]
+    kept = [line for line in "".join(texts).splitlines() if not line.startswith("Copyright")]
+    return "\n".join(kept).replace("*/", "* /").strip()
