@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,10 +44,10 @@ class Movie:
     shape_yx : tuple of int
         Height and width in pixels.
     dtype : numpy dtype
-    pages_per_frame : int
-        TIFF pages that hold one frame.
+    images_per_frame : int
+        Images that make up one frame: its channels, unless they are samples of one.
     channel_axis : {"page", "sample", "none"}
-        Whether channels are pages of their own or samples of one page.
+        Whether channels are images of their own or samples of one image.
     """
 
     path: Path
@@ -55,7 +56,7 @@ class Movie:
     n_channels: int
     shape_yx: tuple[int, int]
     dtype: np.dtype[Any]
-    pages_per_frame: int
+    images_per_frame: int
     channel_axis: str
 
     @classmethod
@@ -80,27 +81,19 @@ class Movie:
 
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
-        with _opened(path) as tiff:
+        with _opened(path, needs_axes=axes is None) as tiff:
             series = tiff.series[0]
             n_frames, n_channels, shape_yx, channel_axis = _layout(
                 path, series.axes, series.shape, axes
             )
-            pages_per_frame = n_channels if channel_axis == "page" else 1
-            if n_frames * pages_per_frame != series.size // _page_size(
-                shape_yx, n_channels, channel_axis
-            ):
-                raise BadInput(
-                    f"{path} holds another number of images than its axes say: "
-                    "it is damaged or truncated; copy it again"
-                )
             return cls(
                 path=path,
                 files=(path,),
                 n_frames=n_frames,
                 n_channels=n_channels,
                 shape_yx=shape_yx,
-                dtype=np.dtype(series.dtype),
-                pages_per_frame=pages_per_frame,
+                dtype=_numeric(path, series.dtype),
+                images_per_frame=n_channels if channel_axis == "page" else 1,
                 channel_axis=channel_axis,
             )
 
@@ -133,7 +126,7 @@ class Movie:
             n_channels=first.n_channels,
             shape_yx=first.shape_yx,
             dtype=first.dtype,
-            pages_per_frame=first.pages_per_frame,
+            images_per_frame=first.images_per_frame,
             channel_axis=first.channel_axis,
         )
 
@@ -169,7 +162,7 @@ class Movie:
         if self.path.is_dir():
             frames = np.stack([self._read_file(f, channel) for f in self.files[start:stop]])
         else:
-            frames = self._read_pages(self._tiff, self.path, (start, stop), channel)
+            frames = self._read_images(self._tiff, self.path, (start, stop), channel)
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
             bad = int(np.argmin(np.isfinite(frames).reshape(len(frames), -1).all(axis=1)))
             raise BadInput(
@@ -239,73 +232,90 @@ class Movie:
             series = tiff.series[0]
             height, width = self.shape_yx
             yx = series.shape[-3:-1] if self.channel_axis == "sample" else series.shape[-2:]
-            if (yx, series.dtype) != ((height, width), self.dtype):
+            size = height * width * self.n_channels
+            if (yx, series.dtype, series.size) != ((height, width), self.dtype, size):
                 raise BadInput(
                     f"{path} has other images than the first frames of {self.path}: expected "
-                    f"{width} x {height} pixels of {self.dtype}, found {yx[1]} x {yx[0]} of "
-                    f"{series.dtype}"
+                    f"{width} x {height} pixels of {self.dtype} in {self.n_channels} channels, "
+                    f"found the shape {series.shape} of {series.dtype}"
                 )
-            frame: Pixels = self._read_pages(tiff, path, (0, 1), channel)[0]
+            frame: Pixels = self._read_images(tiff, path, (0, 1), channel)[0]
             return frame
 
-    def _read_pages(
+    def _read_images(
         self, tiff: tifffile.TiffFile, path: Path, window: tuple[int, int], channel: int | None
     ) -> Pixels:
         """Read a window of one file as (T, Y, X) or (T, C, Y, X)."""
-        height, width = self.shape_yx
         start, stop = window
-        pages = [page for frame in range(start, stop) for page in self._pages_of(frame, channel)]
+        images = [
+            image for frame in range(start, stop) for image in self._images_of(frame, channel)
+        ]
+        shape = self.shape_yx
+        if self.channel_axis == "sample":
+            shape += (self.n_channels,)
         try:
-            data = _read_page_stack(tiff, path, pages)
-        except (ValueError, OSError, IndexError, RuntimeError, TypeError) as error:
+            data = _read_image_stack(tiff, path, images, shape)
+        except MemoryError:
+            raise
+        except Exception as error:  # decoders and tifffile raise errors of nearly every kind
             raise BadInput(
-                f"{path} cannot be read at frame {start}:{stop} ({error}): "
+                f"{path} cannot be read at frame {start}:{stop} ({_in_words(error)}): "
                 "it is damaged or truncated; copy it again"
             ) from error
+        data = data.reshape(stop - start, -1, *shape)
         if self.channel_axis == "sample":
-            expected: tuple[int, ...] = (stop - start, height, width, self.n_channels)
-        else:
-            expected = (stop - start, len(pages) // (stop - start), height, width)
-        if data.size != np.prod(expected):
-            raise BadInput(
-                f"{path} has other images than the first frames of {self.path}: "
-                f"expected {width} x {height} pixels and {self.n_channels} channels"
-            )
-        data = data.reshape(expected)
-        if self.channel_axis == "sample":
-            data = np.moveaxis(data, -1, 1)
+            data = np.moveaxis(data[:, 0], -1, 1)
             data = data if channel is None else data[:, channel : channel + 1]
         return data if channel is None else data[:, 0]
 
-    def _pages_of(self, frame: int, channel: int | None) -> range:
-        first = frame * self.pages_per_frame
+    def _images_of(self, frame: int, channel: int | None) -> range:
+        first = frame * self.images_per_frame
         if channel is None or self.channel_axis != "page":
-            return range(first, first + self.pages_per_frame)
+            return range(first, first + self.images_per_frame)
         return range(first + channel, first + channel + 1)
 
 
-def _opened(path: Path) -> tifffile.TiffFile:
+def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
+    """Open a file of images; with `needs_axes`, its own axes must be of their shape."""
     import tifffile
 
     if not path.exists():
         raise BadInput(f"{path} does not exist")
-    if path.is_file() and path.stat().st_size == 0:
+    if not path.is_file():
+        # A pipe or a device would be waited for.
+        raise BadInput(f"{path} is neither a file nor a folder: give OME-TIFF or plain TIFF frames")
+    if path.stat().st_size == 0:
         raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
     try:
         with _logged_errors(tifffile.logger()) as complaints:
             tiff = tifffile.TiffFile(path)
             holds_images = bool(tiff.pages) and bool(tiff.series)
-        if complaints or not holds_images:
-            what = complaints[0] if complaints else "it holds no image"
-            raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
     except PermissionError as error:
         raise BadInput(f"{path} may not be read by this user: change its permissions") from error
-    except (tifffile.TiffFileError, ValueError, OSError, IndexError, KeyError) as error:
+    except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
         raise BadInput(
-            f"{path} is not a TIFF file that can be read ({error}): "
+            f"{path} is not a TIFF file that can be read ({_in_words(error)}): "
             "give OME-TIFF or plain TIFF frames"
         ) from error
+    of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
+    if of_axes and needs_axes:
+        raise BadInput(
+            f"{path} names axes that do not fit its shape {tiff.series[0].shape}: "
+            "say what they really are with --axes, as in --axes TYX"
+        )
+    if len(complaints) > len(of_axes) or not holds_images:
+        what = next((c for c in complaints if c not in of_axes), "it holds no image")
+        raise BadInput(f"{path} is damaged or truncated ({what}): copy it again")
     return tiff
+
+
+_SAID_OF_AXES = "axes do not match shape"
+"""What tifffile logs of a file that is whole and whose description is wrong."""
+
+
+def _in_words(error: Exception) -> str:
+    """What a library says, on one line; its kind where it says nothing."""
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 @contextmanager
@@ -328,8 +338,10 @@ def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
         logger.propagate = propagates
 
 
-def _read_page_stack(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> Pixels:
-    """Read pages by their place in the series, which need not be that in the file.
+def _read_image_stack(
+    tiff: tifffile.TiffFile, path: Path, images: list[int], shape: tuple[int, ...]
+) -> Pixels:
+    """Read images of a shape by their place in the series, which need not be that in the file.
 
     Raises
     ------
@@ -337,14 +349,19 @@ def _read_page_stack(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> P
         If pixels lie beyond the end of the file: readers may fill them with zeros instead.
     """
     series = tiff.series[0]
-    height, width = series.shape[-2:]
-    if len(tiff.pages) == 1 and series.dataoffset is not None and max(pages) > 0:
+    of_one = series.size > math.prod(shape) and len(tiff.pages) == 1
+    if of_one and series.dataoffset is not None:
         # ImageJ writes more than 4 GB as one page followed by bare pixels.
         _refuse_beyond_end(path, series.dataoffset + series.nbytes)
         dtype = series.dtype.newbyteorder(tiff.byteorder)
         bare = np.memmap(path, dtype, "r", series.dataoffset, series.shape)
-        return np.array(bare.reshape(-1, height, width)[pages], series.dtype)
-    wanted = [page for index in pages if (page := series.pages[index]) is not None]
+        return np.array(bare.reshape(-1, *shape)[images], series.dtype)
+    # tifffile writes 3 or 4 frames as the planes of one page.
+    per_page = max(1, series.keyframe.size // math.prod(shape))
+    pages = sorted({image // per_page for image in images})
+    wanted = [series.pages[index] for index in pages]
+    if None in wanted:
+        raise ValueError("a page is missing")
     _refuse_beyond_end(
         path,
         max(
@@ -354,7 +371,11 @@ def _read_page_stack(tiff: tifffile.TiffFile, path: Path, pages: list[int]) -> P
         ),
     )
     # One thread: the stage's thread count is a measured parameter.
-    return np.asarray(tiff.asarray(series=0, key=pages, maxworkers=1))
+    data = np.asarray(tiff.asarray(series=0, key=pages, maxworkers=1)).reshape(-1, *shape)
+    if per_page == 1 and pages == images:
+        return data
+    places = {page: place for place, page in enumerate(pages)}
+    return data[[places[image // per_page] * per_page + image % per_page for image in images]]
 
 
 def _refuse_beyond_end(path: Path, end: int) -> None:
@@ -382,14 +403,17 @@ def _layout(
             f"{path} has the axes {axes} (shape {shape}), but frames have T Y X or T C Y X: "
             f"convert it, or say what the axes really are with --axes, as in --axes TYX"
         )
+    if min(shape) < 1:
+        raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
     channels = sizes.get("C", sizes.get("S", 1))
     return sizes.get("T", 1), channels, (sizes["Y"], sizes["X"]), channel_axis
 
 
-def _page_size(shape_yx: tuple[int, int], channels: int, channel_axis: str) -> int:
-    samples = channels if channel_axis == "sample" else 1
-    return shape_yx[0] * shape_yx[1] * samples
+def _numeric(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    if dtype.kind not in "buif":
+        raise BadInput(f"{path} holds {dtype} values: convert them to whole or real numbers")
+    return np.dtype(dtype)
 
 
 def _natural_order(path: Path) -> list[tuple[bool, int, str]]:

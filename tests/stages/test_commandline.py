@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskSpec
@@ -131,3 +132,12 @@ def test_a_task_of_a_rank_can_be_repeated_by_hand(labels: Path) -> None:
         "2",
         str(labels.parent / "meeting"),
     ]
+
+
+def test_a_damaged_movie_is_bad_input_which_is_not_tried_again(run: Run, labels: Path) -> None:
+    with tifffile.TiffFile(labels, mode="r+") as tiff:
+        tiff.pages[0].tags["RowsPerStrip"].overwrite(0)
+    code, said = run("track", "run", "--input", labels, "--output", labels.parent / "out")
+    assert code == 2
+    assert said.startswith(f"error: {labels} ")
+    assert said.count("\n") == 1

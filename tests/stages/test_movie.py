@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,6 +136,33 @@ def test_frames_come_in_the_order_of_their_times_not_of_their_pages(tmp_path: Pa
     assert Movie.open(path).read(0, 3, 0)[:, 0, 0].tolist() == [30, 20, 10]
 
 
+@pytest.mark.parametrize("options", [{}, {"compression": "zlib"}, {"tile": (16, 16)}])
+@pytest.mark.parametrize("axes", ["TYX", "TCYX"])
+def test_frames_that_are_planes_of_one_page_are_read_one_by_one(
+    tmp_path: Path, options: dict[str, Any], axes: str
+) -> None:
+    """So tifffile writes 3 or 4 frames that nothing describes."""
+    frames = ramp(*((3, 16, 32) if axes == "TYX" else (5, 3, 16, 32)))
+    tifffile.imwrite(tmp_path / "planes.tif", frames, metadata={"axes": axes}, **options)
+    with tifffile.TiffFile(tmp_path / "planes.tif") as tiff:
+        assert tiff.pages[0].shape == (3, 16, 32)
+    movie = Movie.open(tmp_path / "planes.tif")
+    for frame in range(movie.n_frames):
+        alone = movie.read(frame, frame + 1).squeeze()
+        np.testing.assert_array_equal(alone, frames[frame])
+    channel = movie.read(1, 3, movie.n_channels - 1)
+    np.testing.assert_array_equal(channel, frames[1:3] if axes == "TYX" else frames[1:3, 2])
+
+
+def test_axes_that_are_wrong_in_the_file_can_be_given(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.tif"
+    tifffile.imwrite(path, ramp(5, 8, 8), photometric="minisblack", metadata={"axes": "TCYX"})
+    with pytest.raises(BadInput, match=r"axes that do not fit its shape \(5, 8, 8\).*--axes TYX"):
+        Movie.open(path)
+    movie = Movie.open(path, axes="TYX")
+    np.testing.assert_array_equal(movie.read(1, 3, 0), ramp(5, 8, 8)[1:3])
+
+
 def test_hidden_files_are_no_frames(tmp_path: Path) -> None:
     tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 4), np.uint8))
     (tmp_path / "._f1.tif").write_bytes(b"of the operating system")
@@ -173,6 +202,44 @@ class TestRefuses:
         (tmp_path / "cut.ome.tif").write_bytes(data[: int(len(data) * kept)])
         self.refused(tmp_path / "cut.ome.tif", "damaged or truncated|not a TIFF file")
 
+    @pytest.mark.parametrize(
+        ("page", "tag", "value"),
+        [
+            (0, "BitsPerSample", 0),  # AssertionError
+            (0, "RowsPerStrip", 0),  # ZeroDivisionError
+            (2, "ImageWidth", 7),  # RuntimeError
+        ],
+    )
+    def test_a_file_of_broken_tags(self, tmp_path: Path, page: int, tag: str, value: Any) -> None:
+        path = tmp_path / "broken.tif"
+        tifffile.imwrite(path, ramp(4, 24, 32), photometric="minisblack", compression="zlib")
+        with tifffile.TiffFile(path, mode="r+") as tiff:
+            tiff.pages[page].aspage().tags[tag].overwrite(value)
+        self.refused(path, "not a TIFF file that can be read|damaged or truncated")
+
+    @pytest.mark.parametrize("tag", ["ImageWidth", "ImageLength"])
+    def test_a_movie_of_no_pixels(self, tmp_path: Path, tag: str) -> None:
+        path = tmp_path / "empty.tif"
+        tifffile.imwrite(path, ramp(24, 32), metadata=None)
+        with tifffile.TiffFile(path, mode="r+") as tiff:
+            tiff.pages[0].tags[tag].overwrite(0)
+        self.refused(path, "holds no pixels")
+
+    def test_what_is_no_file(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "pipe.tif")
+        self.refused(tmp_path / "pipe.tif", "neither a file nor a folder")
+
+    def test_values_that_are_no_real_numbers(self, tmp_path: Path) -> None:
+        tifffile.imwrite(tmp_path / "complex.tif", np.zeros((4, 4), np.complex64))
+        self.refused(tmp_path / "complex.tif", "holds complex64 values")
+
+    def test_a_frame_whose_page_is_missing(self, tmp_path: Path) -> None:
+        path = tmp_path / "partial.ome.tif"
+        tifffile.imwrite(path, ramp(3, 4, 4), ome=True, metadata={"axes": "TYX"}, photometric=1)
+        told = re.sub(r'SizeT="3"', 'SizeT="4"', tifffile.tiffcomment(path))
+        tifffile.tiffcomment(path, told)
+        self.refused(path, "cannot be read at frame 0:4.*a page is missing")
+
     def test_a_channel_that_is_missing(self, stack: Path) -> None:
         with pytest.raises(BadInput, match="has no channel 3: it has 1"):
             Movie.open(stack).read(0, 1, channel=3)
@@ -187,7 +254,13 @@ class TestRefuses:
         self.refused(tmp_path, "holds no TIFF frames")
 
     @pytest.mark.parametrize(
-        "second", [np.zeros((4, 5), np.uint8), np.zeros((8, 4), np.uint8), np.zeros((4, 8), "f4")]
+        "second",
+        [
+            np.zeros((4, 5), np.uint8),
+            np.zeros((8, 4), np.uint8),
+            np.zeros((4, 8), "f4"),
+            np.zeros((2, 4, 8), np.uint8),
+        ],
     )
     def test_a_folder_of_frames_of_two_kinds(self, tmp_path: Path, second: np.ndarray) -> None:
         tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))

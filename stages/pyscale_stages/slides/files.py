@@ -36,6 +36,11 @@ def slide_files(path: Path) -> list[Path]:
         raise BadInput(f"{path} does not exist: give a slide, or a folder of slides")
     if path.is_file() or path.suffix.lower() == _ZARR:
         return [path]
+    if not path.is_dir():
+        # A pipe or a device would be waited for.
+        raise BadInput(
+            f"{path} is neither a file nor a folder: give a slide, or a folder of slides"
+        )
     found = sorted(entry for entry in path.iterdir() if _is_slide(entry))
     if not found:
         raise BadInput(
@@ -70,4 +75,4 @@ def _is_slide(entry: Path) -> bool:
     # Hidden files are what an operating system or an interrupted copy left.
     if entry.name.startswith(".") or entry.suffix.lower() not in SLIDE_SUFFIXES:
         return False
-    return entry.is_dir() == (entry.suffix.lower() == _ZARR)
+    return entry.is_dir() if entry.suffix.lower() == _ZARR else entry.is_file()

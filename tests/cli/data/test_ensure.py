@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +214,10 @@ def test_a_folder_without_slides_is_one_sentence(find_slides: Any, tmp_path: Pat
 def test_an_ome_zarr_is_one_slide(find_slides: Any, tmp_path: Path) -> None:
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
     assert find_slides("image.zarr") == Dataset(movie=tmp_path / "image.zarr", frames=1)
+
+
+@pytest.mark.parametrize("suite", ["pipeline", "loader"])
+def test_a_pipe_is_refused_and_not_waited_for(find: Any, tmp_path: Path, suite: str) -> None:
+    os.mkfifo(tmp_path / "pipe.tif")
+    with pytest.raises(UserError, match="neither a file nor a folder"):
+        find(str(tmp_path / "pipe.tif"), suite=suite)

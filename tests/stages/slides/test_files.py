@@ -16,6 +16,7 @@ def test_slides_of_a_folder_are_listed_by_name_and_nothing_else(tmp_path: Path) 
         (tmp_path / name).touch()
     (tmp_path / "d.zarr").mkdir()
     (tmp_path / "folder.tif").mkdir()
+    os.mkfifo(tmp_path / "pipe.svs")
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / "e.svs").touch()
     names = [path.name for path in slide_files(tmp_path)]
