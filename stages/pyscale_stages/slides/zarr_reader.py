@@ -44,7 +44,11 @@ class ZarrSlide(Slide):
         self.path = path
         self._arrays = PerProcess(partial(_open, path))
         image, arrays = _described(path), self._arrays.get()
-        self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
+        try:
+            self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
+            self.mpp = _mpp(image)
+        except _NOT_AS_DESCRIBED as error:
+            raise _wrongly_described(path, error) from error
         sizes = [self._sizes(array) for array in arrays]
         self.levels = levels_of([(size["y"], size["x"]) for size in sizes])
         self._others = tuple(name for name in self._axes if name not in {"y", "x", *_CHANNELS})
@@ -52,10 +56,10 @@ class ZarrSlide(Slide):
         self.planes = math.prod(self._depths)
         self.channels = math.prod(sizes[0].get(name, 1) for name in _CHANNELS)
         self.dtype = arrays[0].dtype.newbyteorder("=")
-        self.mpp = _mpp(image)
 
     def _sizes(self, array: zarr.Array[Any]) -> dict[str, int]:
-        if len(array.shape) != len(self._axes) or not {"y", "x"} <= set(self._axes):
+        named = set(self._axes)
+        if not len(array.shape) == len(self._axes) == len(named) or not {"y", "x"} <= named:
             raise BadInput(
                 f"{self.path} has the axes {' '.join(self._axes)} and arrays of the shape "
                 f"{array.shape}: convert it to OME-Zarr again"
@@ -72,7 +76,9 @@ class ZarrSlide(Slide):
         try:
             array = self._arrays.get()[region.level]
             found = np.asarray(array[tuple(chosen.get(name, slice(None)) for name in self._axes)])
-        except _ERRORS as error:
+        except MemoryError:
+            raise
+        except Exception as error:  # zarr and the libraries that decode for it have many kinds
             raise BadInput(
                 f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
                 f"{region.x0} ({error}): it is damaged; copy it again, or take it out of the folder"
@@ -86,10 +92,6 @@ class ZarrSlide(Slide):
     def close(self) -> None:
         """Forget the arrays; a later read opens them again."""
         self._arrays.close()
-
-
-_ERRORS = (ValueError, OSError, RuntimeError, KeyError, TypeError)
-"""What zarr, and the libraries that decode for it, raise for chunks they cannot read."""
 
 
 def open_zarr(path: Path) -> ZarrSlide:
@@ -108,7 +110,7 @@ def _open(path: Path) -> list[zarr.Array[Any]]:
     group, image = _group(path)
     try:
         arrays = [group[str(level["path"])] for level in image["datasets"]]
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except Exception as error:  # as above
         raise BadInput(
             f"{path} lacks a level that its description names ({error}): it is damaged; copy it "
             "again"
@@ -131,14 +133,28 @@ def _group(path: Path) -> tuple[zarr.Group, Mapping[str, Any]]:
     for folder in (path, path / "0"):
         try:
             group = zarr.open_group(str(folder), mode="r")
-        except _ERRORS:
+        except Exception:  # what is not a group raises errors of many kinds
             continue
         attributes = group.attrs.asdict()
         described = attributes.get("ome", attributes)
         if isinstance(described, Mapping) and described.get("multiscales"):
-            return group, described["multiscales"][0]  # type: ignore[index,return-value]
+            try:
+                return group, dict(described["multiscales"][0])  # type: ignore[index,arg-type]
+            except _NOT_AS_DESCRIBED as error:
+                raise _wrongly_described(path, error) from error
     raise BadInput(
         f"{path} is not an OME-Zarr image: give the folder of one, whose metadata has multiscales"
+    )
+
+
+_NOT_AS_DESCRIBED = (ValueError, LookupError, TypeError, AttributeError)
+"""What metadata of another form than OME-Zarr's raise where they are read."""
+
+
+def _wrongly_described(path: Path, error: Exception) -> BadInput:
+    return BadInput(
+        f"{path} has metadata that are not OME-Zarr's ({type(error).__name__}: {error}): it is "
+        "damaged; copy it again, or convert it to OME-Zarr again"
     )
 
 

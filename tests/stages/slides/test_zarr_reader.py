@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,39 @@ def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(
     group.attrs["ome"] = described
     with pytest.raises(BadInput, match=r"odd.zarr has the axes y x and arrays of the shape"):
         open_slide(tmp_path / "odd.zarr")
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"axes": [{"type": "space"}, {"name": "x"}]},
+        {"axes": 2},
+        {"datasets": [{"path": "0", "coordinateTransformations": ["scale"]}]},
+        {"datasets": [{"path": "0", "coordinateTransformations": [{"type": "scale"}]}]},
+        "no description",
+    ],
+)
+def test_metadata_of_another_form_are_said(tmp_path: Path, values: Values, broken: Any) -> None:
+    path = tmp_path / "image.zarr"
+    _write(path, values[0, 0, 0], "yx", version="0.4")
+    group = zarr.open_group(str(path), mode="r+")
+    (image,) = group.attrs["multiscales"]
+    group.attrs["multiscales"] = [broken if isinstance(broken, str) else image | broken]
+    with pytest.raises(BadInput, match=r"image.zarr has metadata that are not OME-Zarr's"):
+        open_slide(path)
+
+
+def test_metadata_that_the_library_cannot_take_are_said(tmp_path: Path, values: Values) -> None:
+    path = tmp_path / "image.zarr"
+    _write(path, values[0, 0, 0], "yx")
+    described = json.loads((path / "0" / "zarr.json").read_text())
+    described["data_type"], described["fill_value"] = "uint8", -1
+    (path / "0" / "zarr.json").write_text(json.dumps(described))
+    with pytest.raises(BadInput, match=r"image.zarr lacks a level that its description names"):
+        open_slide(path)
+    (path / "zarr.json").write_text("[" * 20_000)
+    with pytest.raises(BadInput, match=r"image.zarr is not an OME-Zarr image"):
+        open_slide(path)
 
 
 def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
