@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from pyscale.data.registry import load_registry
+from pyscale.gridaxes import AXES_OF_ALL
+from pyscale.images.catalog import catalog
+from pyscale.plan import Plan
+from pyscale.settings import Settings
 from pyscale.shipped import shipped
-from pyscale.suite import MOVIE, PLACE, SLIDES, Layout
-from pyscale_stages.contract import PHASES, Device, GpuSharing, Verb
-from pyscale_stages.registry import STAGE_NAMES
+from pyscale.store import records
+from pyscale.store.journal import Event
+from pyscale.store.provenance import Provenance
+from pyscale.suite import MOVIE, PLACE, SLIDES, Layout, load_suite, suite_names
+from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb
+from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState
 
 KINDS_BY_FIELD = {
     "node": "node",
+    "nodes": "node",
     "SLURMD_NODENAME": "node",
     "account": "account",
     "partition": "partition",
@@ -39,6 +51,31 @@ OWN_FACTORIES = frozenset(["pyscale", "pyscale_stages", "wsistream"])
 """Packages with such functions that anybody can have."""
 SAFE_FIELDS = frozenset(["spans", "calls"])
 """Fields without a name in them: most of a record. Of versions see `is_safe`."""
+SENTENCES = frozenset(
+    ["message", "warnings", "detail", "reason", "gpu_reason", "why_not", "summary"]
+)
+"""Fields that hold sentences, which may quote anything."""
+SAID_BY_STAGES = frozenset(
+    [
+        *("test", "step", "unit", "measure", "determinism", "device", "backend", "consumer"),
+        *("engine", "architecture", "fs_type", "options", "scheduler"),
+        *("pyscale_version", "python_version", "place_filesystem", "cache_filesystem"),
+    ]
+)
+"""Fields that pyscale fills from words of its own, or with what hardware and software are called."""
+OF_A_USER = frozenset(
+    [
+        *("slurm", "threads", "filesystems", "node", "gpu_reason", "uuid"),
+        *("image_sha256", "git_commit"),
+    ]
+)
+"""Fields of a stamp that hold more than what hardware and systems are called."""
+SHAPES = {"axes": r"[TCZYXSIQR]{1,7}", "currency": "[A-Z]{3}", "uuid": "(?!)"}
+"""Fields of which a text of one shape is kept, too."""
+REMAINS = (
+    "the masked archive still says what hardware, operating systems and software are called; "
+    "it leaves out what tasks printed, their messages and warnings"
+)
 PLACE_VERSIONS = ("place_", "cache_")
 """Beginnings of what a record says, among versions, of folders that were measured: on a network
 filesystem the device and its options name a server."""
@@ -50,9 +87,29 @@ _ORDINARY = frozenset(
     "main medium none nobody normal plain pyscale root run runs shared short slurm standard "
     "status test true false".split()
 )
+_OF_FILES = (
+    "run runs tasks trial w n b out meeting ranks ended submitit models images built here locked "
+    "ome tif tiff svs zarr mrxs json jsonl sif toml csv parquet pt zip stdout stderr interrupted "
+    "plan provenance journal spec params order withdrawn launch exit result cache surroundings "
+    "jobs window masked memory remote python pyscale stages"
+)
+_OF_PROCESSES = (
+    "cores threads sockets close spread master primary granularity fine compact scatter balanced "
+    "explicit proclist verbose quiet disabled norespect respect random FASTEST_FIRST PCI_BUS_ID "
+    "mask_cpu map_cpu cyclic block pack nopack fcyclic arbitrary plane rank gres gpus count type "
+    "mem exec bind env m x bus s BadInput MissingPart ResourceExhausted MemoryError OutOfMemory "
+    "TimeLimit Lost Killed Failed Container NoOutput NoMps pyscale_stages PYSCALE"
+)
+_IN_PLACE_OF_NAMES = "path url mail address server device domain code input entry suite value user"
+_NUMBER = re.compile(
+    # A checksum has digits among its letters; so has a time.
+    r"(?<![A-Za-z])(?:0x[0-9a-f]+|(?=[a-f]*[0-9])[0-9a-f]{7,64}|\d{4}-\d\d-\d\dT[\d:.]+Z?)"
+    r"(?![A-Za-z])"
+)
 
 
-def own_words() -> set[str]:
+@cache
+def own_words() -> frozenset[str]:
     """Words that pyscale's records use, or that say nothing: no names, wherever they appear."""
     choices = (
         *PHASES,
@@ -77,7 +134,67 @@ def own_words() -> set[str]:
         "gang",
         "make_dataset",
     )
-    return {*choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY}
+    return frozenset({*choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY})
+
+
+@cache
+def _public_words() -> frozenset[str]:
+    """Parts of the words that anybody's records may hold."""
+    stages = [load_stage(name) for name in STAGE_NAMES]
+    suites = [load_suite(name) for name in suite_names()]
+    models = [Plan, Settings, Provenance, Event, TaskResult, *(stage.params for stage in stages)]
+    models += [one for one in vars(records).values() if isinstance(one, type)]
+    known = {
+        *own_words(),
+        *(_OF_FILES, _OF_PROCESSES, _IN_PLACE_OF_NAMES),
+        *AXES_OF_ALL,
+        *KINDS_BY_FIELD.values(),
+        *(axis for stage in stages for axis in stage.params.model_fields),
+        *(stage.output for stage in stages),
+        *(slot.name for stage in stages for slot in stage.inputs),
+        *(suite.name for suite in suites),
+        *catalog(),
+        *(word for model in models for word in _choices(model)),
+        *(word for stage in stages for word in _strings(stage.params.model_construct())),
+        *(word for suite in suites for word in _strings(suite.stages | suite.settings)),
+    }
+    return frozenset(part for word in known for part in _letters(word))
+
+
+@lru_cache(maxsize=1 << 16)
+def is_plain(text: str) -> bool:
+    """Whether a text has numbers, checksums and public words alone, so that it names nobody."""
+    return _public_words().issuperset(_letters(_NUMBER.sub(" ", text)))
+
+
+def _letters(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", text.lower())
+
+
+def _choices(model: object, seen: frozenset[object] = frozenset()) -> Iterator[str]:
+    """Words that a model or an annotation has for alternatives."""
+    if isinstance(model, str):
+        yield model
+    inside = get_args(model)
+    if isinstance(model, type) and issubclass(model, BaseModel) and model not in seen:
+        yield from model.model_fields
+        inside = tuple(field.annotation for field in model.model_fields.values())
+    for one in inside:
+        yield from _choices(one, seen | {model})
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text and key in a value."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", warnings=False)
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def is_safe(field: str, inside: str) -> bool:

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
+from pyscale.archive.fields import is_plain
+
 RUN = "/run"
 """What the folder of the run is called: what lies below it pyscale named itself."""
 _SUFFIXES = (
@@ -106,13 +108,20 @@ class Mask:
 
     def name(self, kind: str, name: str) -> str:
         """Word for a name that stands by itself in a place for such names."""
-        return self._words[kind].get(name.lower(), name)
+        return self._words.get(kind, {}).get(name.lower()) or self.word(name)
+
+    def word(self, text: str) -> str:
+        """Word for a text of any meaning: itself, where all of it is public once it is masked."""
+        masked = self.text(text)
+        if masked in self._kept or is_plain(masked):
+            return masked
+        return f"value-{self._number('value', text)}{_suffix(text)}"
 
     def path(self, path: str) -> str:
         """Word for a path; what the run's own folder holds keeps its place in it."""
         own = self._run.match(path)
         if own is not None:
-            return RUN + "/".join(self.text(part) for part in path[own.end() :].split("/"))
+            return RUN + "/".join(self.word(part) for part in path[own.end() :].split("/"))
         parts = PurePosixPath(path)
         shown = self._files.get(parts.name.lower()) or (
             parts.name if parts.name in self._kept else None
@@ -134,7 +143,8 @@ class Mask:
     def _word(self, found: re.Match[str]) -> str:
         text, kind = found.group(), str(found.lastgroup)
         if kind == "kept":
-            return text
+            entry, known, rest = text.partition("-n")
+            return f"{self._words.get('entry', {}).get(entry, entry)}{known}{rest}"
         if kind == "path":
             # A full stop ends a sentence, and a file's name seldom.
             bare = text.rstrip(".")
@@ -156,7 +166,11 @@ class Mask:
 def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
     known = sorted({name.lower() for name in names if name})
     digits = len(str(len(known)))
-    return {name: f"{kind}-{number:0{digits}}" for number, name in enumerate(known, start=1)}
+    # An entry of a suite has no hyphen.
+    between = "_" if kind == "entry" else "-"
+    return {
+        name: f"{kind}{between}{number:0{digits}}" for number, name in enumerate(known, start=1)
+    }
 
 
 def _domains(hosts: Iterable[str]) -> set[str]:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
 from pyscale.archive.fields import (
+    FACTORY,
     FREE_IN_SITES,
     KINDS_BY_FIELD,
+    OF_A_USER,
     PATH_FIELDS,
     PATHS_BY_SETTING,
+    SAID_BY_STAGES,
+    SENTENCES,
+    SHAPES,
+    is_plain,
     is_safe,
     nodes_of,
     public_dataset,
 )
 from pyscale.archive.mask import Mask
+from pyscale.images.lockfile import LOCK_NAME
+from pyscale.suite import load_suite, suite_names
 from pyscale.tomlfile import shipped_names
 
 _MASKED = "masked"
@@ -32,47 +41,51 @@ def masked_record(mask: Mask, name: str, content: bytes) -> bytes:
         Its name below the run's folder: JSON and lines of JSON are masked field by field.
     content : bytes
     """
-    # What is no UTF-8 must come out as it was.
-    text = content.decode("utf-8", "surrogateescape")
-    if name.endswith(".json"):
+    text = content.decode("utf-8", "replace")
+    if name.endswith((".json", LOCK_NAME)):
         masked = _masked_json(mask, text)
     elif name.endswith(".jsonl"):
         masked = "".join(_masked_json(mask, line) for line in text.splitlines(keepends=True))
     else:
-        masked = mask.text(text)
-    return masked.encode("utf-8", "surrogateescape")
+        # What a task printed may be anything.
+        masked = f"{_MASKED}\n" if text.strip() else ""
+    return masked.encode()
 
 
 def masked_name(mask: Mask, name: str) -> str:
-    """Mask a file's name: that of a node's record holds the name of the node."""
-    path = PurePosixPath(name)
-    prefix, _, rest = path.name.partition(".")
-    if prefix != "node" or not rest.endswith(".json"):
-        return name
-    node = mask.name("node", rest.removesuffix(".json"))
-    return path.with_name(f"node.{node}.json").as_posix()
+    """Mask a file's name: a node's record holds the name of the node, a trial's that of an entry."""
+    *folders, file = PurePosixPath(name).parts
+    prefix, _, rest = file.partition(".")
+    if prefix == "node" and rest.endswith(".json"):
+        file = f"node.{mask.name('node', rest.removesuffix('.json'))}.json"
+    return PurePosixPath(*map(mask.word, folders), file).as_posix()
 
 
 def _masked_json(mask: Mask, text: str) -> str:
     try:
         record = json.loads(text)
     except ValueError:
-        # A line of the journal that a crash tore.
-        return mask.text(text)
+        # A torn line of the journal, or a damaged record, which stays one without its text.
+        return ""
     return json.dumps(_masked(mask, record, "")) + ("\n" if text.endswith("\n") else "")
 
 
 def _masked(mask: Mask, value: Any, field: str) -> Any:
-    """Mask a value of JSON; keys are pyscale's own."""
+    """Mask a value of JSON."""
     if isinstance(value, dict):
-        own = _OF_FIELDS.get(field, _masked)
-        return {
-            key: item if is_safe(key, field) else own(mask, item, key)
-            for key, item in value.items()
-        }
+        return _OF_FIELDS.get(field, _record)(mask, value, field)
     if isinstance(value, list):
-        return [_masked(mask, item, field) for item in value]
+        # A record in a list is none of those that its field's name stands for.
+        return [_masked(mask, item, "" if isinstance(item, dict) else field) for item in value]
     return _masked_text(mask, value, field) if isinstance(value, str) else value
+
+
+def _record(mask: Mask, record: dict[str, Any], field: str) -> dict[str, Any]:
+    """Mask a record, whose keys are pyscale's own."""
+    return {
+        key: item if is_safe(key, field) else _masked(mask, item, key)
+        for key, item in record.items()
+    }
 
 
 def _masked_text(mask: Mask, text: str, field: str) -> str | None:
@@ -80,22 +93,73 @@ def _masked_text(mask: Mask, text: str, field: str) -> str | None:
         return mask.path(text)
     if field in KINDS_BY_FIELD:
         return mask.name(KINDS_BY_FIELD[field], text)
+    if field == FACTORY:
+        return mask.name("code", text)
     if field == "SLURM_JOB_NODELIST":
         return ",".join(mask.name("node", node) for node in nodes_of(text))
     if field == "clock":
         # Addresses of the machine that ran pyscale.
         return None
-    if field.startswith("sha256") or field.endswith("_utc"):
+    if field == "run_id" or field in SAID_BY_STAGES:
+        return mask.text(text)
+    if field in SHAPES and re.fullmatch(SHAPES[field], text):
         return text
+    if field in SENTENCES:
+        # A report tells ranks whose memory ran out from others that failed.
+        of_memory = f"{_MASKED}: memory" if "memory" in text else _MASKED
+        return text if is_plain(text) else of_memory
     before, _, after = text.partition("=")
     if after.startswith("/") and " " not in before:
-        return f"{mask.text(before)}={_masked_path(mask, after)}"
-    return _masked_path(mask, text) if text.startswith("/") else mask.text(text)
+        return f"{mask.word(before)}={_masked_path(mask, after)}"
+    if after and before.startswith("-"):
+        return f"{mask.word(before)}={mask.word(after)}"
+    return _masked_path(mask, text) if text.startswith("/") else mask.word(text)
 
 
 def _masked_path(mask: Mask, text: str) -> str:
     """Mask a text that begins with a slash: a path to its end, unless more is said after it."""
-    return mask.text(text) if ":" in text or "\n" in text else mask.path(text)
+    return mask.word(text) if ":" in text or "\n" in text else mask.path(text)
+
+
+def _suite(mask: Mask, suite: dict[str, Any], _field: str) -> dict[str, Any]:
+    """Mask a suite: one that comes with pyscale has a name and a summary that anybody knows."""
+    name = suite["name"]
+    shipped = load_suite(name) if name in suite_names() else None
+    known = shipped is not None and shipped.summary == suite["summary"]
+    told = {
+        "name": name if is_plain(name) else mask.name("suite", name),
+        "summary": suite["summary"] if known else _MASKED,
+    }
+    entries = {
+        mask.name("entry", entry): _record(mask, step, "")
+        for entry, step in suite["stages"].items()
+    }
+    return _record(mask, suite | {"stages": {}}, "suite") | told | {"stages": entries}
+
+
+def _stamp(mask: Mask, stamp: dict[str, Any], _field: str) -> dict[str, Any]:
+    """Mask a stamp: what hardware and systems are called is kept."""
+    return {
+        key: _masked(mask, item, key) if key in OF_A_USER else _hardware(mask, item)
+        for key, item in stamp.items()
+    }
+
+
+def _hardware(mask: Mask, value: Any) -> Any:
+    if isinstance(value, dict):
+        return _stamp(mask, value, "")
+    if isinstance(value, list):
+        return [_hardware(mask, item) for item in value]
+    return mask.text(value) if isinstance(value, str) else value
+
+
+def _of_user(mask: Mask, value: dict[str, Any], field: str) -> dict[str, Any]:
+    """Mask a record whose keys too are a user's own, as images have them."""
+    return {mask.word(key): _masked(mask, item, field) for key, item in value.items()}
+
+
+def _settings(mask: Mask, settings: dict[str, Any], _field: str) -> dict[str, Any]:
+    return {name: _setting(mask, value, name) for name, value in settings.items()}
 
 
 def _setting(mask: Mask, value: Any, name: str) -> Any:
@@ -113,7 +177,7 @@ def _setting(mask: Mask, value: Any, name: str) -> Any:
 def _parameter(mask: Mask, value: Any, name: str) -> Any:
     """Mask a parameter: a text with a slash is taken for a path, even if that is relative."""
     if isinstance(value, dict):
-        return {key: _parameter(mask, item, key) for key, item in value.items()}
+        return {_key(mask, key): _parameter(mask, item, key) for key, item in value.items()}
     if isinstance(value, list):
         return [_parameter(mask, item, name) for item in value]
     if isinstance(value, str) and "/" in value and "://" not in value:
@@ -121,12 +185,23 @@ def _parameter(mask: Mask, value: Any, name: str) -> Any:
     return _masked(mask, value, name)
 
 
+def _key(mask: Mask, key: str) -> str:
+    """Mask a key that may be an entry of the user's suite."""
+    return mask.name("entry", key)
+
+
+def _site(mask: Mask, site: dict[str, Any], _field: str) -> dict[str, Any]:
+    return {key: _of_site(mask, value, key) for key, value in site.items()}
+
+
 def _of_site(mask: Mask, value: Any, field: str) -> Any:
     """Mask what a cluster wants to be told: lines of shell could hold anything."""
     if field == "name":
-        return mask.name("cluster", value)
+        return value if value in shipped_names("site") else mask.name("cluster", value)
     if field in FREE_IN_SITES and value is not None:
         return _MASKED if isinstance(value, str) else [_MASKED for _ in value]
+    if field == "gpu_option":
+        return value if is_plain(value) else f"--{_MASKED}={{count}}"
     if field == "options":
         return [
             f"{name}={_MASKED}" if given else name
@@ -135,10 +210,14 @@ def _of_site(mask: Mask, value: Any, field: str) -> Any:
     return _masked(mask, value, field)
 
 
-_OF_FIELDS: dict[str, Callable[[Mask, Any, str], Any]] = {
-    "settings": _setting,
+_OF_FIELDS: dict[str, Callable[[Mask, dict[str, Any], str], Any]] = {
+    "suite": _suite,
+    "settings": _settings,
     "params": _parameter,
     "grid": _parameter,
     "point": _parameter,
-    "site": _of_site,
+    "site": _site,
+    "stamp": _stamp,
+    "images": _of_user,
+    "labels": _of_user,
 }

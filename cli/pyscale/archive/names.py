@@ -16,6 +16,7 @@ from pyscale.archive.fields import (
     FACTORY,
     KINDS_BY_FIELD,
     OWN_FACTORIES,
+    is_plain,
     is_safe,
     nodes_of,
     own_words,
@@ -50,7 +51,7 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
         If a record cannot be read.
     """
     names: defaultdict[str, set[str]] = defaultdict(set)
-    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user", "code"}:
+    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}:
         names[kind] = set()
     paths: set[str] = {str(run.path)}
     for file in files:
@@ -71,13 +72,16 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     # What lies in an image that is a folder is numbered: the folder is what has a name.
     inputs = {PurePosixPath(file.name).parts[0] for file in read_provenance(run.path).input_files}
     movies = [] if plan.movie is None else [plan.movie.name]
+    names["suite"] = {name for name in [plan.suite.name] if not is_plain(name)}
+    names["entry"] = {entry for entry in plan.suite.stages if not is_plain(entry)}
+    own = names["suite"] | names["entry"]
     entries = "|".join(re.escape(entry) for entry in plan.suite.stages)
     return Mask(
         names=names,
         files=[*inputs, *movies] if own_input else (),
         paths=paths,
-        kept=public_files(),
-        own_words=own_words() | set(plan.suite.stages) | {plan.suite.name},
+        kept=public_files() | (set() if own_input else {*inputs, *movies}),
+        own_words=own_words() | ({*plan.suite.stages, plan.suite.name} - own),
         trials=rf"(?:{entries})-n\d+-b\d+(?:\.[a-z]+-\d+)?(?:/[a-z]+\d*)?",
         run_id=plan.run_id,
     )
