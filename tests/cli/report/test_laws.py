@@ -122,4 +122,4 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
     doubts = (tmp_path / "scaling_analysis.md").read_text().split("## Doubts")[1].split("##")[0]
     assert "- `drift` (segment at N = 1 and 2): Wall times rose or fell by 5 % or more" in doubts
     assert "- segment: Wall times rose by 2" in doubts
-    assert "16 trials)." in doubts
+    assert "16 trials in 8 blocks)." in doubts
