@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
 
     Array = np.ndarray[Any, Any]
 
@@ -134,3 +136,74 @@ def ratio_interval(
         random_state=np.random.default_rng(seed),
     ).confidence_interval
     return Interval(float(found.low), float(found.high), confidence)
+
+
+def in_shared_blocks(arms: Sequence[pl.DataFrame], column: str) -> list[list[float]] | None:
+    """Times of the trials in those blocks that every arm has timed.
+
+    Parameters
+    ----------
+    arms : sequence of polars.DataFrame
+        Timed trials of each arm, with the column `block`.
+    column : str
+        Name of the times.
+
+    Returns
+    -------
+    list of list of float or None
+        One list for each arm; equal places are one block. None where fewer blocks are shared than
+        an interval needs, or an arm has two times in one block.
+    """
+    by_block = [dict(arm.select("block", column).iter_rows()) for arm in arms]
+    shared = sorted(set.intersection(*map(set, by_block)))
+    repeated = any(len(times) < arm.height for times, arm in zip(by_block, arms, strict=True))
+    if repeated or len(shared) < repeats_needed():
+        return None
+    return [[times[block] for block in shared] for times in by_block]
+
+
+def ratio_interval_by_block(
+    numerator: pl.DataFrame,
+    denominator: pl.DataFrame,
+    column: str = "wall_s",
+    *,
+    interleaved: bool = True,
+    seed: int = 0,
+) -> Interval | None:
+    """Interval of the ratio of two arms' medians, paired by the blocks that both have timed.
+
+    A lost trial costs its block and not the pairing of all others. The ratio itself is that of all
+    trials, as their medians stand beside it; where blocks differ much it may lie outside of what
+    the shared ones allow, and the interval is then widened to hold it.
+
+    Parameters
+    ----------
+    numerator, denominator : polars.DataFrame
+        Timed trials of the two arms, with the column `block`.
+    column : str
+        Name of the times.
+    interleaved : bool
+        Whether equal blocks ran close in time; else nothing is paired.
+    seed : int
+        As in `ratio_interval`.
+
+    Returns
+    -------
+    Interval or None
+        None where either arm has too few trials.
+
+    Notes
+    -----
+    With 8 % of noise that the trials of a block share, 2 % of their own and 10 blocks, the median
+    relative width is 0.061, with one trial lost 0.068, unpaired 0.19; coverage with up to four
+    lost is 94 to 98 %. Without widening, the ratio of all trials lay outside in 9 % of intervals
+    with one lost, and in 24 % with three (`benchmarks/sim_advice.py`).
+    """
+    arms = [arm.sort("block") for arm in (numerator, denominator)]
+    top, bottom = (arm[column].to_list() for arm in arms)
+    shared = in_shared_blocks(arms, column) if interleaved else None
+    found = ratio_interval(*(shared or (top, bottom)), paired=shared is not None, seed=seed)
+    if found is None:
+        return None
+    ratio = median(top) / median(bottom)
+    return Interval(min(found.low, ratio), max(found.high, ratio), found.coverage)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import flag_codes, is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
-from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
+from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
 from pyscale.analysis.losses import GROUP, factors, sums
 from pyscale.analysis.requested import requested_and_used
 
@@ -44,8 +44,7 @@ def configurations(
         As `trial_table` or `trials_from_wall_times` gives them.
     interleaved : bool
         Whether equal blocks ran close in time, one after the other, as pyscale's do: the
-        bootstrap of the speedup then resamples blocks, where both arms have a timed trial in
-        each.
+        bootstrap of the speedup then resamples those in which both arms have a timed trial.
     drifts : sequence of Drift
         Found in `trials` by `pyscale.analysis.drift`; flagged at every N of their curve.
 
@@ -210,10 +209,8 @@ def _serial_fraction(
 def _speedup_interval(
     base: pl.DataFrame, own: pl.DataFrame, growth: float, interleaved: bool
 ) -> Interval | None:
-    """Bootstrap the speedup, by blocks where each block has timed both arms."""
-    base, own = base.sort("block"), own.sort("block")
-    paired = interleaved and base["block"].to_list() == own["block"].to_list()
-    found = ratio_interval(base["wall_s"].to_list(), own["wall_s"].to_list(), paired=paired)
+    """Bootstrap the speedup, by the blocks that have timed both arms."""
+    found = ratio_interval_by_block(base, own, interleaved=interleaved)
     return found and Interval(growth * found.low, growth * found.high, found.coverage)
 
 

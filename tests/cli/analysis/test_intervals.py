@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +10,11 @@ from pyscale.analysis.intervals import (
     LEAST_RESAMPLES,
     MOST_DRAWN,
     RESAMPLES,
+    in_shared_blocks,
     median_interval,
     medians,
     ratio_interval,
+    ratio_interval_by_block,
     repeats_needed,
     resamples,
 )
@@ -66,6 +69,53 @@ def test_drift_shared_by_a_block_cancels_when_blocks_are_resampled():
     assert apart is not None
     assert paired[:2] == pytest.approx((2, 2))
     assert apart.high - apart.low > 0.3
+
+
+SLOW = np.array([1.0, 1.3, 1.1, 1.5, 1.2, 1.4, 1.05, 1.25])
+"""How much slower each of eight blocks was than the first."""
+
+
+def arm(wall_s: float, *, without: tuple[int, ...] = ()) -> pl.DataFrame:
+    """Time an arm in all blocks but some, the last block first."""
+    table = pl.DataFrame({"block": range(len(SLOW)), "wall_s": wall_s * SLOW})
+    return table.filter(~pl.col("block").is_in(without)).reverse()
+
+
+def test_a_block_that_one_arm_lost_is_left_out_of_the_pairs():
+    one, other = arm(100), arm(50, without=(3,))
+    top, bottom = in_shared_blocks([one, other], "wall_s") or []
+    assert np.array(top) / np.array(bottom) == pytest.approx(np.full(7, 2))
+    assert ratio_interval_by_block(one, arm(50)) == pytest.approx((2, 2, 0.95))
+    lost, apart = (
+        ratio_interval_by_block(one, other, interleaved=interleaved)
+        for interleaved in (True, False)
+    )
+    assert lost is not None
+    assert apart is not None
+    assert lost.low <= 2 <= lost.high
+    assert lost.high - lost.low < 0.1 < apart.high - apart.low
+
+
+def test_the_interval_of_shared_blocks_holds_the_ratio_of_all_trials():
+    one, other = arm(100), arm(50, without=(3, 5))
+    ratio = one["wall_s"].median() / other["wall_s"].median()
+    interval = ratio_interval_by_block(one, other)
+    assert interval is not None
+    # In each shared block it is 2, but the two blocks that one arm lacks were slow ones.
+    assert (interval.low, interval.high) == pytest.approx((2, ratio))
+    assert ratio > 2.05
+
+
+def test_fewer_than_six_shared_blocks_pair_nothing():
+    one, other = arm(100, without=(0, 1)), arm(50, without=(2,))
+    assert in_shared_blocks([one, other], "wall_s") is None
+    assert ratio_interval_by_block(one, other) == ratio_interval_by_block(
+        one, other, interleaved=False
+    )
+
+
+def test_two_times_of_one_block_pair_nothing():
+    assert in_shared_blocks([arm(100), pl.concat([arm(50), arm(50)])], "wall_s") is None
 
 
 def test_the_same_trials_always_give_the_same_interval():

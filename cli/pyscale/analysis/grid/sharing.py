@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.grid.samples import Measure
-from pyscale.analysis.intervals import ratio_interval
+from pyscale.analysis.intervals import ratio_interval_by_block
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,13 +37,9 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
         if alone.is_empty() or None in (own[f"{measure}_s"], alone[f"{measure}_s"][0]):
             continue
         workers = own["workers"]
-        one = times.filter(stage=own["stage"], measure=measure).sort("block")
+        one = times.filter(stage=own["stage"], measure=measure)
         before, after = one.filter(workers=1), one.filter(workers=workers)
-        interval = ratio_interval(
-            before["time_s"].to_list(),
-            after["time_s"].to_list(),
-            paired=before["block"].to_list() == after["block"].to_list(),
-        )
+        interval = ratio_interval_by_block(before, after, "time_s")
         gain = workers * alone[f"{measure}_s"][0] / own[f"{measure}_s"]
         rows.append(
             {key: own[key] for key in sharing_schema() if key in own}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.grid.samples import COMPARED
-from pyscale.analysis.intervals import ratio_interval
+from pyscale.analysis.intervals import ratio_interval_by_block
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,13 +38,9 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
             base_s, own_s = base[f"{measure}_s"][0], own[f"{measure}_s"]
             if base_s is None or own_s is None:
                 continue
-            one = times.filter(workers=own["workers"], measure=measure).sort("block")
+            one = times.filter(workers=own["workers"], measure=measure)
             there, here = one.filter(stage=own["base_stage"]), one.filter(stage=own["stage"])
-            interval = ratio_interval(
-                there["time_s"].to_list(),
-                here["time_s"].to_list(),
-                paired=there["block"].to_list() == here["block"].to_list(),
-            )
+            interval = ratio_interval_by_block(there, here, "time_s")
             rows.append(
                 {key: own[key] for key in ratio_schema() if key in own}
                 | {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.intervals import Interval, median_interval, ratio_interval
+from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
 from pyscale.analysis.reconstruct.columns import scaling_schema
 from pyscale.analysis.reconstruct.components import BETWEEN_RANKS, EVERY, OBJECTIVE, TOTAL, column
 from pyscale.analysis.reconstruct.curve import baseline, by_workers, share_of
@@ -97,8 +97,7 @@ def _speedup(
     interval = None
     # The baseline's speedup is 1 by definition, and of nothing a resample may have no quotient.
     if workers != base_workers and min(*times_s, *base_s) > 0:
-        paired = own["block"].to_list() == base["block"].to_list()
-        interval = ratio_interval(base_s, times_s, paired=paired, seed=seed)
+        interval = ratio_interval_by_block(base, own, f"{column(component)}_s", seed=seed)
     found: dict[str, float | None] = {"speedup": speedup, **_ends("speedup", interval)}
     for end in ("", "_low", "_high"):
         value = found[f"speedup{end}"]

@@ -33,6 +33,15 @@ def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid: Any) -
     assert (row["ratio_low"], row["ratio_high"]) == (pytest.approx(10), pytest.approx(10))
 
 
+def test_a_trial_that_one_device_lost_leaves_the_other_blocks_paired(grid: Any) -> None:
+    for block in range(1, 9):
+        grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
+        if block < 8:
+            grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1 + block / 10], block=block)
+    row = grid.found().ratios.filter(measure="steady").row(0, named=True)
+    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((10, row["ratio"]))
+
+
 def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid: Any) -> None:
     for length_px in LENGTHS:
         grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, 8.0])
