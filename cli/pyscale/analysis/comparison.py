@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.intervals import CONFIDENCE, Interval, ratio_interval, repeats_needed
+from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
+from pyscale.analysis.ranktests import RankTest, of_arms, of_blocks
 from pyscale.analysis.scaling import configurations
 
 if TYPE_CHECKING:
@@ -18,33 +18,12 @@ KEY = ("stage", "device", "workers")
 and a table of wall times is named after its file."""
 
 MARGIN = 0.05
-"""Largest change of a median that `same` allows: up to 1.05 times, or the 1.05th part."""
+"""Least change that counts, unless another is asked for: `same` allows up to 1.05 times as long,
+or the 1.05th part."""
 
 FALSE_ALARMS = 1 - CONFIDENCE
-"""Largest probability of any `worse` where nothing has changed; and of any `better`."""
-
-EXACT_PAIRS = 10_000
-"""Largest product of two arms' sizes for which the test counts all orders; that takes 30 ms at
-100 against 100 and half a minute at 300 against 300, where the normal law is as good."""
-
-PERMUTATIONS = 9999
-
-REASONS = {
-    "few-trials": (
-        f"Fewer than {repeats_needed()} trials were timed in one of the two, too few for an "
-        "interval and for a verdict."
-    ),
-    "many-configurations": (
-        "So many configurations are tested at once that with this number of trials no difference, "
-        "however large, could be told from chance: time more trials or compare fewer "
-        "configurations."
-    ),
-    "unsettled": (
-        f"No difference can be told from chance, and one of more than {100 * MARGIN:g} % cannot be "
-        "excluded: more trials would tell."
-    ),
-}
-"""Why there is not enough data."""
+"""Error probability of each statement: of any `worse` or `slower` in a comparison where nothing
+takes longer, of any `better` or `faster`, and of each single `same`."""
 
 OTHER_WORK = "other-work"
 """Reason where N workers had not as much to do in both, so that nothing is judged."""
@@ -57,50 +36,110 @@ class Judgement(NamedTuple):
     """What two arms of one configuration show."""
 
     verdict: str
-    """`better`, `worse`, `same` or `not enough data`."""
+    """`better`, `faster`, `same`, `slower`, `worse` or `not enough data`."""
     reason: str | None = None
-    """Key of `REASONS` where there is not enough data."""
+    """Key of `reasons` where there is not enough data."""
     ratio: float | None = None
-    """Median of the new wall times over that of the base."""
+    """New over base: the estimate of the test, and of fewer than 6 trials the ratio of medians."""
     interval: Interval | None = None
+    """Of the ratio. Each end is a bound that holds with 95 % confidence by itself."""
     p_adjusted: float | None = None
-    """Of the test in the ratio's direction, by Holm's method over all tested configurations."""
+    """Of any difference in the ratio's direction, by Holm's method over all configurations."""
+    p_beyond: float | None = None
+    """Of a difference beyond the least change that counts, adjusted alike."""
 
 
-def judge(configurations: Sequence[Arms]) -> list[Judgement]:
+def judge(
+    configurations: Sequence[Arms],
+    *,
+    paired: bool = False,
+    at_least: float = MARGIN,
+    scatter: float = 0.0,
+) -> list[Judgement]:
     """Judge all configurations of a comparison together.
 
-    `same`: the 95 % interval of the ratio of medians lies within `1/1.05 … 1.05`, a difference
-    so small that it does not matter, even where it is certain. `worse` and `better`: else, where
-    the one-sided Mann-Whitney test of that direction, adjusted by Holm's method (1979) over all
-    configurations that have enough trials, has p <= 0.05, and the interval leaves 1 out. All
-    else is `not enough data`: fewer than 6 trials in an arm, or an interval too wide to exclude
-    a difference where none was found.
+    All statements come from one rank test of the ratio of wall times and from the interval that
+    belongs to it (see `pyscale.analysis.ranktests`), each with an error probability of 5 %:
 
-    What is controlled is the family: where no configuration has changed, the probability that
-    any of them is called worse is at most 5 %, whatever the distribution of wall times and
-    however the configurations depend on each other; where some have, the same holds for the
-    others. The same is true of `better`. `same` is controlled one by one, at the nominal coverage
-    of the bootstrap: where the true ratio lies at the margin or beyond, it is said in about 2.5 %
-    of cases.
+    - `same`: the interval lies inside `1/(1 + at_least) … 1 + at_least`, so the difference does
+      not count, even where it is certain.
+    - `worse`, `better`: the test tells, adjusted by Holm's method (1979) over all configurations
+      that have enough trials, that the ratio lies beyond the least change that counts.
+    - `slower`, `faster`: it tells, adjusted alike, that the ratio is not 1, and not that the
+      difference is as large as that.
+    - `not enough data`: all else, with its reason (see `reasons`).
+
+    Where no configuration takes longer, the probability that any is called `slower` or `worse` is
+    at most 5 %; where none takes longer by more than `at_least`, that any is called `worse`. This
+    holds whatever the distribution of wall times and however configurations depend on each other,
+    as long as the trials of one configuration do not. Trials that depend on each other, and
+    sessions in which the machine itself is slower, break it:
+    docs/decisions/2026-11-21-what-better-worse-and-same-mean.md has the figures.
 
     Parameters
     ----------
     configurations : sequence of pairs of sequences of float
-        Wall times of the base and of the new trials of each. The order of trials does not
-        matter: two runs have no blocks in common.
+        Wall times of the base and of the new trials of each.
+    paired : bool
+        Equal places of both arms were timed in one block, so that what slows a block cancels. Else
+        the order of trials does not matter.
+    at_least : float
+        Least change that counts: 0.05 is 5 %.
+    scatter : float
+        Difference between runs of one version. `worse` and `better` must exceed it too.
 
     Returns
     -------
     list of Judgement
         In the order of `configurations`.
     """
-    arms = [(sorted(base), sorted(new)) for base, new in configurations]
-    tested = [place for place, pair in enumerate(arms) if min(map(len, pair)) >= repeats_needed()]
-    slower = holm([_p_slower(*arms[place]) for place in tested])
-    faster = holm([_p_slower(*reversed(arms[place])) for place in tested])
-    p_values = dict(zip(tested, zip(slower, faster, strict=True), strict=True))
-    return [_judgement(*pair, p_values.get(place), len(tested)) for place, pair in enumerate(arms)]
+    enough = [
+        place
+        for place, arms in enumerate(configurations)
+        if min(map(len, arms)) >= repeats_needed()
+    ]
+    tests = [(of_blocks if paired else of_arms)(*configurations[place]) for place in enough]
+    limit = 1 + max(at_least, scatter)
+    alone = [
+        _PValues(test.p_above(1), test.p_above(limit), test.p_below(1), test.p_below(1 / limit))
+        for test in tests
+    ]
+    # Each kind of statement is a family of its own.
+    together = zip(*(holm(kind) for kind in zip(*alone, strict=True)), strict=True)
+    judged = {
+        place: _judgement(test, own, _PValues(*adjusted), len(enough), at_least)
+        for place, test, own, adjusted in zip(enough, tests, alone, together, strict=True)
+    }
+    return [judged.get(place) or _of_few(*arms) for place, arms in enumerate(configurations)]
+
+
+def reasons(at_least: float = MARGIN, *, paired: bool = False) -> dict[str, str]:
+    """Say why there is not enough data, by the reason of a `Judgement`."""
+    enough = repeats_needed()
+    timed = (
+        f"Fewer than {enough} blocks timed both"
+        if paired
+        else f"Fewer than {enough} trials were timed in one of the two"
+    )
+    more = "blocks" if paired else "trials"
+    return {
+        "few-trials": (
+            f"{timed}. Below that pyscale gives no verdict, however large the difference."
+        ),
+        "many-configurations": (
+            "So many configurations are tested at once that with this number of "
+            f"{more} no difference, however large, could be told from chance: time more {more} "
+            "or compare fewer configurations."
+        ),
+        "only-alone": (
+            "Tested alone it would differ beyond chance; tested together with all other "
+            f"configurations it does not: more {more} would tell."
+        ),
+        "unsettled": (
+            "No difference can be told from chance, and one of more than "
+            f"{100 * at_least:g} % cannot be excluded: more {more} would tell."
+        ),
+    }
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -113,7 +152,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = True) -> pl.DataFrame:
+def comparison(
+    base: pl.DataFrame,
+    new: pl.DataFrame,
+    *,
+    interleaved: bool = True,
+    paired: bool = False,
+    at_least: float = MARGIN,
+    scatter: float = 0.0,
+) -> pl.DataFrame:
     """Compare two tables of trials, configuration by configuration.
 
     Parameters
@@ -122,6 +169,11 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
         As `trial_table` or `trials_from_wall_times` gives them. Only timed trials enter.
     interleaved : bool
         Whether both are runs of pyscale, as `configurations` asks.
+    paired : bool
+        Whether equal values of `block` in both are one block, in which both were timed in random
+        order. Trials of blocks that only one side timed are left out.
+    at_least, scatter : float
+        As `judge` takes them.
 
     Returns
     -------
@@ -135,9 +187,9 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
         base_wall_s, new_wall_s : float
             Median wall times.
         ratio, ratio_low, ratio_high : float
-            New over base, above 1 slower, with its bootstrap interval.
-        p_adjusted : float
-            Of the Mann-Whitney test in the direction of the ratio, by Holm's method.
+            New over base, above 1 slower, with its interval.
+        p_adjusted, p_beyond : float
+            Of a difference, and of one beyond the least that counts, by Holm's method.
         verdict, reason : str
             See `judge`; null where only one table has the configuration.
         base_flags, new_flags : list of str
@@ -151,11 +203,18 @@ def comparison(base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = Tru
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
         for trials in (base, new)
     )
-    return compared(base, new, *tables)
+    return compared(base, new, *tables, paired=paired, at_least=at_least, scatter=scatter)
 
 
 def compared(
-    base: pl.DataFrame, new: pl.DataFrame, base_table: pl.DataFrame, new_table: pl.DataFrame
+    base: pl.DataFrame,
+    new: pl.DataFrame,
+    base_table: pl.DataFrame,
+    new_table: pl.DataFrame,
+    *,
+    paired: bool = False,
+    at_least: float = MARGIN,
+    scatter: float = 0.0,
 ) -> pl.DataFrame:
     """Compare two tables of trials whose configurations are summarised already.
 
@@ -165,6 +224,8 @@ def compared(
         Trials, as `comparison` takes them.
     base_table, new_table : polars.DataFrame
         What `configurations` makes of them.
+    paired, at_least, scatter
+        As `comparison` takes them.
 
     Returns
     -------
@@ -178,8 +239,13 @@ def compared(
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
     both = [key for key in sides["base"] if key in sides["new"]]
     shared = [(stage, device, n) for stage, device, n in both if (stage, n) not in unlike]
-    walls = {name: _wall_times(trials) for name, trials in (("base", base), ("new", new))}
-    judged = judge([(walls["base"].get(key, []), walls["new"].get(key, [])) for key in shared])
+    arms = _arms_of_blocks(base, new) if paired else _arms(base, new)
+    judged = judge(
+        [arms.get(key, ([], [])) for key in shared],
+        paired=paired,
+        at_least=at_least,
+        scatter=scatter,
+    )
     judgements = dict(zip(shared, judged, strict=True))
     rows: list[dict[str, Any]] = []
     for key in dict.fromkeys([*sides["base"], *sides["new"]]):
@@ -188,11 +254,25 @@ def compared(
             own = side.get(key, {})
             row |= {f"{name}_{column}": own.get(column) for column in _OF_A_SIDE}
         if key in judgements:
-            row |= _cells(judgements[key])
+            row |= cells(judgements[key])
         elif key in both:
             row["reason"] = OTHER_WORK
         rows.append(row)
     return pl.DataFrame(rows, schema=_schema())
+
+
+def cells(judgement: Judgement) -> dict[str, Any]:
+    """Columns of a table of comparisons that a judgement fills."""
+    interval = judgement.interval
+    return {
+        "ratio": judgement.ratio,
+        "ratio_low": interval.low if interval else None,
+        "ratio_high": interval.high if interval else None,
+        "p_adjusted": judgement.p_adjusted,
+        "p_beyond": judgement.p_beyond,
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+    }
 
 
 def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
@@ -220,57 +300,63 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
     return {tuple(row[column] for column in KEY): row for row in table.to_dicts()}
 
 
-def _wall_times(trials: pl.DataFrame) -> dict[tuple[Any, ...], list[float]]:
-    timed = trials.filter("valid")
-    return {key: own["wall_s"].to_list() for key, own in timed.group_by(KEY)}
+def _arms(base: pl.DataFrame, new: pl.DataFrame) -> dict[tuple[Any, ...], Arms]:
+    walls = [
+        {key: own["wall_s"].to_list() for key, own in trials.filter("valid").group_by(KEY)}
+        for trials in (base, new)
+    ]
+    return {key: (walls[0].get(key, []), walls[1].get(key, [])) for key in walls[0] | walls[1]}
 
 
-def _cells(judgement: Judgement) -> dict[str, Any]:
-    interval = judgement.interval
+def _arms_of_blocks(base: pl.DataFrame, new: pl.DataFrame) -> dict[tuple[Any, ...], Arms]:
+    """Wall times of the blocks that both sides timed, in one order."""
+    one = [*KEY, "block"]
+    timed = [trials.filter("valid").select(*one, "wall_s") for trials in (base, new)]
+    # Tables of wall times have no device.
+    both = timed[0].join(timed[1], on=one, suffix="_new", nulls_equal=True).sort(one)
     return {
-        "ratio": judgement.ratio,
-        "ratio_low": interval.low if interval else None,
-        "ratio_high": interval.high if interval else None,
-        "p_adjusted": judgement.p_adjusted,
-        "verdict": judgement.verdict,
-        "reason": judgement.reason,
+        key: (own["wall_s"].to_list(), own["wall_s_new"].to_list())
+        for key, own in both.group_by(KEY)
     }
 
 
-def _judgement(
-    base: Sequence[float], new: Sequence[float], p_values: tuple[float, float] | None, tested: int
-) -> Judgement:
-    """Judge one configuration by its adjusted p-values for slower and for faster."""
+class _PValues(NamedTuple):
+    """One-sided p-values of one configuration: of any difference, and of one that counts."""
+
+    slower: float
+    worse: float
+    faster: float
+    better: float
+
+
+def _of_few(base: Sequence[float], new: Sequence[float]) -> Judgement:
     from statistics import median
 
     ratio = median(new) / median(base) if base and new else None
-    interval = ratio_interval(new, base, paired=False)
-    if ratio is None or interval is None or p_values is None:
-        return Judgement("not enough data", "few-trials", ratio)
-    p_adjusted = p_values[0] if ratio >= 1 else p_values[1]
-    found = (ratio, interval, p_adjusted)
-    if interval.low >= 1 / (1 + MARGIN) and interval.high <= 1 + MARGIN:
+    return Judgement("not enough data", "few-trials", ratio)
+
+
+def _judgement(
+    test: RankTest, alone: _PValues, together: _PValues, tested: int, at_least: float
+) -> Judgement:
+    """Judge one configuration of so many that are tested together."""
+    p_alone, p_adjusted, p_beyond, told, beyond = (
+        (alone.slower, together.slower, together.worse, "slower", "worse")
+        if test.ratio >= 1
+        else (alone.faster, together.faster, together.better, "faster", "better")
+    )
+    found = (test.ratio, test.interval(FALSE_ALARMS), p_adjusted, p_beyond)
+    if max(test.p_below(1 + at_least), test.p_above(1 / (1 + at_least))) <= FALSE_ALARMS:
         return Judgement("same", None, *found)
-    if p_adjusted <= FALSE_ALARMS and not interval.low <= 1 <= interval.high:
-        return Judgement("worse" if ratio > 1 else "better", None, *found)
-    # Of all orders of these trials, one is the most extreme.
-    hopeless = tested > FALSE_ALARMS * math.comb(len(base) + len(new), len(base))
-    return Judgement("not enough data", "many-configurations" if hopeless else "unsettled", *found)
-
-
-def _p_slower(base: Sequence[float], new: Sequence[float]) -> float:
-    """One-sided Mann-Whitney test that `new` takes longer; by permutation where values tie."""
-    import numpy as np
-    from scipy.stats import PermutationMethod, mannwhitneyu
-
-    method: Any = "exact"
-    if len(base) * len(new) > EXACT_PAIRS:
-        method = "asymptotic"
-    elif len({*base, *new}) < len(base) + len(new):
-        # With ties neither of the two laws holds: in small arms the normal one errs towards
-        # finding a difference.
-        method = PermutationMethod(n_resamples=PERMUTATIONS, random_state=np.random.default_rng(0))
-    return float(mannwhitneyu(new, base, alternative="greater", method=method).pvalue)
+    if p_beyond <= FALSE_ALARMS:
+        return Judgement(beyond, None, *found)
+    if p_adjusted <= FALSE_ALARMS:
+        return Judgement(told, None, *found)
+    if tested * test.least_p > FALSE_ALARMS:
+        reason = "many-configurations"
+    else:
+        reason = "only-alone" if p_alone <= FALSE_ALARMS else "unsettled"
+    return Judgement("not enough data", reason, *found)
 
 
 def _schema() -> dict[str, Any]:
@@ -289,6 +375,7 @@ def _schema() -> dict[str, Any]:
         "ratio_low": number,
         "ratio_high": number,
         "p_adjusted": number,
+        "p_beyond": number,
         "verdict": text,
         "reason": text,
         "base_flags": flags,

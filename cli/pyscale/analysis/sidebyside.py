@@ -145,8 +145,8 @@ def speedups_side_by_side(
         part`, and
 
         speedup, speedup_low, speedup_high : float
-            Time of the base over the own: above 1 faster. The interval is that of the ratio of
-            medians, for whole stages of which both have enough trials.
+            Time of the base over the own: above 1 faster. Of whole stages of which both have
+            enough trials, estimate and interval are those of `pairs`; else it is of medians.
         why_not : str
             Key of `WHY_NOT` where there is no speedup.
     """
@@ -160,7 +160,7 @@ def speedups_side_by_side(
             stages.setdefault((row["side"], row["workers"]), set()).add(
                 (row["stage"], row["device"])
             )
-    intervals = _intervals(pairs, rows)
+    judged = _judged(pairs, rows)
 
     def why_not(base: int, row: Mapping[str, Any]) -> str | None:
         """Reason against the comparison of one row of `times`."""
@@ -190,12 +190,9 @@ def speedups_side_by_side(
             reason = why_not(base, row)
             line = {"base": base, "side": row["side"], **dict(zip(CELL, key, strict=True))}
             if reason is None:
-                low, high = intervals.get((base, row["side"], *key), (None, None))
-                line |= {
-                    "speedup": cells[base, *key]["wall_s"] / row["wall_s"],
-                    "speedup_low": low,
-                    "speedup_high": high,
-                }
+                of_medians = (cells[base, *key]["wall_s"] / row["wall_s"], None, None)
+                told = judged.get((base, row["side"], *key), of_medians)
+                line |= zip(("speedup", "speedup_low", "speedup_high"), told, strict=True)
             found.append(line | {"why_not": reason})
     number = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), pl.Float64)
     kinds = {name: times.schema[name] for name in ("side", *CELL)}
@@ -250,10 +247,10 @@ def _parts(sides: Sequence[Side], whole: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(losses).join(lines, on=one, nulls_equal=True, maintain_order="left")
 
 
-def _intervals(
+def _judged(
     pairs: Mapping[tuple[int, int], pl.DataFrame], rows: Sequence[Mapping[str, Any]]
-) -> dict[tuple[Any, ...], tuple[float, float]]:
-    """Intervals of the speedups of whole stages, by base, side and what names the time."""
+) -> dict[tuple[Any, ...], tuple[float, float, float]]:
+    """Speedups of whole stages with their intervals, by base, side and what names the time."""
     placed = {
         (row["side"], row["stage"], row["own_device"], row["workers"]): row["device"]
         for row in rows
@@ -264,10 +261,10 @@ def _intervals(
         for row in table.drop_nulls("ratio_low").iter_rows(named=True):
             own = (row["stage"], row["device"], row["workers"])
             key = (row["stage"], placed[base, *own], row["workers"], None)
-            low, high = row["ratio_low"], row["ratio_high"]
+            ratio, low, high = (row[end] for end in ("ratio", "ratio_low", "ratio_high"))
             # The ratio is new over base, a speedup base over new.
-            found[base, new, *key] = (1 / high, 1 / low)
-            found[new, base, *key] = (low, high)
+            found[base, new, *key] = (1 / ratio, 1 / high, 1 / low)
+            found[new, base, *key] = (ratio, low, high)
     return found
 
 

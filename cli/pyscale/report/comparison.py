@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
+from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, reasons
 from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.report.wording import ABSENT, INVALID, listing, number, quality, with_interval
 from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
@@ -20,7 +21,16 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-STYLES = {"worse": "bold red", "better": "bold green"}
+STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}
+WORDS = {
+    "worse": "slower",
+    "slower": f"slower, perhaps by less than {100 * MARGIN:g} %",
+    "better": "faster",
+    "faster": f"faster, perhaps by less than {100 * MARGIN:g} %",
+    "same": "same",
+    "not enough data": "not enough data",
+}
+"""Verdicts as a page puts them, where `worse` could be taken for more than the time."""
 
 
 class OutputComparison(Record):
@@ -48,6 +58,8 @@ class ComparisonContext(Record):
         default_factory=dict, description="How many planned trials left no record, by side"
     )
     outputs: tuple[OutputComparison, ...] = ()
+    at_least: float = Field(MARGIN, description="Least change that counts: 0.05 is 5 %")
+    paired: bool = Field(False, description="Whether both were timed in the same blocks")
 
 
 def remarks(context: ComparisonContext) -> Iterator[str]:
@@ -115,16 +127,32 @@ def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[
             )
 
 
-def method(table: pl.DataFrame) -> str:
+def method(table: pl.DataFrame, *, at_least: float = MARGIN, paired: bool = False) -> str:
     """Say what the verdicts mean, and how often they are wrong."""
     tested = table["p_adjusted"].count()
+    test, of = (
+        ("Wilcoxon signed-rank tests", "blocks that timed both")
+        if paired
+        else ("Mann-Whitney tests", "all timed trials")
+    )
+    return verdicts_mean(
+        f"One-sided {test} of {of}, adjusted by Holm's method over all configurations that have "
+        f"enough of them ({tested})",
+        "in a comparison",
+        at_least=at_least,
+    )
+
+
+def verdicts_mean(tests: str, where: str, *, at_least: float = MARGIN) -> str:
+    """Define the verdicts that such tests give, and say how often `where` one is wrong."""
+    margin, wrong = f"{100 * at_least:g} %", f"{100 * FALSE_ALARMS:.0f} %"
     return (
-        "worse, better: one-sided Mann-Whitney tests of all timed trials, adjusted by Holm's "
-        f"method over all configurations that have enough of them ({tested}), and a 95 % bootstrap "
-        "interval of the ratio that leaves 1 out; where nothing has changed, any `worse` at all "
-        f"is seen in at most {100 * FALSE_ALARMS:.0f} % of comparisons. same: the interval lies "
-        f"within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. What changed on the machine from one "
-        "run to the other is part of every ratio."
+        f"{tests}: worse, better: by more than {margin}. slower, faster: beyond chance, perhaps by "
+        f"less than {margin}. same: the interval lies within {1 / (1 + at_least):.3f} to "
+        f"{1 + at_least:g}. The ratio and its interval are those of the test (Hodges-Lehmann); "
+        f"each end by itself is a {100 * CONFIDENCE:.0f} % bound. Where nothing takes longer, any "
+        f"worse or slower {where} is seen in at most {wrong} of cases, as long as trials do not "
+        "depend on each other."
     )
 
 
@@ -146,8 +174,9 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
     raised = {flag for row in shared for side in _SIDES for flag in row[f"{side}_flags"]}
     codes = [code for code in SENTENCES if code in raised]
     letters = {code: chr(ord("a") + place) for place, code in enumerate(codes)}
-    reasons = [reason for reason in REASONS if reason in {row["reason"] for row in shared}]
-    marks = {reason: str(place) for place, reason in enumerate(reasons, start=1)}
+    sentences = reasons(context.at_least, paired=context.paired)
+    given = [reason for reason in sentences if reason in {row["reason"] for row in shared}]
+    marks = {reason: str(place) for place, reason in enumerate(given, start=1)}
     lines = [
         Text.assemble(("base", "bold"), f": {context.base}"),
         Text.assemble(("new", "bold"), f": {context.new}"),
@@ -158,7 +187,7 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
     parts += map(Text, remarks(context))
     if shared:
         parts.append(_verdicts(shared, letters, marks))
-    notes = [(mark, REASONS[reason]) for reason, mark in marks.items()]
+    notes = [(mark, sentences[reason]) for reason, mark in marks.items()]
     notes += [(f"{letter} {code}", SENTENCES[code]) for code, letter in letters.items()]
     parts += [Text.assemble((name, "bold"), f": {sentence}") for name, sentence in notes]
     parts += map(Text, output_remarks(context, table))
@@ -167,7 +196,8 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
         if alone:
             parts.append(Text(f"In {side} alone: {named(alone)}."))
     if any(row["p_adjusted"] is not None for row in shared):
-        parts.append(Text(method(table)))
+        told = method(table, at_least=context.at_least, paired=context.paired)
+        parts.append(Text(told))
     return Group(*parts)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, REASONS
+from pyscale.analysis.comparison import reasons as reasons_of
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
-from pyscale.report.comparison import STYLES, ratio3
+from pyscale.report.comparison import STYLES, WORDS, ratio3, verdicts_mean
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.report.wording import ABSENT, listing, number, with_interval
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-VERDICTS = {"worse": "Slower", "better": "Faster", "same": "The same"}
 MOST_NAMED = 6
 """Tests of a verdict that a sentence names: those that differ most."""
 RATES = "rates"
-_TEST_REASONS = REASONS | {
+_TEST_REASONS = reasons_of() | {
     "few-trials": (
-        f"Fewer than {repeats_needed()} trials timed it in one of the two, too few for an "
-        "interval and for a verdict: repeats inside one process are no trials of their own."
+        f"Fewer than {repeats_needed()} trials timed it in one of the two. Below that pyscale "
+        "gives no verdict, however large the difference: repeats inside one process are not "
+        "trials of their own."
     ),
     "many-configurations": (
         "So many tests are compared at once that with this number of trials no difference, "
@@ -41,15 +41,11 @@ def summary(table: pl.DataFrame) -> Iterator[str]:
     """Say in sentences how many tests are slower, faster and the same, and which most of all."""
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None]
-    for verdict, word in VERDICTS.items():
+    for verdict, word in WORDS.items():
         own = [row for row in both if row["verdict"] == verdict]
-        if not own:
-            continue
-        counted = f"{word}: {len(own)} of {_tests(len(both))}"
-        yield f"{counted}{f' ({_most(own)})' if verdict != 'same' else ''}."
-    open_ = [row for row in both if row["verdict"] not in VERDICTS]
-    if open_:
-        yield f"Not enough data: {len(open_)} of {_tests(len(both))}."
+        if own:
+            most = f" ({_most(own)})" if verdict in STYLES else ""
+            yield f"{word.capitalize()}: {len(own)} of {_tests(len(both))}{most}."
     other = [row for row in rows if row["why_not"] is not None]
     if other:
         yield f"Not compared, though both did them: {_tests(len(other))}."
@@ -82,16 +78,15 @@ def method(table: pl.DataFrame) -> str | None:
         return None
     families = ["kind", "entry", "processes", "device"]
     counts = tested.group_by(families, maintain_order=True).len()["len"]
+    told = verdicts_mean(
+        "One-sided Mann-Whitney tests of what the trials found, each the median over the repeats "
+        "of a process of its own, adjusted by Holm's method over the tests of one kind and device "
+        f"that have enough of them ({listing(counts)})",
+        "among those of one kind and device",
+    )
     return (
-        "worse, better: one-sided Mann-Whitney tests of what the trials found, each the median "
-        "over the repeats of a process of its own, adjusted by Holm's method over the tests of one "
-        f"kind and device that have enough of them ({listing(counts)}), and a 95 % bootstrap "
-        "interval of the ratio that leaves 1 out; where nothing has changed, any `worse` at all "
-        f"among those of one kind and device is seen in at most {100 * FALSE_ALARMS:.0f} % of "
-        "comparisons. same: the interval "
-        f"lies within {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}. The trials of a run are those of "
-        "its own minutes: a machine that has other work all through one of the two runs is slower "
-        "there, and is told to be."
+        f"{told} The trials of a run are those of its own minutes: a machine that has other work "
+        "all through one of the two runs is slower there, and is told to be."
     )
 
 
@@ -185,7 +180,7 @@ def _name(row: Mapping[str, Any], rows: Sequence[Row]) -> str:
 
 def _most(rows: Sequence[Row]) -> str:
     """Name the tests that differ most, with their ratios."""
-    ordered = sorted(rows, key=lambda row: row["ratio"], reverse=rows[0]["verdict"] == "worse")
+    ordered = sorted(rows, key=lambda row: row["ratio"], reverse=rows[0]["ratio"] > 1)
     first = ordered[:MOST_NAMED]
     texts = [f"{row['kind']} {_name(row, rows)} {row['ratio']:.2f}" for row in first]
     more = len(ordered) - len(first)

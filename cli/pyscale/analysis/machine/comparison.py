@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.comparison import Judgement, judge
+from pyscale.analysis.comparison import Judgement, cells, judge
 from pyscale.analysis.machine.sidebyside import CELL, MachineSide, cell_of
 from pyscale.analysis.machine.speedups import WHY_NOT, speedup_basis, wholes_of
 
@@ -53,8 +53,8 @@ def compared_tests(
         basis : str
             `time`, or `rate` where seconds of each unit were compared.
         ratio, ratio_low, ratio_high : float
-            New over base, above 1 slower, with its bootstrap interval.
-        p_adjusted, verdict, reason
+            New over base, above 1 slower, with its interval.
+        p_adjusted, p_beyond, verdict, reason
             As `pyscale.analysis.comparison.comparison` gives them.
         why_not : str
             Key of `WHY_NOT` where a test of both is not compared.
@@ -100,7 +100,7 @@ def compared_tests(
         **dict.fromkeys(("base_repeats", "new_repeats"), pl.Int64),
         **dict.fromkeys(("base_wall_s", "new_wall_s", "base_rate", "new_rate"), number),
         **dict.fromkeys(("unit", "basis"), text),
-        **dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p_adjusted"), number),
+        **dict.fromkeys(("ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond"), number),
         **dict.fromkeys(("verdict", "reason", "why_not", "base_why_not", "new_why_not"), text),
     }
     return pl.DataFrame(lines, schema=schema)
@@ -167,15 +167,5 @@ def _line(
     if basis in WHY_NOT:
         line["why_not"] = basis
     if key in verdicts:
-        judgement = verdicts[key]
-        ends = judgement.interval
-        line |= {
-            "basis": basis,
-            "ratio": judgement.ratio,
-            "ratio_low": ends.low if ends else None,
-            "ratio_high": ends.high if ends else None,
-            "p_adjusted": judgement.p_adjusted,
-            "verdict": judgement.verdict,
-            "reason": judgement.reason,
-        }
+        line |= {"basis": basis} | cells(verdicts[key])
     return line

@@ -116,8 +116,8 @@ def machine_speedups(
         and
 
         speedup, speedup_low, speedup_high : float
-            Above 1 faster: time of the base over the own, or own rate over the base's. The
-            interval is that of `pairs`.
+            Above 1 faster: time of the base over the own, or own rate over the base's. Where
+            `pairs` has an interval, the estimate is its own too; else it is of medians.
         basis : str
             `time` or `rate`; null where there is no speedup.
         why_not : str
@@ -127,7 +127,7 @@ def machine_speedups(
 
     rows = table.to_dicts()
     cells = {(row["side"], *cell_of(row)): row for row in rows}
-    intervals = _intervals(pairs or {})
+    judged = _judged(pairs or {})
     found = []
     for row in rows:
         key, own = cell_of(row), row["side"]
@@ -139,13 +139,12 @@ def machine_speedups(
                 found.append(line | {"why_not": basis})
                 continue
             assert there is not None
-            low, high = intervals.get((base, own, *key), (None, None))
-            ratio = there["wall_s"] / row["wall_s"]
+            of_medians = there["wall_s"] / row["wall_s"]
             if basis == "rate":
-                ratio *= row["amount"] / there["amount"]
-            found.append(
-                line | {"speedup": ratio, "speedup_low": low, "speedup_high": high, "basis": basis}
-            )
+                of_medians *= row["amount"] / there["amount"]
+            told = judged.get((base, own, *key), (of_medians, None, None))
+            ends = zip(("speedup", "speedup_low", "speedup_high"), told, strict=True)
+            found.append(line | dict(ends) | {"basis": basis})
     number = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), pl.Float64)
     kinds = {name: table.schema[name] for name in ("side", *CELL)}
     schema: dict[str, Any] = {"base": pl.Int64, **kinds, **number}
@@ -160,15 +159,15 @@ def wholes_of(
     return cells.get((base, *whole)), cells.get((own, *whole))
 
 
-def _intervals(
+def _judged(
     pairs: Mapping[tuple[int, int], pl.DataFrame],
-) -> dict[tuple[Any, ...], tuple[float, float]]:
-    """Intervals of speedups by base, side and cell."""
+) -> dict[tuple[Any, ...], tuple[float, float, float]]:
+    """Speedups with their intervals, by base, side and cell."""
     found = {}
     for (base, new), table in pairs.items():
         for row in table.drop_nulls("ratio_low").iter_rows(named=True):
-            low, high = row["ratio_low"], row["ratio_high"]
+            ratio, low, high = (row[end] for end in ("ratio", "ratio_low", "ratio_high"))
             # The ratio is of seconds, new over base; a speedup is base over new.
-            found[base, new, *cell_of(row)] = (1 / high, 1 / low)
-            found[new, base, *cell_of(row)] = (low, high)
+            found[base, new, *cell_of(row)] = (1 / ratio, 1 / high, 1 / low)
+            found[new, base, *cell_of(row)] = (ratio, low, high)
     return found

@@ -38,7 +38,9 @@ class Verdict(NamedTuple):
 
 VERDICTS = {
     "worse": Verdict("^", CURVES[1], CURVES[1]),
+    "slower": Verdict("^", CURVES[1], "none"),
     "same": Verdict("s", CURVES[0], CURVES[0]),
+    "faster": Verdict("v", CURVES[2], "none"),
     "better": Verdict("v", CURVES[2], CURVES[2]),
     "not enough data": Verdict("o", SINGLE, "none"),
 }
@@ -101,12 +103,17 @@ def comparison(table: pl.DataFrame, *, width_mm: Width = 180) -> ggplot:
         figure(
             sheet,
             list(titles.values()),
-            "Marks: ratios of median wall times, new over base, with the verdict; above 1 the new "
-            "one is slower.",
-            "Bars: 95 % intervals by bootstrap; none is drawn where one of the two had fewer than "
-            f"{repeats_needed()} trials.",
+            "Marks: ratios of wall times, new over base (Hodges-Lehmann), with the verdict; above "
+            "1 the new one is slower.",
+            "Bars: intervals of which each end is a 95 % bound; none is drawn where one of the two "
+            f"had fewer than {repeats_needed()} trials.",
             f"Grey band: {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}, a difference too small to "
             "matter.",
+            *(
+                [f"Hollow triangle: perhaps by less than {100 * MARGIN:g} %."]
+                if {"slower", "faster"} & {*verdicts}
+                else []
+            ),
             *(["Cross: the output of one of them is not its base case's."] if invalid else []),
             legend=verdicts,
         )

@@ -9,9 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
-from pyscale.analysis.comparison import OTHER_WORK, REASONS
+from pyscale.analysis.comparison import OTHER_WORK, reasons
 from pyscale.report import comparisontests
 from pyscale.report.comparison import (
+    WORDS,
     ComparisonContext,
     method,
     named,
@@ -25,11 +26,6 @@ from pyscale.report.viewer.machines import MachinesBeside
 from pyscale.report.wording import listing
 from pyscale.runfacts import Differing
 from pyscale_stages.contract import Record
-
-VERDICTS = ("worse", "better", "same", "not enough data")
-WORDS = {"worse": "slower", "better": "faster"}
-"""How a verdict is put on the page, where `worse` could be taken for more than the time."""
-
 
 OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
@@ -73,13 +69,13 @@ class Verdict(Record):
     key: str = Field(description="What names the row of the CSV")
     word: str | None = Field(description="None where nothing was compared")
     ratio: float | None = Field(description="New wall time over the base's")
-    ratio_low: float | None = Field(description="Lower end of its 95 % interval")
-    ratio_high: float | None = Field(description="Upper end of its 95 % interval")
+    ratio_low: float | None = Field(description="Lower end of its interval")
+    ratio_high: float | None = Field(description="Upper end of its interval")
 
     @property
     def text(self) -> str:
         """The verdict as people read it: a time is longer or shorter, not worse or better."""
-        return "not compared" if self.word is None else WORDS.get(self.word, self.word)
+        return "not compared" if self.word is None else WORDS[self.word]
 
     @property
     def texts(self) -> dict[str, str]:
@@ -159,7 +155,7 @@ def _judged(several: Several, place: int) -> Judged:
         summary=tuple(_summary(rows)),
         reasons=tuple(
             f"{named(own)}: {sentence}"
-            for reason, sentence in REASONS.items()
+            for reason, sentence in reasons().items()
             if (own := [row for row in both if row["reason"] == reason])
         ),
         verdicts={
@@ -173,10 +169,10 @@ def _judged(several: Several, place: int) -> Judged:
 
 def _summary(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Name the configurations of each verdict."""
-    for word in VERDICTS:
-        own = [row for row in rows if row["verdict"] == word]
+    for verdict, word in WORDS.items():
+        own = [row for row in rows if row["verdict"] == verdict]
         if own:
-            yield f"{WORDS.get(word, word).capitalize()}: {named(own)}."
+            yield f"{word.capitalize()}: {named(own)}."
     other = [row for row in rows if row["reason"] == OTHER_WORK]
     if other:
         yield f"Not compared, as N workers had other work: {named(other)}."
