@@ -306,6 +306,17 @@ def compare(
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The one that is judged, of the same kind.")
     ],
+    at_least: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Least change that counts, as in 0.05 (5%).")
+    ] = None,
+    yardstick: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN",
+            help="Another run of BASE's version: a change must exceed how far they differ. "
+            "May be given several times.",
+        ),
+    ] = None,
     fail_on: Annotated[
         Literal["regression"] | None, typer.Option(help="Exit code 1 where anything is worse.")
     ] = None,
@@ -315,7 +326,14 @@ def compare(
     from pyscale import comparing
 
     raise typer.Exit(
-        comparing.compare(base, new, fail_on_regression=fail_on is not None, as_json=json)
+        comparing.compare(
+            base,
+            new,
+            yardsticks=yardstick or (),
+            at_least=at_least,
+            fail_on_regression=fail_on is not None,
+            as_json=json,
+        )
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def tests_compared(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame | None:
+def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
     """Judge every test of the machine that both runs did; None where one of them did none.
 
     Where each ran on one node, these are compared, whatever they are called; else each node with
@@ -37,7 +37,7 @@ def tests_compared(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame | None:
     found = []
     for name, before, after in [(None, nodes[0][0], nodes[1][0])] if alone else common:
         sides = [_side(base, before), _side(new, after)]
-        table = compared_tests(sides, machines_side_by_side(sides), 0, 1)
+        table = compared_tests(sides, machines_side_by_side(sides), 0, 1, at_least=at_least)
         found.append(table.select(pl.lit(name, pl.String).alias("node"), *table.columns))
     return pl.concat(found) if found else None
 

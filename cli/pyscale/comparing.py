@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.comparison import comparison, other_work
+from pyscale.analysis.comparison import MARGIN, comparison, other_work, runs_differ_by
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
@@ -21,9 +23,11 @@ from pyscale.report.comparison import (
     output_remarks,
     remarks,
     shown,
+    unit_remarks,
+    words,
 )
 from pyscale.report.table import read_wall_times
-from pyscale.report.wording import amount
+from pyscale.report.wording import amount, listing
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 
@@ -34,13 +38,36 @@ REGRESSION = 1
 """Exit code where a regression was to be found and was."""
 
 
-def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> int:
+@dataclass(frozen=True)
+class _Loaded:
+    """Two runs, or tables, and further ones of the base's version, by their trials."""
+
+    context: ComparisonContext
+    base: pl.DataFrame
+    new: pl.DataFrame
+    yardsticks: Mapping[str, pl.DataFrame]
+    tests: pl.DataFrame | None = None
+
+
+def compare(
+    base: str,
+    new: str,
+    *,
+    yardsticks: Sequence[str] = (),
+    at_least: str | None = None,
+    fail_on_regression: bool,
+    as_json: bool,
+) -> int:
     """Print how the configurations of one run, or table, differ from another's.
 
     Parameters
     ----------
     base, new : str
         Two runs by id or folder, or two CSV tables of wall times.
+    yardsticks : sequence of str
+        Further ones of the base's version: a change must exceed how far they differ.
+    at_least : str or None
+        Least change that counts, as in `5%` or `0.05`; 5 % where none is given.
     fail_on_regression : bool
         Whether a configuration that is worse makes the exit code 1.
     as_json : bool
@@ -53,12 +80,29 @@ def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> 
     Raises
     ------
     UserError
-        If one of the two cannot be read or they cannot be compared; and where a regression was
+        If one of them cannot be read or they cannot be compared; and where a regression was
         to be found and no configuration has enough trials to show one.
     """
-    context, base_trials, new_trials, tests = _loaded(base, new)
-    _refuse_other_work(base, new, base_trials, new_trials)
-    table = comparison(base_trials, new_trials, interleaved=context.measured_here)
+    counts = MARGIN if at_least is None else _share(at_least)
+    loaded = _loaded([base, new, *yardsticks], counts)
+    for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
+        _refuse_other_work(base, name, loaded.base, trials)
+    differ_by = _runs_differ_by(loaded) if yardsticks else None
+    context = loaded.context.model_copy(
+        update={
+            "at_least": counts,
+            "yardsticks": tuple(yardsticks),
+            "runs_differ_by": differ_by,
+        }
+    )
+    table = comparison(
+        loaded.base,
+        loaded.new,
+        interleaved=context.measured_here,
+        at_least=counts,
+        scatter=differ_by or 0.0,
+    )
+    tests = loaded.tests
     if _has_no_verdict(table) and (tests is None or _has_no_verdict(tests)):
         raise UserError(
             f"{base} and {new} have no configuration (stage, device and N) in common, and no test "
@@ -69,43 +113,97 @@ def compare(base: str, new: str, *, fail_on_regression: bool, as_json: bool) -> 
     else:
         answer(shown(context, table))
         if tests is not None:
-            answer(comparisontests.shown(tests))
-    return _gate(table, tests) if fail_on_regression else 0
+            answer(comparisontests.shown(tests, counts))
+    return _gate(table, tests, counts) if fail_on_regression else 0
+
+
+def _share(text: str) -> float:
+    """Read a change that counts, as in `5%` or `0.05`."""
+    number, is_percent, rest = text.partition("%")
+    try:
+        share = float(number) / (100 if is_percent else 1)
+    except ValueError:
+        share = 0.0
+    if rest or not 0 < share < 1:
+        raise UserError(
+            f"--at-least is {text!r}: give a change of more than 0 and less than 100 %, as in 5% "
+            "or 0.05"
+        )
+    return share
+
+
+def _runs_differ_by(loaded: _Loaded) -> float:
+    found = None
+    if not loaded.new.is_empty():
+        found = runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new)
+    if found is None:
+        raise UserError(
+            f"--yardstick {listing(list(loaded.yardsticks))}: no stage was timed there at an N at "
+            "which BASE and NEW timed it too, so nothing tells how far runs differ: give runs that "
+            "measured the same stages at the same --workers"
+        )
+    return found
 
 
 def _has_no_verdict(table: pl.DataFrame) -> bool:
     return table["verdict"].null_count() == table.height
 
 
-def _loaded(
-    base: str, new: str
-) -> tuple[ComparisonContext, pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-    are_tables = [Path(name).is_file() for name in (base, new)]
+def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
+    """Read base, new and yardsticks, which must be of one kind."""
+    are_tables = [Path(name).is_file() for name in names]
     if all(are_tables):
-        _refuse_one(Path(base), Path(new))
-        tables = [trials_from_wall_times(read_wall_times(Path(name))) for name in (base, new)]
-        context = ComparisonContext(base=base, new=new, measured_here=False)
-        return context, tables[0], tables[1], None
+        _refuse_twice([Path(name) for name in names])
+        base, new, *more = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
+        context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
+        return _Loaded(context, base, new, dict(zip(names[2:], more, strict=True)))
     runs_folder = load_settings().runs_folder
     if any(are_tables):
-        table, other = (base, new) if are_tables[0] else (new, base)
-        find_run(runs_folder, other)
+        table, run = names[are_tables.index(True)], names[are_tables.index(False)]
+        find_run(runs_folder, run)
         raise UserError(
-            f"{table} is a table of wall times and {other} is a run: give two runs, or two tables"
+            f"{table} is a table of wall times and {run} is a run: give runs alone, or tables alone"
         )
-    folders = [find_run(runs_folder, name) for name in (base, new)]
-    _refuse_one(folders[0].path, folders[1].path)
-    before, after = map(MeasuredRun.of, folders)
-    _refuse_other_input(before, after)
-    trials, tests = (before.compared_trials, after.compared_trials), tests_compared(before, after)
+    folders = [find_run(runs_folder, name) for name in names]
+    _refuse_twice([folder.path for folder in folders])
+    before, after, *others = map(MeasuredRun.of, folders)
+    for other in (after, *others):
+        _refuse_other_input(before, other)
+    for other in others:
+        _refuse_other_version(before, other)
+    tests = tests_compared(before, after, at_least=at_least)
     if tests is None:
         _refuse_ranks_alone(before, after)
-    return between(before, after), *trials, tests
+    return _Loaded(
+        between(before, after),
+        before.compared_trials,
+        after.compared_trials,
+        {name: run.compared_trials for name, run in zip(names[2:], others, strict=True)},
+        tests,
+    )
 
 
-def _refuse_one(base: Path, new: Path) -> None:
-    if base.resolve() == new.resolve():
-        raise UserError(f"{base} was given twice: name the two that are to be compared")
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    places = [path.resolve() for path in paths]
+    for place, path in zip(places, paths, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{path} was given twice: name each once")
+
+
+def _refuse_other_version(base: MeasuredRun, yardstick: MeasuredRun) -> None:
+    """Refuse a yardstick that measures more than how far runs of one version differ."""
+    kinds = {
+        found.kind
+        for found in between(base, yardstick).differences
+        # Which node of one kind a run gets is part of how far runs differ.
+        if found.kind != "nodes"
+    }
+    if kinds:
+        raise UserError(
+            f"--yardstick {yardstick.run.plan.run_id} differs from {base.run.plan.run_id} in "
+            f"{listing(sorted(kinds))}, so that it would not show how far runs of one version "
+            "differ: give runs of BASE's version, with its settings and hardware"
+        )
 
 
 def _refuse_ranks_alone(base: MeasuredRun, new: MeasuredRun) -> None:
@@ -151,7 +249,11 @@ def _refuse_other_work(
 
 def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame | None) -> str:
     found = context.model_dump(mode="json") | {
-        "remarks": [*remarks(context), *output_remarks(context, table)],
+        "remarks": [
+            *remarks(context),
+            *unit_remarks(context, table),
+            *output_remarks(context, table),
+        ],
         "configurations": [
             row
             | {
@@ -165,7 +267,7 @@ def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame |
     return json.dumps(found, indent=1)
 
 
-def _gate(table: pl.DataFrame, tests: pl.DataFrame | None) -> int:
+def _gate(table: pl.DataFrame, tests: pl.DataFrame | None, at_least: float) -> int:
     """Say whether a regression was found, and what could not be told."""
     rows = [row for row in table.to_dicts() if row["verdict"] is not None]
     of_machine = [] if tests is None else tests.drop_nulls("verdict").to_dicts()
@@ -179,6 +281,9 @@ def _gate(table: pl.DataFrame, tests: pl.DataFrame | None) -> int:
             f"{repeats_needed()} timed trials on both sides, so measure with --repeats "
             f"{repeats_needed()} or more"
         )
+    slower = _named(rows, of_machine, "slower")
+    if slower:
+        talk(f"no regression, but {words(at_least)['slower']}: {slower}")
     undecided = _named(rows, of_machine, "not enough data")
     if undecided:
         talk(f"no regression was found; not enough data to exclude one: {undecided}")

@@ -99,6 +99,87 @@ class TestRuns:
         back = compare(new, base, "--fail-on", "regression", "--json")
         assert (back.code, rows_of(back)["segment", 1]["verdict"]) == (0, "better")
 
+    def test_the_least_change_that_counts_decides_what_is_a_regression(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(), measured(slower=("register_denoise", 1.08))
+        gate = ("--fail-on", "regression")
+        assert compare(base, new, *gate).code == 1
+        lenient = compare(base, new, *gate, "--at-least", "10%")
+        assert lenient.code == 0
+        assert lenient.out.count("] same") == 2
+        assert "within 0.909 to 1.1" in lenient.out
+        found = compare(base, new, "--at-least", "0.1", "--json")
+        assert json.loads(found.out)["at_least"] == 0.1
+        close = compare(base, new, *gate, "--at-least", "8%")
+        assert close.code == 0
+        assert close.out.count("] slower") == 2
+        assert close.err == (
+            "no regression, but slower, perhaps by less than 8 %: register_denoise at N = 1 and 2"
+        )
+
+    @pytest.mark.parametrize("share", ["5", "0", "-5%", "100%", "5%%", "five", "nan"])
+    def test_a_change_that_is_no_share_is_refused(
+        self, share: str, compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare("a", "b", f"--at-least={share}")
+        assert answer.code == 2
+        assert answer.err == (
+            f"error: --at-least is {share!r}: give a change of more than 0 and less than 100 %, "
+            "as in 5% or 0.05"
+        )
+
+    def test_what_further_runs_of_the_version_differ_by_is_never_worse(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(), measured(slower=("register_denoise", 1.12))
+        alike, slow = measured(), measured(slower=("register_denoise", 1.2))
+        gate = ("--fail-on", "regression")
+        told = compare(base, new, *gate, "--yardstick", alike.path)
+        assert told.code == 1
+        assert "Runs of the same version differ by up to 0 %: only a larger change" in told.out
+        told = compare(base, new, *gate, "--yardstick", alike.path, "--yardstick", slow.path)
+        assert told.code == 0
+        assert "Runs of the same version differ by up to 20 %" in told.out
+        assert "not enough data (1)" in told.out
+        assert "1: The difference cannot be told from that between runs" in told.out
+        found = json.loads(compare(base, new, "--yardstick", slow.path, "--json").out)
+        assert found["yardsticks"] == [str(slow.path)]
+        assert found["runs_differ_by"] == pytest.approx(0.2)
+
+    def test_a_yardstick_of_another_version_or_setting_is_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new, other = (measured(repeats=1) for _ in range(3))
+        for run, commit in ((base, "a" * 40), (new, "b" * 40), (other, "b" * 40)):
+            commit_to(run, commit, dirty=False)
+        answer = compare(base, new, "--yardstick", other.path)
+        assert answer.code == 2
+        assert f"--yardstick {other.plan.run_id} differs from {base.plan.run_id} in code" in (
+            answer.err
+        )
+        warm = measured(repeats=1, cache="warm")
+        commit_to(warm, "a" * 40, dirty=False)
+        assert "in settings, so that" in compare(base, new, "--yardstick", warm.path).err
+
+    def test_a_yardstick_that_shows_nothing_or_is_one_of_the_two_is_refused(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        base, new = measured(repeats=1), measured(repeats=1)
+        elsewhere = measured(repeats=1, workers=(4,))
+        answer = compare(base, new, "--yardstick", elsewhere.path)
+        assert answer.code == 2
+        assert "nothing tells how far runs differ" in answer.err
+        assert "was given twice" in compare(base, new, "--yardstick", new.path).err
+
+    def test_what_would_be_better_is_said(
+        self, measured: RunMaker, compare: Callable[..., Answer]
+    ) -> None:
+        said = compare(measured(), measured()).out
+        assert "as long as trials do not depend on each other" in said
+        assert "`pyscale compare BASE NEW --yardstick RUN`" in said
+        assert "`pyscale run SUITE --against BASE` times both versions in the same" in said
+
     def test_runs_that_gave_n_workers_other_frames_are_refused(
         self, measured: RunMaker, compare: Callable[..., Answer]
     ) -> None:
@@ -281,6 +362,26 @@ class TestTables:
         assert "] worse" in answer.out
         assert "Tables of wall times hold no hardware" in answer.out
 
+    @pytest.mark.parametrize(
+        ("factor", "unit"),
+        [(1000, "milliseconds"), (1 / 1080, "milliseconds"), (1 / 60, "minutes")],
+    )
+    def test_a_table_in_another_unit_is_hinted_at(
+        self, factor: float, unit: str, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        answer = compare(table("a.csv"), table("b.csv", factor))
+        assert f"if one of the tables is in {unit}, convert it to seconds" in answer.out
+        plain = compare(table("a.csv"), table("c.csv", 20))
+        assert "convert it" not in plain.out
+
+    def test_tables_can_be_yardsticks_of_tables(
+        self, table: Callable[..., Path], compare: Callable[..., Answer]
+    ) -> None:
+        tables = [table(f"{name}.csv", factor) for name, factor in (("a", 1), ("b", 1.1))]
+        gated = (*tables, "--fail-on", "regression")
+        assert compare(*gated, "--yardstick", table("c.csv", 1.02)).code == 1
+        assert compare(*gated, "--yardstick", table("d.csv", 1.2)).code == 0
+
     def test_tables_of_different_work_are_refused(
         self, table: Callable[..., Path], compare: Callable[..., Answer]
     ) -> None:
@@ -299,7 +400,7 @@ class TestTables:
     ) -> None:
         answer = compare(table("a.csv"), measured(repeats=1))
         assert answer.code == 2
-        assert "give two runs, or two tables" in answer.err
+        assert "give runs alone, or tables alone" in answer.err
 
     def test_a_name_of_nothing_is_refused(
         self, table: Callable[..., Path], compare: Callable[..., Answer]

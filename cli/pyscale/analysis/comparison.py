@@ -25,6 +25,12 @@ FALSE_ALARMS = 1 - CONFIDENCE
 """Error probability of each statement: of any `worse` or `slower` in a comparison where nothing
 takes longer, of any `better` or `faster`, and of each single `same`."""
 
+UNITS = {1000.0: "milliseconds", 60.0: "minutes", 3600.0: "hours"}
+"""Units of time beside the second, by the factor between them."""
+
+UNIT_TOLERANCE = 1.5
+"""Largest factor by which a ratio may miss that of two units and still hint at them."""
+
 OTHER_WORK = "other-work"
 """Reason where N workers had not as much to do in both, so that nothing is judged."""
 
@@ -44,7 +50,7 @@ class Judgement(NamedTuple):
     interval: Interval | None = None
     """Of the ratio. Each end is a bound that holds with 95 % confidence by itself."""
     p_adjusted: float | None = None
-    """Of any difference in the ratio's direction, by Holm's method over all configurations."""
+    """Of a difference in the ratio's direction, by Holm's method over all configurations."""
     p_beyond: float | None = None
     """Of a difference beyond the least change that counts, adjusted alike."""
 
@@ -65,16 +71,18 @@ def judge(
       not count, even where it is certain.
     - `worse`, `better`: the test tells, adjusted by Holm's method (1979) over all configurations
       that have enough trials, that the ratio lies beyond the least change that counts.
-    - `slower`, `faster`: it tells, adjusted alike, that the ratio is not 1, and not that the
-      difference is as large as that.
+    - `slower`, `faster`: it tells, adjusted alike, that there is a difference, and not that it is
+      as large as that.
     - `not enough data`: all else, with its reason (see `reasons`).
 
     Where no configuration takes longer, the probability that any is called `slower` or `worse` is
     at most 5 %; where none takes longer by more than `at_least`, that any is called `worse`. This
     holds whatever the distribution of wall times and however configurations depend on each other,
-    as long as the trials of one configuration do not. Trials that depend on each other, and
-    sessions in which the machine itself is slower, break it:
-    docs/decisions/2026-11-21-what-better-worse-and-same-mean.md has the figures.
+    as long as the trials of one configuration do not, and the machine is as fast for both. In
+    simulations of four configurations that did not change (benchmarks/sim_compare.py), trials
+    that were correlated with the one before by 0.7 gave `slower` or `worse` in 53 % of
+    comparisons and `worse` in 8 %; sessions whose speed differed by a standard deviation of 3 %
+    gave 32 % and 8 %. `scatter` and `paired` are what helps against the latter.
 
     Parameters
     ----------
@@ -86,7 +94,8 @@ def judge(
     at_least : float
         Least change that counts: 0.05 is 5 %.
     scatter : float
-        Difference between runs of one version. `worse` and `better` must exceed it too.
+        Difference between runs of one version (see `runs_differ_by`). Only what is told to exceed
+        it is a difference.
 
     Returns
     -------
@@ -99,9 +108,14 @@ def judge(
         if min(map(len, arms)) >= repeats_needed()
     ]
     tests = [(of_blocks if paired else of_arms)(*configurations[place]) for place in enough]
-    limit = 1 + max(at_least, scatter)
+    told, counts = 1 + scatter, 1 + max(at_least, scatter)
     alone = [
-        _PValues(test.p_above(1), test.p_above(limit), test.p_below(1), test.p_below(1 / limit))
+        _PValues(
+            slower=test.p_above(told),
+            worse=test.p_above(counts),
+            faster=test.p_below(1 / told),
+            better=test.p_below(1 / counts),
+        )
         for test in tests
     ]
     # Each kind of statement is a family of its own.
@@ -134,6 +148,9 @@ def reasons(at_least: float = MARGIN, *, paired: bool = False) -> dict[str, str]
         "only-alone": (
             "Tested alone it would differ beyond chance; tested together with all other "
             f"configurations it does not: more {more} would tell."
+        ),
+        "as-runs-differ": (
+            "The difference cannot be told from that between runs of the same version."
         ),
         "unsettled": (
             "No difference can be told from chance, and one of more than "
@@ -275,6 +292,54 @@ def cells(judgement: Judgement) -> dict[str, Any]:
     }
 
 
+def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
+    """Tell how far medians of the same configuration differ between runs of one version.
+
+    Parameters
+    ----------
+    runs : sequence of polars.DataFrame
+        Trials of each.
+    compared : polars.DataFrame
+        Trials whose configurations count.
+
+    Returns
+    -------
+    float or None
+        Largest difference of any of these configurations between any two of the runs: 0.05 where
+        one took 1.05 times as long. None where no two runs have one of them.
+    """
+    import polars as pl
+
+    medians = pl.concat(
+        trials.filter("valid").group_by(KEY).agg(pl.col("wall_s").median()) for trials in runs
+    ).join(compared.filter("valid"), on=KEY, how="semi", nulls_equal=True)
+    wall_s = pl.col("wall_s")
+    spreads = medians.group_by(KEY).agg(runs=pl.len(), spread=wall_s.max() / wall_s.min() - 1)
+    largest: Any = spreads.filter(pl.col("runs") > 1)["spread"].max()
+    return None if largest is None else float(largest)
+
+
+def unit_between(table: pl.DataFrame) -> float | None:
+    """Tell the factor between two units of time that all ratios of a comparison are close to.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        As `comparison` gives it.
+
+    Returns
+    -------
+    float or None
+        Key of `UNITS`; None where the ratios are none of these.
+    """
+    ratios = table["ratio"].drop_nulls().to_list()
+    for factor in UNITS if ratios else ():
+        for exact in (factor, 1 / factor):
+            if all(1 / UNIT_TOLERANCE < ratio / exact < UNIT_TOLERANCE for ratio in ratios):
+                return factor
+    return None
+
+
 def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """Find the N whose workers had more to do in one of two tables of trials than in the other.
 
@@ -355,7 +420,10 @@ def _judgement(
     if tested * test.least_p > FALSE_ALARMS:
         reason = "many-configurations"
     else:
-        reason = "only-alone" if p_alone <= FALSE_ALARMS else "unsettled"
+        leaves_1_out = min(test.p_above(1), test.p_below(1)) <= FALSE_ALARMS
+        reason = "as-runs-differ" if leaves_1_out else "unsettled"
+        if p_alone <= FALSE_ALARMS:
+            reason = "only-alone"
     return Judgement("not enough data", reason, *found)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.comparison import reasons as reasons_of
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
-from pyscale.report.comparison import STYLES, WORDS, ratio3, verdicts_mean
+from pyscale.report.comparison import STYLES, ratio3, verdicts_mean, words
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.report.wording import ABSENT, listing, number, with_interval
@@ -24,7 +25,7 @@ Row = dict[str, Any]
 MOST_NAMED = 6
 """Tests of a verdict that a sentence names: those that differ most."""
 RATES = "rates"
-_TEST_REASONS = reasons_of() | {
+_TEST_REASONS = {
     "few-trials": (
         f"Fewer than {repeats_needed()} trials timed it in one of the two. Below that pyscale "
         "gives no verdict, however large the difference: repeats inside one process are not "
@@ -37,11 +38,11 @@ _TEST_REASONS = reasons_of() | {
 }
 
 
-def summary(table: pl.DataFrame) -> Iterator[str]:
+def summary(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
     """Say in sentences how many tests are slower, faster and the same, and which most of all."""
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None]
-    for verdict, word in WORDS.items():
+    for verdict, word in words(at_least).items():
         own = [row for row in both if row["verdict"] == verdict]
         if own:
             most = f" ({_most(own)})" if verdict in STYLES else ""
@@ -59,9 +60,9 @@ def summary(table: pl.DataFrame) -> Iterator[str]:
             yield f"Timed in {side} alone: {_tests(len(alone))}."
 
 
-def reasons(table: pl.DataFrame) -> Iterator[str]:
+def reasons(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
     """Say why tests have no verdict, and what ratios of rates are."""
-    for code, sentence in _TEST_REASONS.items():
+    for code, sentence in (reasons_of(at_least) | _TEST_REASONS).items():
         if (table["reason"] == code).any():
             yield sentence
     for code, sentence in WHY_NOT.items():
@@ -71,7 +72,7 @@ def reasons(table: pl.DataFrame) -> Iterator[str]:
         yield OF_RATES
 
 
-def method(table: pl.DataFrame) -> str | None:
+def method(table: pl.DataFrame, at_least: float = MARGIN) -> str | None:
     """Say what the verdicts mean, and what they cannot tell; None where none was reached."""
     tested = table.drop_nulls("p_adjusted")
     if tested.is_empty():
@@ -81,8 +82,9 @@ def method(table: pl.DataFrame) -> str | None:
     told = verdicts_mean(
         "One-sided Mann-Whitney tests of what the trials found, each the median over the repeats "
         "of a process of its own, adjusted by Holm's method over the tests of one kind and device "
-        f"that have enough of them ({listing(counts)})",
+        f"that have enough of them ({listing(counts)}).",
         "among those of one kind and device",
+        at_least=at_least,
     )
     return (
         f"{told} The trials of a run are those of its own minutes: a machine that has other work "
@@ -95,7 +97,7 @@ def named(rows: Sequence[Row]) -> str:
     return ", ".join(f"{row['kind']} {_name(row, rows)}" for row in rows)
 
 
-def shown(table: pl.DataFrame) -> RenderableType:
+def shown(table: pl.DataFrame, at_least: float = MARGIN) -> RenderableType:
     """Lay out every test that one of the two did, group by group, with its verdict."""
     from rich.console import Group
     from rich.text import Text
@@ -106,9 +108,9 @@ def shown(table: pl.DataFrame) -> RenderableType:
         own = list(found)
         parts += [Text(f"\n{group}", style="bold"), _verdicts(own)]
     parts.append(Text())
-    parts += map(Text, summary(table))
-    parts += map(Text, reasons(table))
-    told = method(table)
+    parts += map(Text, summary(table, at_least))
+    parts += map(Text, reasons(table, at_least))
+    told = method(table, at_least)
     return Group(*parts, *([Text(told)] if told else []))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.comparison import Judgement, cells, judge
+from pyscale.analysis.comparison import MARGIN, Judgement, cells, judge
 from pyscale.analysis.machine.sidebyside import CELL, MachineSide, cell_of
 from pyscale.analysis.machine.speedups import WHY_NOT, speedup_basis, wholes_of
 
@@ -18,7 +18,12 @@ ARM = ("stage", "workers", "device", "test", "at_once", "step")
 
 
 def compared_tests(
-    sides: Sequence[MachineSide], table: pl.DataFrame, base: int, new: int
+    sides: Sequence[MachineSide],
+    table: pl.DataFrame,
+    base: int,
+    new: int,
+    *,
+    at_least: float = MARGIN,
 ) -> pl.DataFrame:
     """Judge every test that two sides did, by the statistics of `pyscale.analysis.comparison`.
 
@@ -37,6 +42,8 @@ def compared_tests(
         What `machines_side_by_side` made of them.
     base, new : int
         Places of the two.
+    at_least : float
+        Least change that counts: 0.05 is 5 %.
 
     Returns
     -------
@@ -88,7 +95,7 @@ def compared_tests(
     verdicts: dict[tuple[Any, ...], Judgement] = {}
     for family in dict.fromkeys(map(_family, pairs)):
         own = [key for key in pairs if _family(key) == family]
-        verdicts |= zip(own, judge([pairs[key] for key in own]), strict=True)
+        verdicts |= zip(own, judge([pairs[key] for key in own], at_least=at_least), strict=True)
     lines = [
         _line(key, (rows.get((base, *key)), rows.get((new, *key))), found.get(key), verdicts)
         for key in judged

@@ -12,7 +12,6 @@ from pydantic import Field
 from pyscale.analysis.comparison import OTHER_WORK, reasons
 from pyscale.report import comparisontests
 from pyscale.report.comparison import (
-    WORDS,
     ComparisonContext,
     method,
     named,
@@ -20,6 +19,7 @@ from pyscale.report.comparison import (
     ratio3,
     remarks,
     stage_name,
+    words,
 )
 from pyscale.report.viewer.build import SideBySide, letter
 from pyscale.report.viewer.machines import MachinesBeside
@@ -75,7 +75,7 @@ class Verdict(Record):
     @property
     def text(self) -> str:
         """The verdict as people read it: a time is longer or shorter, not worse or better."""
-        return "not compared" if self.word is None else WORDS[self.word]
+        return "not compared" if self.word is None else words()[self.word]
 
     @property
     def texts(self) -> dict[str, str]:
@@ -163,13 +163,15 @@ def _judged(several: Several, place: int) -> Judged:
             for name, row in zip(names, both, strict=True)
         },
         remarks=(*said, *output_remarks(context, table)),
-        method=method(table) if any(row["p_adjusted"] is not None for row in rows) else None,
+        method=method(context, table)
+        if any(row["p_adjusted"] is not None for row in rows)
+        else None,
     )
 
 
 def _summary(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Name the configurations of each verdict."""
-    for verdict, word in WORDS.items():
+    for verdict, word in words().items():
         own = [row for row in rows if row["verdict"] == verdict]
         if own:
             yield f"{word.capitalize()}: {named(own)}."
