@@ -43,6 +43,13 @@ def test_shapes_tell_verdicts_apart():
     assert len({tuple(found) for found in shapes}) == 4
 
 
+def test_a_difference_that_may_not_count_is_hollow():
+    plot = comparison(compared(trials(), trials(1.06)))
+    assert set(marks(plot)["verdict"]) == {"slower"}
+    assert "Hollow triangle: perhaps by less than 5 %" in caption(plot)
+    assert "Hollow" not in caption(comparison(compared(trials(), trials(1.3))))
+
+
 def test_without_enough_trials_there_is_no_bar():
     plot = comparison(compared(trials(), trials(repeats=2)))
     assert len(layers(plot, "geom_errorbar")) == 0
