@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NAME = "comparison_tests.csv"
 BASE = 0
 """Place of the column that the file's speedups are over."""
-JUDGED = ("verdict", "reason", "ratio", "ratio_low", "ratio_high", "p_adjusted")
+JUDGED = ("verdict", "reason", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond")
 NOT_COMPARED = "no_speedup"
 """Column that says why there is no speedup; `why_not` says why there is no time."""
 

@@ -34,8 +34,8 @@ class Speedup(Record):
     """A time of the base over that of a column."""
 
     value: float | None = Field(None, description="Above 1 faster than the base")
-    low: float | None = Field(None, description="Lower end of its 95 % interval")
-    high: float | None = Field(None, description="Upper end of its 95 % interval")
+    low: float | None = Field(None, description="Lower end of its interval, a 95 % bound")
+    high: float | None = Field(None, description="Upper end of its interval, a 95 % bound")
     why_not: str | None = Field(
         None, description="Key of `pyscale.analysis.sidebyside.WHY_NOT` where there is none"
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAME = "comparison.csv"
 BASE = 0
 """Place of the column that the file's speedups are over."""
-JUDGED = ("verdict", "ratio", "ratio_low", "ratio_high", "p_adjusted")
+JUDGED = ("verdict", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond")
 
 
 def comparison_table(found: SideBySide) -> pl.DataFrame:
