@@ -22,6 +22,8 @@ TEMPLATES: dict[Dialect, str] = {
     "snakemake": "request.smk.j2",
 }
 MIB = 1 << 20
+MOST_OF_AN_ARRAY = 4_000_001
+"""The largest MaxArraySize that Slurm lets a site set; 1001 is its default."""
 OF_WORKFLOWS = frozenset(
     ["partition", "nodes", "ntasks", "cpus-per-task", "mem", "mem-per-cpu", "time"]
 )
@@ -71,9 +73,11 @@ def directives(
 def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[str, Any]:
     options = _options(request, _allocation(request, stage, site), site)
     last = request.windows - 1
-    array = {"array": f"0-{last}%{request.workers}"} if last else {}
+    fits = request.windows <= MOST_OF_AN_ARRAY
+    array = {"array": f"0-{last}%{request.workers}"} if last and fits else {}
     return {
         "request": request,
+        "most_of_an_array": None if fits else MOST_OF_AN_ARRAY,
         "directives": _written(array | options),
         "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),
         "memory_gib": (request.memory_bytes or 0) // GIB,

@@ -63,6 +63,16 @@ def test_sbatch_gets_an_array_of_which_n_run_at_once():
     ]
 
 
+def test_more_tasks_than_slurm_takes_in_an_array_are_told_to_be_split():
+    most = written("sbatch", "plain", request(windows=4_000_001))
+    assert "#SBATCH --array=0-4000000%4\n" in most
+    lines = written("sbatch", "plain", request(windows=10**9, workers=10**9)).splitlines()
+    assert lines[1] == (
+        "# Slurm takes at most 4000001 tasks in one array: submit these 1000000000 in several."
+    )
+    assert not any("--array" in line for line in lines)
+
+
 def test_one_window_is_no_array():
     assert "array" not in written("sbatch", "plain", request(windows=1, workers=1))
 
