@@ -233,7 +233,8 @@ class TestTables:
         answer = advise("--table", times(tmp_path, PUBLISHED))
         assert answer.code == 0
         assert "contact knee 1 807 1.00 1.00 0.224 unknown" in answer.text
-        assert "fastest 8 400 2.02 0.25 0.889 unknown" in answer.text
+        assert "fastest 4 414 1.95 0.49 0.460 unknown" in answer.text
+        assert "fastest: In these trials no larger N is more than 5 % faster." in answer.text
         assert "In these trials no larger N has a larger speedup x efficiency." in answer.text
         assert "pyscale run" not in answer.out
         # Twice 807 s, in whole 5 minutes.

@@ -59,7 +59,7 @@ def experiments(
             workers=_rising(base, *choice.candidates),
             repeats=needed,
         )
-    elif choice.sureness in {"likely", "undecided"} and rival is not None:
+    elif choice.sureness in {"likely", "undecided"} and rival is not None and not choice.is_close:
         more = MORE_REPEATS * fewest_repeats
         one, other = sorted((best, rival))
         yield Experiment(

@@ -195,9 +195,9 @@ def ratio_interval_by_block(
     Notes
     -----
     With 8 % of noise that the trials of a block share, 2 % of their own and 10 blocks, the median
-    relative width is 0.061, with one trial lost 0.068, unpaired 0.19; coverage with up to four
-    lost is 94 to 98 %. Without widening, the ratio of all trials lay outside in 9 % of intervals
-    with one lost, and in 24 % with three (`benchmarks/sim_advice.py`).
+    relative width is 0.062, with one trial lost 0.070, unpaired 0.196; coverage with up to four
+    lost is 95 to 98 %. Without widening, the ratio of all trials would lie outside of 8 % of
+    intervals with one lost, and of 21 % with three (`benchmarks/sim_advice.py`).
     """
     arms = [arm.sort("block") for arm in (numerator, denominator)]
     top, bottom = (arm[column].to_list() for arm in arms)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
 from pyscale.analysis.causes import Limits
+from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
@@ -25,6 +26,7 @@ from pyscale.report.wording import (
     number,
     percent,
     ratio,
+    resampled_share,
     wall_time,
     with_interval,
 )
@@ -32,21 +34,33 @@ from pyscale_stages.contract import Record
 
 NO_LARGER: dict[Objective, str] = {
     "knee": "No larger N has a larger speedup x efficiency.",
-    "fastest": "No larger N is faster.",
-    "budget": "No larger N is both faster and within the budget.",
+    "fastest": f"No larger N is more than {percent(MARGIN)} faster.",
+    "budget": f"No larger N within the budget is more than {percent(MARGIN)} faster.",
 }
 MEANING: dict[Objective, str] = {
     "knee": (
         "the largest speedup x efficiency; beyond it efficiency falls faster than speedup grows "
         "(Eager, Zahorjan and Lazowska 1989)"
     ),
-    "fastest": "the least wall time for the same work",
-    "budget": "the fastest whose worker-hours, N x wall time, are within those given",
+    "fastest": (
+        f"the fewest workers as fast as the fastest within {percent(MARGIN)}, for the same work"
+    ),
+    "budget": (
+        f"the fewest workers as fast, within {percent(MARGIN)}, as the fastest whose worker-hours, "
+        "N x wall time, are within those given"
+    ),
 }
+HOLDS: dict[Objective, str] = {
+    "knee": "best",
+    "fastest": f"within {percent(MARGIN)} of the fastest",
+    "budget": f"within the budget, and within {percent(MARGIN)} of the fastest that is,",
+}
+"""What a resample has to show of an N for its choice to hold."""
 HOW_SURE = (
-    f"the share of resamples of the trials in which this N is best, sure from {percent(SURE)} on, "
-    f"likely from {percent(LIKELY)}, else undecided; unknown where an N has fewer than "
-    f"{repeats_needed()} timed trials, or there is no other"
+    f"the share of resamples of the trials in which this N is best or, for fastest and budget, "
+    f"within {percent(MARGIN)} of the fastest: sure from {percent(SURE)} on, likely from "
+    f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
+    "timed trials, or there is no other"
 )
 COLUMNS = (
     *("Stage", "Objective", "N", "Wall time (s)", "Speedup", "Efficiency", "Worker-hours"),
@@ -96,10 +110,13 @@ def section(
         What was processed, and on what.
     """
     own = [choice for choice in choices if curve.owns(choice)]
-    objectives: dict[str, list[str]] = {}
+    of_each: dict[tuple[int | None, str | None], list[Choice]] = {}
     for choice in own:
-        objectives.setdefault(chosen(choice), []).append(choice.objective)
-    told = [f"{listing(names)}: {sentence}" for sentence, names in objectives.items()]
+        of_each.setdefault((choice.workers, choice.refusal), []).append(choice)
+    told = [
+        f"{listing([choice.objective for choice in same])}: {chosen(*same)}"
+        for same in of_each.values()
+    ]
     told += limit_sentences.of_several(limits_near(curve, own, limits))
     told += excluded(curve)
     told += [asked(one, measured_for) for one in requests if curve.owns(one)]
@@ -120,7 +137,7 @@ def cells(choice: Choice, *, intervals: bool = True) -> list[str]:
     """Cells of one choice, after its stage and objective; without intervals they are narrow."""
     if choice.workers is None:
         return [ABSENT] * 6
-    share = "" if choice.share_chosen is None else f" ({percent(choice.share_chosen)})"
+    share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return [
         str(choice.workers),
         wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
@@ -131,20 +148,22 @@ def cells(choice: Choice, *, intervals: bool = True) -> list[str]:
     ]
 
 
-def chosen(choice: Choice) -> str:
-    """State a choice, the numbers that led to it, and how sure it is."""
+def chosen(*same: Choice) -> str:
+    """State choices of one N, the numbers that led to it, and how sure they are."""
+    choice = same[0]
     if choice.workers is None:
         return f"no N is advised: {choice.refusal}."
     row = choice.model_dump()
     trials = "one trial" if choice.repeats == 1 else f"median of {choice.repeats} trials"
-    end = at_the_end(choice)
+    beside = dict.fromkeys(
+        told for one in same for told in (at_the_end(one), sureness(one)) if told is not None
+    )
     return " ".join(
         [
             f"request N = {choice.workers}, which took {wall_time(row)} s ({trials}), "
             f"speedup {speedup_of(choice)}, efficiency {ratio(choice.efficiency)}, "
             f"{number(choice.worker_hours)} worker-hours.",
-            *([end] if end else []),
-            sureness(choice),
+            *beside,
         ]
     )
 
@@ -155,24 +174,33 @@ def at_the_end(choice: Choice) -> str | None:
         return None
     if choice.at_edge:
         return f"N = {choice.workers} is the largest that was measured; a larger one may be better."
-    if choice.workers > choice.candidates[0]:
+    largest = choice.workers == choice.candidates[-1]
+    # The knee of most curves has larger N beside it; of the base case one would ask why.
+    if largest or (choice.objective == "knee" and choice.workers > choice.candidates[0]):
         return None
     told = NO_LARGER[choice.objective]
     return told if choice.sureness == "sure" else f"In these trials {told[0].lower()}{told[1:]}"
 
 
 def sureness(choice: Choice) -> str:
-    """Say how sure a choice is, by how often resampled trials lead to it."""
+    """Say how sure a choice is, by the share of resampled trials in which it holds."""
     if len(choice.candidates) == 1:
         return "It is the only N with a timed trial and a valid output: there was no other."
     if choice.share_chosen is None:
         return f"Nobody can say how sure: some N has fewer than {repeats_needed()} timed trials."
-    share = f"best in {percent(choice.share_chosen)} of resamples of the trials"
+    share = (
+        f"{HOLDS[choice.objective]} in {resampled_share(choice.share_chosen)} of resamples of the "
+        "trials"
+    )
     if choice.sureness == "sure":
         return f"Sure{' among those measured' if choice.at_edge else ''}: {share}."
     # In a resample no N at all may be within a budget.
     others = "none is within the budget" if choice.rival is None else f"mostly N = {choice.rival}"
-    return f"{choice.sureness.capitalize()}: {share}, else {others}."
+    alike = ""
+    if choice.is_close:
+        close = resampled_share(choice.share_close)
+        alike = f" Either will do: it is within {percent(MARGIN)} of the best in {close}."
+    return f"{choice.sureness.capitalize()}: {share}, else {others}.{alike}"
 
 
 def excluded(curve: Curve) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyscale.analysis.causes import LEAST_GAIN, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
-from pyscale.report.wording import listing, number, percent, ratio
+from pyscale.report.wording import listing, number, percent, ratio, resampled_share
 
 NAMES = {
     "imbalance": "imbalance (some workers had more to compute than others)",
@@ -104,7 +104,7 @@ def _were_it_not(found: Limits, cause: Cause) -> str:
 
 
 def _resamples(cause: Cause) -> str:
-    return f"{100 * (cause.share_first or 0.0):.3g} %"
+    return resampled_share(cause.share_first or 0.0)
 
 
 def _what_grew(found: Limits, main: Cause) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
 from pyscale.report.scalingkind import is_scaled
 from pyscale.report.trust import Trust, refusal, trust_in
-from pyscale.report.wording import gib, percent, ratio
+from pyscale.report.wording import gib, ratio, resampled_share
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]
@@ -119,7 +119,7 @@ def _request(choice: Choice | None, request: Request | None) -> Said:
 def _how_sure(choice: Choice) -> str:
     if len(choice.candidates) == 1:
         return ", the only N with a valid output"
-    share = f"({percent(choice.share_chosen)} for {choice.workers})"
+    share = f"({resampled_share(choice.share_chosen)} for {choice.workers})"
     how = {"sure": "", "likely": f", likely {share}", "undecided": f", undecided {share}"}
     edge = ", the largest measured" if choice.at_edge else ""
     return f"{how.get(choice.sureness, ' so far')}{edge}"

@@ -80,6 +80,15 @@ def percent(value: float | None) -> str:
     return ABSENT if value is None else f"{100 * value:.0f} %"
 
 
+def resampled_share(value: float | None) -> str:
+    """Print a share of resamples in whole percent, rounded down.
+
+    What is called sure from 95 % on must not read "95 %" where it falls short of that.
+    """
+    # Floats of whole percents may lie a bit below them.
+    return ABSENT if value is None else f"{math.floor(100 * value + 1e-6)} %"
+
+
 def gib(size_bytes: int | None) -> str:
     """Print memory in GiB; requests are whole numbers of them, and look like it."""
     if size_bytes is None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from pyscale.analysis.advice import Choice, choices
+from pyscale.analysis.experiments import experiments
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -51,7 +53,7 @@ def alike(walls_s: Mapping[int, float], repeats: int = 6) -> dict[int, list[floa
 
 
 class TestObjectives:
-    @pytest.mark.parametrize(("walls_s", "knee", "fastest"), [(CONTACT, 1, 8), (CELLPOSE, 4, 8)])
+    @pytest.mark.parametrize(("walls_s", "knee", "fastest"), [(CONTACT, 1, 4), (CELLPOSE, 4, 8)])
     def test_the_knee_has_the_largest_speedup_times_efficiency(
         self, measure: Measure, walls_s: dict[int, float], knee: int, fastest: int
     ) -> None:
@@ -75,6 +77,33 @@ class TestObjectives:
 
     def test_of_equal_ones_the_fewest_workers_are_chosen(self, measure: Measure) -> None:
         assert chosen(measure(alike({1: 10.0, 2: 5.0, 4: 5.0})), "fastest").workers == 2
+
+    @pytest.mark.parametrize("objective", ["fastest", "budget"])
+    def test_as_fast_as_the_fastest_is_within_five_percent(
+        self, measure: Measure, objective: str
+    ) -> None:
+        for least_s, workers in ((20.0, 1), (19.9, 2)):
+            trials = measure({1: [21.0] * 6, 2: [least_s] * 6, 4: [20.5] * 6, 8: [20.4] * 6})
+            assert chosen(trials, objective, worker_hours=1.0).workers == workers
+
+    def test_the_fastest_within_a_budget_is_held_against_those_within_it(
+        self, measure: Measure
+    ) -> None:
+        # 8 x 10 s exceed 70 worker-seconds, and nothing else is within 5 % of 10 s.
+        trials = measure({1: [21.0] * 6, 2: [20.2] * 6, 8: [10.0] * 6})
+        assert chosen(trials, "budget", worker_hours=70 / 3600).workers == 1
+        assert chosen(trials, "budget", worker_hours=80 / 3600).workers == 8
+
+    @pytest.mark.parametrize("objective", ["fastest", "budget"])
+    def test_noise_on_a_flat_curve_asks_for_no_more_workers(
+        self, measure: Measure, objective: str
+    ) -> None:
+        noise = np.random.default_rng(5).lognormal(0, 0.02, (4, 10))
+        trials = measure({n: 10 * own for n, own in zip((1, 2, 4, 8), noise, strict=True)})
+        medians_s = configurations(trials)["wall_s"].to_list()
+        assert min(medians_s) < medians_s[0]
+        found = chosen(trials, objective, worker_hours=1.0)
+        assert (found.workers, found.sureness, found.at_edge) == (1, "sure", False)
 
     def test_other_units_of_time_choose_the_same(self, measure: Measure) -> None:
         hours = {n: wall_s / 3600 for n, wall_s in CELLPOSE.items()}
@@ -158,6 +187,13 @@ class TestHowSure:
         assert found.sureness == "undecided"
         assert {found.workers, found.rival} == {2, 4}
 
+    def test_it_is_sure_to_be_as_fast_though_another_is_often_faster(
+        self, measure: Measure
+    ) -> None:
+        walls_s = {1: [10.0, 10.2] * 4, 2: [10.1, 10.0] * 4, 4: [5.0] * 8, 8: [5.1, 4.9] * 4}
+        found = chosen(measure(walls_s), "fastest")
+        assert (found.workers, found.share_chosen, found.rival) == (4, 1.0, None)
+
     @pytest.mark.parametrize("repeats", [1, 5])
     def test_below_six_trials_it_is_unknown(self, measure: Measure, repeats: int) -> None:
         found = chosen(measure(alike(CONTACT, repeats)))
@@ -168,9 +204,11 @@ class TestHowSure:
         assert (found.workers, found.share_chosen, found.at_edge) == (4, None, True)
 
     def test_what_a_block_shares_does_not_make_it_less_sure(self, measure: Measure) -> None:
-        blocks = [1.0, 3.0, 1.5, 2.5, 1.2, 2.0]
+        blocks = [1.0, 3.0, 1.5, 2.5, 1.2, 2.0, 2.2]
         walls_s = {1: [11.0 * b for b in blocks], 2: [10.0 * b for b in blocks]}
-        trials = measure(walls_s)
+        assert chosen(measure(walls_s), "fastest").rival is None
+        # N = 2 lost its trial in the last block: the other six still tell.
+        trials = measure(walls_s | {2: walls_s[2][:6]})
         assert chosen(trials, "fastest").share_chosen == 1.0
         apart = chosen(trials, "fastest", interleaved=False)
         assert apart.share_chosen is not None
@@ -183,11 +221,48 @@ def test_the_largest_measured_is_at_the_edge(measure: Measure) -> None:
     assert chosen(trials, "fastest").at_edge
 
 
+def test_the_largest_is_not_at_the_edge_where_it_hardly_beats_the_one_before(
+    measure: Measure,
+) -> None:
+    # From 24 to 25 workers even ideal scaling gains 4 % alone.
+    trials = measure(alike({24: 25.0, 25: 24.0}))
+    found = chosen(trials)
+    assert (found.workers, found.at_edge) == (25, False)
+
+
+@pytest.mark.parametrize(("noise", "most_rounds"), [(0.02, 1), (0.05, 4)])
+def test_following_the_advised_runs_ends_on_a_flat_curve(
+    measure: Measure, noise: float, most_rounds: int
+) -> None:
+    random = np.random.default_rng(11)
+    repeats, needed = 1, None
+    for _ in range(1 + most_rounds):
+        walls_s = {n: 10 * random.lognormal(0, noise, repeats) for n in (1, 2, 4, 8)}
+        trials = measure(walls_s)
+        found = chosen(trials, "fastest")
+        needed = next(experiments(found, repeats, ()), None)
+        if needed is None:
+            break
+        repeats = needed.repeats
+    assert needed is None
+    assert found.sureness == "sure"
+
+
+def test_two_knees_that_are_alike_are_not_measured_without_end(measure: Measure) -> None:
+    # Twice the workers in 1 / sqrt(2) of the time: both have the same speedup x efficiency.
+    noise = np.random.default_rng(3).lognormal(0, 0.01, (2, 24))
+    trials = measure({1: 14.142 * noise[0], 2: 10 * noise[1]})
+    found = chosen(trials)
+    assert found.sureness == "likely"
+    assert found.is_close
+    assert list(experiments(found, 24, ())) == []
+
+
 def test_a_table_of_wall_times_is_advised_too() -> None:
     table = pl.DataFrame(
         [{"stage": "contact", "workers": n, "wall_s": wall_s} for n, wall_s in CONTACT.items()]
     )
     trials = trials_from_wall_times(table)
     found = choices(configurations(trials, interleaved=False), trials, interleaved=False)
-    assert [one.workers for one in found] == [1, 8]
+    assert [one.workers for one in found] == [1, 4]
     assert {one.sureness for one in found} == {"unknown"}

@@ -14,6 +14,7 @@ from pyscale.report import limits as limit_sentences
 from pyscale.report.advice import (
     asked,
     at_the_end,
+    cells,
     chosen,
     doubts,
     excluded,
@@ -103,7 +104,8 @@ def test_how_sure_it_is_decides_how_it_is_put(share, said):
 def test_a_budget_that_no_n_keeps_in_half_of_the_resamples_is_not_called_sure():
     at_its_edge = choice(objective="budget", share_chosen=0.5, rival=None)
     assert sureness(at_its_edge) == (
-        "Undecided: best in 50 % of resamples of the trials, else none is within the budget."
+        "Undecided: within the budget, and within 5 % of the fastest that is, in 50 % of resamples "
+        "of the trials, else none is within the budget."
     )
 
 
@@ -115,8 +117,33 @@ def test_the_base_case_as_the_answer_says_that_no_larger_one_is_better():
     at_base = choice(workers=1)
     assert at_the_end(at_base) == "No larger N has a larger speedup x efficiency."
     unsure = choice(workers=1, objective="fastest", share_chosen=0.6)
-    assert at_the_end(unsure) == "In these trials no larger N is faster."
+    assert at_the_end(unsure) == "In these trials no larger N is more than 5 % faster."
     assert at_the_end(choice()) is None
+
+
+def test_a_larger_n_that_is_hardly_faster_is_told_to_be_no_more_than_that():
+    within = choice(objective="fastest")
+    assert at_the_end(within) == "No larger N is more than 5 % faster."
+    assert chosen(within).endswith(
+        "Sure: within 5 % of the fastest in 100 % of resamples of the trials."
+    )
+    # The largest has none beside it, and if it gained little nothing is said of larger ones.
+    assert at_the_end(choice(objective="fastest", workers=8)) is None
+
+
+def test_a_share_short_of_sure_is_not_rounded_up_to_it():
+    unsure = choice(share_chosen=0.946, rival=8)
+    assert sureness(unsure).startswith("Likely: best in 94 % of resamples")
+    assert cells(unsure)[-1] == "likely (94 %)"
+    assert cells(choice(share_chosen=0.95))[-1] == "sure (95 %)"
+
+
+def test_of_two_that_serve_alike_either_will_do():
+    said = sureness(choice(share_chosen=0.52, share_close=0.991, rival=8))
+    assert said == (
+        "Undecided: best in 52 % of resamples of the trials, else mostly N = 8. Either will do: it "
+        "is within 5 % of the best in 99 %."
+    )
 
 
 def test_the_largest_measured_says_that_a_larger_one_may_be_better():
@@ -197,7 +224,10 @@ def test_the_report_has_the_same_sentences(full):
     told = section(curve, found, causes, [own, request(stage="track")], "hela on EPYC")
     knee, fastest = (one for one in found if curve.owns(one))
     assert knee.workers == fastest.workers
-    assert told[0] == f"knee and fastest: {chosen(knee)}"
+    assert told[0] == f"knee and fastest: {chosen(knee, fastest)}"
+    assert told[0].count("request N") == 1
+    assert "Sure among those measured: best in 100 %" in told[0]
+    assert "Sure among those measured: within 5 % of the fastest in 100 %" in told[0]
     for near in limits_near(curve, [knee, fastest], causes):
         assert set(limit_sentences.sentences(near)) <= set(told)
     assert told[-1] == asked(own, "hela on EPYC")

@@ -46,7 +46,7 @@ def test_a_sure_cause_is_stated_with_its_numbers():
     assert told(START_UP, READING) == [
         "At N = 4 start-up (of containers, interpreters, imports and models) limits scaling: had "
         "it cost no more worker-seconds for the same work than at N = 1, the efficiency would be "
-        "0.93 in place of 0.61 and the wall time 12.5 s shorter (first among the causes in 99.8 % "
+        "0.93 in place of 0.61 and the wall time 12.5 s shorter (first among the causes in 99 % "
         "of resamples)."
     ]
 
@@ -55,6 +55,12 @@ def test_a_likely_cause_is_put_as_such():
     (sentence,) = told(*shared(0.9, rest=0.1))
     assert "probably limits scaling: had it cost no more worker-seconds for the same" in sentence
     assert "in 90 % of resamples" in sentence
+
+
+def test_a_share_short_of_sure_is_not_rounded_up_to_it():
+    (sentence,) = told(*shared(0.9496, rest=0.0504))
+    assert "probably limits scaling" in sentence
+    assert "in 94 % of resamples" in sentence
 
 
 def test_an_undecided_cause_is_named_with_its_rival():
