@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from pydantic import Field
 
 from pyscale.analysis.comparison import MARGIN
-from pyscale.analysis.intervals import in_shared_blocks, medians, repeats_needed, resamples
+from pyscale.analysis.intervals import in_shared_blocks, repeats_needed, resampled_medians
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 from pyscale.analysis.sureness import Sureness, sureness
 
@@ -261,14 +261,6 @@ def _medians(arms: Sequence[pl.DataFrame], *, interleaved: bool) -> Array:
     """Median wall times of bootstrap resamples, shape (resamples, configurations)."""
     import numpy as np
 
-    random = np.random.default_rng(0)
-    count = resamples(max(arm.height for arm in arms))
     shared = in_shared_blocks(arms, "wall_s") if interleaved else None
-    if shared is not None:
-        walls_s = np.array(shared)
-        drawn = random.integers(walls_s.shape[1], size=(count, walls_s.shape[1]))
-        return np.column_stack([medians(own[drawn]) for own in walls_s])
-    apart = [arm["wall_s"].to_numpy() for arm in arms]
-    return np.column_stack(
-        [medians(own[random.integers(len(own), size=(count, len(own)))]) for own in apart]
-    )
+    walls_s = shared or [arm["wall_s"].to_list() for arm in arms]
+    return resampled_medians([np.array(own) for own in walls_s], paired=shared is not None)

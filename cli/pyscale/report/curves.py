@@ -33,7 +33,8 @@ class Curve:
 
     def owns(self, found: OfCurve) -> bool:
         """Whether something that was found in one curve was found in this."""
-        return found.curve == self.key
+        # Few are of this stage, so most are told apart without their other columns.
+        return found.stage == self.key["stage"] and found.curve == self.key
 
     def select(self, table: pl.DataFrame) -> pl.DataFrame:
         """Rows of another table that belong to this curve."""

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import ks_2samp
 
 from pyscale.analysis.intervals import (
     LEAST_RESAMPLES,
@@ -16,6 +17,7 @@ from pyscale.analysis.intervals import (
     ratio_interval,
     ratio_interval_by_block,
     repeats_needed,
+    resampled_medians,
     resamples,
 )
 
@@ -155,3 +157,48 @@ def test_the_interval_of_thousands_of_trials_is_narrow_and_encloses_the_ratio():
     assert interval is not None
     assert interval.low < 2 < interval.high
     assert interval.high - interval.low < 0.01
+
+
+def one_by_one(arms, *, paired, count, seed=0):
+    """Medians of resamples that are drawn trial by trial."""
+    random = np.random.default_rng(seed)
+    if paired:
+        drawn = [random.integers(len(arms[0]), size=(count, len(arms[0])))] * len(arms)
+    else:
+        drawn = [random.integers(len(arm), size=(count, len(arm))) for arm in arms]
+    return np.column_stack(
+        [np.median(arm[own], axis=1) for arm, own in zip(arms, drawn, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("trials", [6, 7, 100])
+def test_few_trials_are_drawn_one_by_one(trials, paired):
+    arms = np.random.default_rng(1).lognormal(0, 0.03, (3, trials))
+    found = resampled_medians(arms, paired=paired)
+    assert (found == one_by_one(arms, paired=paired, count=RESAMPLES)).all()
+
+
+@pytest.mark.parametrize("trials", [1_200, 1_201])
+def test_counting_how_often_blocks_are_drawn_gives_the_same_medians(trials):
+    arms = np.random.default_rng(1).lognormal(0, 0.03, (2, trials))
+    found = resampled_medians(arms, paired=True)
+    assert found == pytest.approx(one_by_one(arms, paired=True, count=len(found)))
+
+
+@pytest.mark.parametrize("trials", [(101, 101), (102, 130), (1_000, 6)])
+def test_medians_drawn_by_their_ranks_are_distributed_as_those_drawn_one_by_one(trials):
+    random = np.random.default_rng(2)
+    arms = [random.permutation(np.arange(size, dtype=float)) for size in trials]
+    found = resampled_medians(arms, paired=False)
+    naive = one_by_one(arms, paired=False, count=4_000, seed=9)
+    for own, expected in zip(found.T, naive.T, strict=True):
+        assert ks_2samp(own, expected).pvalue > 0.01
+        assert own.mean() == pytest.approx(expected.mean(), abs=5 * expected.std() / np.sqrt(4_000))
+        assert own.std() == pytest.approx(expected.std(), rel=0.06)
+
+
+def test_arms_that_are_drawn_by_themselves_are_independent():
+    arm = np.random.default_rng(3).lognormal(0, 0.03, 500)
+    one, other = resampled_medians([arm, arm], paired=False).T
+    assert abs(np.corrcoef(one, other)[0, 1]) < 0.05
