@@ -6,8 +6,10 @@ set -eu
 dpkg-query --show --showformat '${Package}\t${Version}\t${Architecture}\n' | sort \
     >/opt/pyscale/debian-packages.txt
 
-sh /opt/pyscale/scripts/empty.sh /usr/share/doc /usr/share/man /usr/share/info \
-    /usr/share/locale /usr/share/lintian /var/lib/apt/lists /var/cache /var/log
+# Whoever gives an image to others gives the licences of its packages too.
+sh /opt/pyscale/scripts/empty.sh --except copyright /usr/share/doc
+sh /opt/pyscale/scripts/empty.sh /usr/share/man /usr/share/info /usr/share/locale \
+    /usr/share/lintian /var/lib/apt/lists /var/cache /var/log
 rm -f /var/lib/dpkg/*-old
 # apt asks for these folders.
 mkdir -p /var/lib/apt/lists/partial /var/cache/apt/archives/partial

@@ -119,3 +119,23 @@ def test_emptying_a_folder_spares_all_that_is_bound_into_it_or_over_it(
     # In a build the image's folders lie on its root.
     if tmp_path.stat().st_dev == Path("/").stat().st_dev:
         assert list((tmp_path / "own").iterdir()) == []
+
+
+@pytest.mark.parametrize("excepted", [(), ("--except", "copyright")])
+def test_emptying_a_folder_may_leave_licences_and_what_leads_to_them(
+    excepted: tuple[str, ...], tmp_path: Path, missing: Callable[[str, str], None]
+) -> None:
+    if tmp_path.stat().st_dev != Path("/").stat().st_dev:
+        missing("a folder on the root file system", "let --basetemp name one")
+    docs = tmp_path / "doc"
+    for folder in ("libfoo", "examples/deep"):
+        (docs / folder).mkdir(parents=True)
+    for name in ("libfoo/copyright", "libfoo/changelog.gz", "examples/deep/readme"):
+        (docs / name).write_text("text")
+    (docs / "libfoo-dev").symlink_to("libfoo")
+    (docs / "libfoo" / "NEWS").symlink_to("changelog.gz")
+    (docs / "manual").symlink_to("examples")
+    script = CONTAINERS / "scripts" / "empty.sh"
+    subprocess.run(["sh", str(script), *excepted, str(docs)], check=True)
+    left = sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*"))
+    assert left == (["libfoo", "libfoo-dev", "libfoo/copyright"] if excepted else [])

@@ -13,6 +13,7 @@ from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
 from pyscale.images.inspection import IMAGE_PYTHON, describe
 from pyscale.images.lockfile import ImageFolder
+from pyscale.images.partlocks import read_debian
 
 
 def names_in(lock: str) -> dict[str, str]:
@@ -34,6 +35,8 @@ def test_an_image_holds_the_packages_of_its_lock_and_no_others(
         found = {plain(package): version for package, version in image.python_packages.items()}
         assert found == names_in(catalog()[name].lock_file.read_text()), name
         assert {"python3", "libgomp1", "libc6"} <= set(image.debian_packages)
+        # What is written beside the image as it is built.
+        assert read_debian(built_images.debian_list(name)) == image.debian_packages
 
 
 def test_an_image_says_which_one_it_is_and_what_it_was_built_from(
@@ -69,6 +72,27 @@ def test_inspect_prints_the_same_for_people_and_programs(
     else:
         assert f"pyscale_stages {catalog()[name].stage}" in done.stdout
         assert re.search(r"\bnumpy \d", done.stdout)
+
+
+def test_an_image_keeps_the_licences_of_its_debian_packages(
+    built_images: ImageFolder, engine: Engine
+) -> None:
+    name = next(iter(built_images.read_lock().images))
+    sif = built_images.sif(name)
+    look = 'for p in "$@"; do [ -s "/usr/share/doc/${p%%:*}/copyright" ] || echo "$p"; done'
+    packages = describe(sif, engine).debian_packages
+    asked = engine.command("exec", "--containall", str(sif), "sh", "-c", look, "sh", *packages)
+    answer = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == []
+
+
+def test_packages_under_the_gpl_or_lgpl_are_named(
+    built_images: ImageFolder, engine: Engine
+) -> None:
+    for name in built_images.read_lock().images:
+        image = describe(built_images.sif(name), engine)
+        assert ("fastremap" in image.copyleft) == ("fastremap" in image.python_packages), name
+        assert all("GPL" in licence for licence in image.copyleft.values())
 
 
 def test_packages_are_those_that_the_image_itself_imports(

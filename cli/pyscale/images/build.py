@@ -27,11 +27,13 @@ from pyscale.images.content import (
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.layerbuild import Ingredients, LayerBuilder, Recipe
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
+from pyscale.images.partlocks import debian_packages, debian_text
 from pyscale.images.parts import fetch_parts
 from pyscale.images.stagecode import code_files, lay_out
 from pyscale.images.verify import sha256_of
 from pyscale.images.workshop import Workshop, full_disk_explained
 from pyscale.store.provenance import code_commit
+from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 
@@ -203,6 +205,8 @@ def _image(
             architecture=platform.machine(),
         )
         tools.workshop.install(made, folder.sif(definition.name))
+        packages = debian_packages(libraries, tools.engine)
+        write_atomically(folder.debian_list(definition.name), debian_text(packages))
         folder.record(definition.name, locked)
     return locked
 

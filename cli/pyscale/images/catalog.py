@@ -41,6 +41,11 @@ class ImageDefinition(Record):
         """Every Python package of the image, with version and sha256."""
         return shipped("containers") / "locks" / f"{self.name}.txt"
 
+    @property
+    def jars_lock_file(self) -> Path:
+        """Every jar of the image, with its sha256, where somebody has locked them."""
+        return shipped("containers") / "jars" / f"{self.name}.txt"
+
 
 @cache
 def catalog() -> dict[str, ImageDefinition]:

@@ -83,6 +83,7 @@ def build(
     from pyscale.images import build as building
     from pyscale.images.buildprogress import BuildProgress
     from pyscale.images.catalog import definitions
+    from pyscale.images.partlocks import doubts
     from pyscale.images.selection import Selection, buildable
     from pyscale.images.view import show_built
     from pyscale.interruption import termination_as_interrupt
@@ -94,6 +95,8 @@ def build(
         built = building.build(chosen.chosen, folder, options, progress.hear)
     for name, why in chosen.left_out.items():
         talk(f"not built: {name}: {why}")
+    for sentence in doubts(folder, chosen.chosen):
+        talk(f"warning: {sentence}")
     show_built(built)
 
 

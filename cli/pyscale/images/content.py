@@ -15,8 +15,8 @@ from pyscale.images.stagecode import code_files
 from pyscale.shipped import shipped
 from pyscale_stages.hashing import sha256_of
 
-OWN_FOLDERS = {"locks", "requirements"}
-"""Folders of `containers/` whose files belong to one image each."""
+OWN_FOLDERS = {"debian", "jars", "locks", "requirements"}
+"""Folders of `containers/` whose files are no part of the steps that images share."""
 
 
 def base_file() -> Path:
@@ -59,6 +59,8 @@ def lock_sha256(definition: ImageDefinition) -> str:
 def libraries_sha256(definition: ImageDefinition) -> str:
     """Hash of what an image's libraries are made from: base, definition, lock, other parts."""
     own = {"libraries.def": definition.definition_file, "lock.txt": definition.lock_file}
+    if definition.jars_lock_file.is_file():
+        own["jars.txt"] = definition.jars_lock_file
     others = (" ".join(definition.debian), " ".join(definition.maven))
     return hash_of_words((base_sha256(), hash_of_files(own), *others))
 

@@ -19,8 +19,16 @@ IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
 # Runs inside: the standard library alone, so that it says the same of every image.
 _LIST_PACKAGES = """
 import importlib.metadata, json, pathlib
-python = {d.metadata["Name"]: d.version for d in importlib.metadata.distributions()}
-debian, entry = {}, {}
+python, copyleft, debian, entry = {}, {}, {}, {}
+for found in importlib.metadata.distributions():
+    told = found.metadata
+    python[told["Name"]] = found.version
+    kinds = [c.rpartition(":: ")[2] for c in told.get_all("Classifier", []) if "License" in c]
+    # The field License may hold a whole text.
+    kinds += [told["License-Expression"] or "", (told["License"] or "").partition("\\n")[0]]
+    gnu = [licence for licence in reversed(kinds) if "GPL" in licence or "GNU" in licence]
+    if gnu:
+        copyleft[told["Name"]] = gnu[0]
 for line in pathlib.Path("/var/lib/dpkg/status").read_text().splitlines() + [""]:
     key, _, value = line.partition(": ")
     if line:
@@ -29,7 +37,7 @@ for line in pathlib.Path("/var/lib/dpkg/status").read_text().splitlines() + [""]
     if entry.get("Status", "").endswith(" installed"):
         debian[entry["Package"]] = entry["Version"]
     entry = {}
-print(json.dumps({"python": python, "debian": debian}))
+print(json.dumps({"python": python, "debian": debian, "copyleft": copyleft}))
 """
 
 
@@ -46,6 +54,9 @@ class ImageDescription(Record):
     help_text: str
     python_packages: dict[str, str] = Field(description="Version by name")
     debian_packages: dict[str, str] = Field(description="Version by name")
+    copyleft: dict[str, str] = Field(
+        description="Licence by name, of Python packages under the GPL, LGPL or AGPL"
+    )
 
 
 def describe(sif: Path, engine: Engine) -> ImageDescription:
@@ -59,7 +70,7 @@ def describe(sif: Path, engine: Engine) -> ImageDescription:
     header = read_sif(sif)
     labels = image_labels(sif, header)
     refuse_foreign(sif, header)
-    python, debian = _packages(sif, engine)
+    packages = _packages(sif, engine)
     return ImageDescription(
         file=sif,
         size_bytes=header.size_bytes,
@@ -69,12 +80,13 @@ def describe(sif: Path, engine: Engine) -> ImageDescription:
         all_labels=dict(sorted(header.labels.items())),
         runscript=header.runscript,
         help_text=header.help_text,
-        python_packages=python,
-        debian_packages=debian,
+        python_packages=packages["python"],
+        debian_packages=packages["debian"],
+        copyleft=packages["copyleft"],
     )
 
 
-def _packages(sif: Path, engine: Engine) -> tuple[dict[str, str], dict[str, str]]:
+def _packages(sif: Path, engine: Engine) -> dict[str, dict[str, str]]:
     isolated = ("--containall", "--cleanenv", "--no-home")
     command = engine.command("exec", *isolated, str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
     done = subprocess.run(
@@ -87,4 +99,4 @@ def _packages(sif: Path, engine: Engine) -> tuple[dict[str, str], dict[str, str]
             f"({said[-1] if said else 'it said nothing'}): see `pyscale image verify {sif}`"
         )
     found = json.loads(done.stdout)
-    return dict(sorted(found["python"].items())), dict(sorted(found["debian"].items()))
+    return {kind: dict(sorted(versions.items())) for kind, versions in found.items()}

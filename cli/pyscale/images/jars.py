@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
+from pyscale.images.partlocks import JARS_RECORD, check_jars, jars_text
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import how_to_install
@@ -25,13 +26,14 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
     Raises
     ------
     UserError
-        If no Maven repository can be reached, or what lies there is incomplete.
+        If no Maven repository can be reached, or what lies there is incomplete or not as locked.
     MissingPart
         If the resolver of Maven coordinates is not installed.
     """
     jars = folder / definition.name / "jars"
     lacking = lacking_coordinates(definition.maven, jars)
     if not lacking:
+        check_jars(definition, jars)
         return
     if jars.is_dir() and any(jars.rglob("*.jar")):
         raise UserError(
@@ -44,6 +46,8 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
         fetched = Path(scratch) / "jars"
         _resolve(definition, jars, Path(scratch), fetched)
         write_atomically(fetched / RECORD_NAME, "".join(f"{c}\n" for c in definition.maven))
+        write_atomically(fetched / JARS_RECORD, jars_text(fetched))
+        check_jars(definition, fetched)
         shutil.rmtree(jars, ignore_errors=True)
         jars.parent.mkdir(exist_ok=True)
         fetched.rename(jars)

@@ -60,6 +60,10 @@ class ImageFolder:
         """File of an image."""
         return self.path / f"{name}.sif"
 
+    def debian_list(self, name: str) -> Path:
+        """File beside an image that was built here: its Debian packages with their versions."""
+        return self.path / f"{name}.debian.txt"
+
     def sifs(self) -> list[Path]:
         """Every image file that lies in the folder."""
         return sorted(path for path in self.path.glob("*.sif") if not path.name.startswith("."))

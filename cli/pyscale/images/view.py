@@ -78,6 +78,11 @@ def show_description(image: ImageDescription) -> None:
             *_titled("help", Text(image.help_text.strip())),
             *_titled("runscript", Text(image.runscript.strip())),
             *_titled("Python packages", _packages(image.python_packages)),
+            *(
+                _titled("Python packages under the GPL or LGPL", _packages(image.copyleft))
+                if image.copyleft
+                else ()
+            ),
             *_titled("Debian packages", _packages(image.debian_packages)),
         )
     )

@@ -8,6 +8,7 @@ import pytest
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.jars import fetch_jars
+from pyscale.images.partlocks import JARS_RECORD, jars_text
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
 
@@ -70,6 +71,7 @@ def test_jars_come_with_all_that_they_need(tmp_path: Path, monkeypatch: pytest.M
     fetch_jars(definition("org.example:tool:1.0"), tmp_path, print)
     jars = tmp_path / "track_trackmate" / "jars"
     assert sorted(p.name for p in jars.glob("*.jar")) == ["part-1.0.jar", "tool-1.0.jar"]
+    assert (jars / JARS_RECORD).read_text() == jars_text(jars)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["maven", "track_trackmate"]
 
 

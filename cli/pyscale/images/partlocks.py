@@ -1,0 +1,126 @@
+"""The locks of what is no wheel: versions of Debian packages, checksums of jars.
+
+A mirror of Debian has the versions of its day alone, so their lock says what an image was built
+with, and a build tells where it differs. Jars that differ from theirs are refused.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pyscale.errors import UserError
+from pyscale.images.catalog import ImageDefinition
+from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
+from pyscale.shipped import shipped
+from pyscale_stages.hashing import sha256_of
+
+BASE = "base"
+"""Name of the lock of what every image has from Debian."""
+JARS_RECORD = "sha256.txt"
+"""Checksums of jars beside them, as they were fetched."""
+_SHOWN = 3
+_LIST = "/opt/pyscale/debian-packages.txt"
+
+
+def debian_packages(sif: Path, engine: Engine) -> dict[str, str]:
+    """Versions of the Debian packages that an image or layer lists; empty where it lists none."""
+    isolated = ("--containall", "--cleanenv", "--no-home")
+    done = subprocess.run(
+        engine.command("exec", *isolated, str(sif), "cat", _LIST),
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    lines = done.stdout.splitlines() if done.returncode == 0 else ()
+    return {name: version for name, version, *_ in (line.split("\t") for line in lines)}
+
+
+def debian_lock_file(name: str) -> Path:
+    """Lock of the Debian packages of the base, or of those that an image adds to it."""
+    return shipped("containers") / "debian" / f"{name}.txt"
+
+
+def debian_text(packages: Mapping[str, str]) -> str:
+    """Write packages as apt names them, a line each."""
+    return "".join(f"{name}={version}\n" for name, version in sorted(packages.items()))
+
+
+def read_debian(file: Path) -> dict[str, str]:
+    """Read such lines; an absent file has none."""
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def check_jars(definition: ImageDefinition, jars: Path) -> None:
+    """Compare the jars of an image with their lock, or else with what was fetched.
+
+    Raises
+    ------
+    UserError
+        If one is another, is absent, or is too many.
+    """
+    file = next((f for f in (definition.jars_lock_file, jars / JARS_RECORD) if f.is_file()), None)
+    if file is None:
+        return
+    lines = file.read_text(encoding="utf-8").splitlines()
+    expected = {name: sha256 for sha256, name in (line.split("  ", 1) for line in lines)}
+    found = _checksums(jars)
+    wrong = sorted(name for name, _ in expected.items() ^ found.items())
+    if wrong:
+        raise UserError(
+            f"jars in {jars} are not those of {file} ({_some(dict.fromkeys(wrong))}): remove the "
+            "folder, so that they are fetched again, or put the right ones there"
+        )
+
+
+def jars_text(jars: Path) -> str:
+    """Checksums of all jars in a folder and below, as sha256sum writes them."""
+    return "".join(f"{sha256}  {name}\n" for name, sha256 in _checksums(jars).items())
+
+
+def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[str]:
+    """Say where images that were built here differ from their locks, or have none."""
+    differing: dict[str, None] = {}
+    sentences = []
+    base = read_debian(debian_lock_file(BASE))
+    for definition in definitions:
+        found = read_debian(folder.debian_list(definition.name))
+        locked = base | read_debian(debian_lock_file(definition.name))
+        if found and base:
+            differing |= dict.fromkeys(_differences(found, locked))
+        if definition.maven and not definition.jars_lock_file.is_file():
+            sentences.append(
+                f"the jars of {definition.name} are as Maven gave them, because no checksums of "
+                f"them are locked: compare {JARS_RECORD} beside them with that of another build"
+            )
+    if differing:
+        sentences.insert(
+            0,
+            f"{len(differing)} Debian package{'s are' if len(differing) > 1 else ' is'} not of "
+            f"the locked version ({_some(differing)}): images that were built on another day "
+            "differ, so pull one image to all machines that you compare",
+        )
+    return sentences
+
+
+def _differences(found: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
+    return [
+        f"{name} {found.get(name, 'absent')} in place of {locked.get(name, 'none')}"
+        for name in sorted(found.keys() | locked.keys())
+        if found.get(name) != locked.get(name)
+    ]
+
+
+def _checksums(jars: Path) -> dict[str, str]:
+    return {
+        path.relative_to(jars).as_posix(): sha256_of(path) for path in sorted(jars.rglob("*.jar"))
+    }
+
+
+def _some(names: Mapping[str, None]) -> str:
+    shown = list(names)[:_SHOWN]
+    return ", ".join([*shown, *(["…"] if len(names) > _SHOWN else [])])
