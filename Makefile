@@ -7,7 +7,7 @@ CELLPOSE4 := build/cellpose4
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 2
 
-.PHONY: setup parts demo test check cluster bench model locks clean
+.PHONY: setup parts demo test check cluster bench model locks debian-locks clean
 
 setup: $(SETUP_DONE)
 
@@ -67,6 +67,10 @@ model: setup
 # Reaches the package index; CPU builds of torch come from what PIP_FIND_LINKS names.
 locks: setup
 	$(BIN)/python scripts/make_locks.py
+
+# From the images that were built on this machine.
+debian-locks: setup
+	$(BIN)/python scripts/lock_debian.py
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

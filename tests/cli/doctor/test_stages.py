@@ -94,6 +94,12 @@ def test_a_broken_library_is_named_with_what_it_did(tmp_path: Path, body: str, s
     assert found.remedy
 
 
+def test_a_library_that_dies_is_installed_again_by_its_own_name(tmp_path: Path) -> None:
+    folder = library(tmp_path, "laptrack", "import os; os.kill(os.getpid(), 11)")
+    (found,) = ask("track", PYTHONPATH=folder).values()
+    assert found.remedy.startswith("pip install --force-reinstall laptrack==0.17.0 ")
+
+
 def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
     reached = tmp_path / "reached"
     hangs = f"import pathlib, signal; pathlib.Path({str(reached)!r}).touch(); signal.pause()"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import runpy
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.images import partlocks
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import libraries_sha256
 from pyscale.images.jars import fetch_jars
@@ -23,6 +25,7 @@ from pyscale.images.partlocks import (
     read_debian,
 )
 
+ROOT = Path(__file__).resolve().parents[3]
 CONTACT, TRACK, TRACKMATE = (catalog()[name] for name in ("contact", "track", "track_trackmate"))
 
 
@@ -87,6 +90,22 @@ def test_a_package_that_an_image_lacks_is_told_and_many_are_cut_short(folder: Im
 
 def test_an_image_that_was_not_built_here_is_not_compared(folder: ImageFolder) -> None:
     assert doubts(folder, [CONTACT]) == []
+
+
+def test_what_was_built_here_can_be_locked(
+    folder: ImageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks = tmp_path / "locks"
+    locks.mkdir()
+    monkeypatch.setattr(partlocks, "debian_lock_file", lambda name: locks / f"{name}.txt")
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder.path))
+    folder.make()
+    folder.debian_list("track").write_text("libc6=2\n")
+    folder.debian_list("contact").write_text("libc6=2\nllvm=15\n")
+    runpy.run_path(str(ROOT / "scripts" / "lock_debian.py"), run_name="__main__")
+    written = {path.name: path.read_text() for path in locks.iterdir()}
+    assert written == {"base.txt": "libc6=2\n", "contact.txt": "llvm=15\n"}
+    assert doubts(folder, [CONTACT, TRACK]) == []
 
 
 def test_jars_without_a_lock_are_said_to_have_none(folder: ImageFolder, lock_file: Path) -> None:
