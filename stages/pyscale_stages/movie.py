@@ -250,9 +250,8 @@ class Movie:
         images = [
             image for frame in range(start, stop) for image in self._images_of(frame, channel)
         ]
-        shape = self.shape_yx
-        if self.channel_axis == "sample":
-            shape += (self.n_channels,)
+        samples = (self.n_channels,) if self.channel_axis == "sample" else ()
+        shape = (*self.shape_yx, *samples)
         try:
             data = _read_image_stack(tiff, path, images, shape)
         except MemoryError:
@@ -359,8 +358,8 @@ def _read_image_stack(
     # tifffile writes 3 or 4 frames as the planes of one page.
     per_page = max(1, series.keyframe.size // math.prod(shape))
     pages = sorted({image // per_page for image in images})
-    wanted = [series.pages[index] for index in pages]
-    if None in wanted:
+    wanted = [page for index in pages if (page := series.pages[index]) is not None]
+    if len(wanted) < len(pages):
         raise ValueError("a page is missing")
     _refuse_beyond_end(
         path,

@@ -83,6 +83,8 @@ def import_traces(
 
 
 def _asked(workers: str | None, stage: str | None) -> Asked:
+    if stage is not None and not stage.strip():
+        raise UserError("--stage is empty: give the name of the stage")
     if workers is None:
         return Asked(stage=stage)
     if not workers.isdecimal():

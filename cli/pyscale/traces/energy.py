@@ -15,6 +15,18 @@ MOST_W = 100_000
 """More than any node draws: what is above is a counter that went wrong."""
 
 
+def joules_of(text: str) -> int:
+    """Read joules as Slurm writes them; 0 where they were not counted.
+
+    Raises
+    ------
+    ValueError
+        If it is no whole number.
+    """
+    joules = int(text)
+    return 0 if joules in UNTOLD_J else joules
+
+
 def job_energy_j(
     own_j: int | None, steps_j: Iterable[int | None], wall_s: float | None, nodes: int | None
 ) -> float | None:

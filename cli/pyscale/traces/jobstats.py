@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
-import gzip
 import json
 import zlib
 from base64 import b64decode
@@ -11,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json import JSONDecodeError
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pyscale.errors import UserError
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
@@ -21,6 +20,8 @@ from pyscale_stages.wording import did_you_mean, first_problem
 PACKED = "JS1:"
 GZIPPED = "H4sI"
 """How what is packed begins, for the mark may be left out."""
+MOST_BYTES = 64 * 2**20
+"""Of the JSON of one job; ten thousand nodes are told of in a few."""
 WITHOUT_FIGURES = frozenset({"Short", "None"})
 """What stands in the place of the figures of a job that was too short, or not observed."""
 ADVICE = "ask anew with `jobstats -j JOBID`"
@@ -34,17 +35,21 @@ class _Told(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class _Node(_Told):
-    cpus: int | None = None
-    total_memory: int | None = None
-    used_memory: int | None = None
-    total_time: float | None = None
+    cpus: Count | None = None
+    total_memory: Count | None = None
+    used_memory: Count | None = None
+    total_time: Seconds | None = None
 
 
 class _Job(_Told):
     nodes: dict[str, _Node]
-    total_time: float
-    gpus: int | None = None
+    total_time: Seconds
+    gpus: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,10 @@ def _unpacked(path: Path, text: str) -> Iterator[JobFigures]:
     while at < len(text.rstrip()):
         try:
             job, end = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip()))
-        except JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
+            line = f" at line {error.lineno}" if isinstance(error, JSONDecodeError) else ""
             raise UserError(
-                f"{path} is no JSON at line {error.lineno}: it may have been cut short, so {ADVICE}"
+                f"{path} is no JSON{line}: it may have been cut short, so {ADVICE}"
             ) from None
         yield _figures(str(path), job)
         at = end
@@ -113,13 +119,22 @@ def job_figures(where: str, comment: str | None) -> JobFigures | None:
     if packed in WITHOUT_FIGURES:
         return None
     try:
-        job = json.loads(gzip.decompress(b64decode(packed, validate=True)))
-    except (binascii.Error, EOFError, OSError, ValueError, zlib.error):
+        job = json.loads(_inflated(b64decode(packed, validate=True)))
+    except (EOFError, ValueError, RecursionError, zlib.error):
         raise UserError(
             f"{where}: what jobstats packed (JS1:) is broken or was cut short: write it with "
             "`sacct -P`, which cuts nothing"
         ) from None
     return _figures(where, job)
+
+
+def _inflated(packed: bytes) -> bytes:
+    """Unpack gzip, as much as figures of a job ever are: it may be made to unpack to terabytes."""
+    inflater = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    told = inflater.decompress(packed, MOST_BYTES)
+    if not inflater.eof:
+        raise EOFError
+    return told
 
 
 def _figures(where: str, told: object) -> JobFigures:

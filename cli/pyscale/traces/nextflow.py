@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
+from pyscale.errors import UserError
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
 from pyscale.traces.tracefile import Layout, Row, rows_of
 from pyscale.traces.units import bytes_of, moment, seconds_of_words
@@ -109,20 +110,26 @@ def _times(row: Row, wall_s: float | None) -> tuple[datetime | None, datetime | 
     if submit is None or since_s is None or wall_s is None:
         return None, None
     since_s = max(since_s - _rounding_s(row), 0.0)
-    end = submit + timedelta(seconds=since_s)
-    return max(submit, end - timedelta(seconds=wall_s)), end
+    try:
+        end = submit + timedelta(seconds=since_s)
+        return max(submit, end - timedelta(seconds=wall_s)), end
+    except OverflowError:
+        raise UserError(
+            f"{row.where}: submit, duration and realtime lead to a date beyond the calendar: "
+            "correct or leave out this line"
+        ) from None
 
 
 def _rounding_s(row: Row) -> float:
     """By how much a duration may have been rounded up; raw ones are not."""
     text = row.told("duration") or ""
-    if text.isdigit() or text.endswith("ms"):
+    if text.isdecimal() or text.endswith("ms"):
         return 0.0
     return 0.5 if _seconds(text) >= 60 else 0.05
 
 
 def _seconds(text: str) -> float:
-    return int(text) / 1000 if text.isdigit() else seconds_of_words(text)
+    return int(text) / 1000 if text.isdecimal() else seconds_of_words(text)
 
 
 def _percent(text: str) -> float:

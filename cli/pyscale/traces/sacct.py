@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,11 +10,12 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+from pyscale.analysis.lanes import Interval
 from pyscale.slurm.jobids import array_of, elements
 from pyscale.slurm.queue import ENDED
-from pyscale.traces.energy import job_energy_j, without_shared_energy
+from pyscale.traces.energy import job_energy_j, joules_of, without_shared_energy
 from pyscale.traces.jobstats import job_figures
-from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
+from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
 from pyscale.traces.tracefile import Layout, Row, rows_of
 from pyscale.traces.units import bytes_of, moment, seconds_of_clock
 
@@ -26,9 +28,11 @@ COMMAND = (
 name is last, because it may hold a bar."""
 LAYOUT = Layout("|", ("JobID", "State", "Start", "End"), f"write it with `{COMMAND}`", True)
 AGAIN = "tried again"
+_INDEX = re.compile(r"\d{1,18}", re.ASCII)
 A_TIME = "a time in seconds, or as 1-02:03:04"
 A_SIZE = "a size, as 2048K"
 AN_ENERGY = "an energy in joules"
+COUNTS = "a list of counts, as cpu=4,mem=8G,node=1,gres/gpu=2"
 A_DATE = "a date, as 2026-03-17T11:42:24, or a time in seconds since 1970"
 
 
@@ -102,7 +106,7 @@ def _part(array: str, jobs: Mapping[str, Row], *, gaps_matter: bool) -> str | No
     # Elements that never began are told nowhere. The last to begin has the array's own id.
     if raw_ids != {None} and array not in raw_ids:
         return "of an array that has not begun as a whole"
-    indices = sorted(int(i) for i in (j.partition("_")[2] for j in jobs) if i.isdigit())
+    indices = sorted(int(i) for i in (j.partition("_")[2] for j in jobs) if _INDEX.fullmatch(i))
     strides = {second - first for first, second in pairwise(indices)}
     if gaps_matter and (not indices or indices[0] > 1 or len(strides) > 1):
         return (
@@ -123,7 +127,7 @@ def _task(
     if figures is not None:
         # Of all processes together; Slurm tells that of the largest alone.
         peaks.append(figures.used_bytes)
-    energies = [one.read("ConsumedEnergyRaw", int, AN_ENERGY) for one in (row, *steps)]
+    energies = [one.read("ConsumedEnergyRaw", joules_of, AN_ENERGY) for one in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None
     if asked.workers_column is None:
@@ -171,8 +175,7 @@ def _flaw_of_steps(steps: Sequence[Row]) -> str | None:
     if max(counts, default=1) > 1:
         return f"of {max(counts)} processes, which --workers NTasks takes for workers"
     called = [step for step in steps if step.cells["JobID"].rpartition(".")[2].isdigit()]
-    times = [(s.read("Start", moment, A_DATE), s.read("End", moment, A_DATE)) for s in called]
-    known = sorted((start, end) for start, end in times if start and end)
+    known = sorted(times for times in map(_times, called) if times is not None)
     if any(later[0] < earlier[1] for earlier, later in pairwise(known)):
         return "of steps that ran at once"
     return None
@@ -192,8 +195,16 @@ def _wall_s(row: Row) -> float | None:
         seconds = row.read(column, how, A_TIME)
         if seconds is not None:
             return seconds
+    times = _times(row)
+    # Negative where the clock was set back meanwhile.
+    seconds = (times[1] - times[0]).total_seconds() if times else -1.0
+    return seconds if seconds >= 0 else None
+
+
+def _times(row: Row) -> Interval | None:
+    """Start and end, to be compared."""
     start, end = row.read("Start", moment, A_DATE), row.read("End", moment, A_DATE)
-    return (end - start).total_seconds() if start and end else None
+    return (without_zone(start), without_zone(end)) if start and end else None
 
 
 def _requested_bytes(row: Row) -> int | None:
@@ -220,4 +231,4 @@ def _count_of(row: Row, resource: str, if_absent: int | None = None) -> int | No
     count = counts.get(resource)
     if count is None:
         return if_absent
-    return int(count) if count.isdigit() else None
+    return row.read("AllocTRES", lambda _: int(count), COUNTS) if count.isdecimal() else None

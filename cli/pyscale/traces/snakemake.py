@@ -10,7 +10,7 @@ from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
-from pyscale.traces.tracefile import Layout, Row, rows_of
+from pyscale.traces.tracefile import Layout, Row, is_amount, rows_of
 from pyscale_stages.wording import did_you_mean
 
 EXTENDED = "let Snakemake write it with --benchmark-extended"
@@ -55,7 +55,7 @@ def _of_json(path: Path, text: str) -> list[Row]:
         where = f"{path}, line {number}"
         try:
             told = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UserError(f"{where} is no JSON: it may have been cut short") from None
         if not isinstance(told, dict) or "s" not in told:
             raise UserError(f"{where} has no time 's': {LAYOUT.advice}")
@@ -69,7 +69,7 @@ def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
     workers, is_trial = (None, False) if column is None else _workers(row, column)
     group = f"N={workers}, " if workers else ""
     peak_mib = row.read("max_rss", float, "a number of MiB")
-    requested_mib = _number(_group(row, "resources").get("mem_mib"))
+    requested_mib = _number(row, "mem_mib", _group(row, "resources").get("mem_mib"))
     return TracedTask(
         source=path,
         stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
@@ -108,10 +108,14 @@ def _group(row: Row, column: str) -> Mapping[str, Any]:
         return {}
     try:
         told = literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
+def _number(row: Row, name: str, value: object) -> float | None:
+    if not isinstance(value, int | float):
+        return None
+    if not is_amount(value):
+        raise UserError(f"{row.where}: {name} {value} is not a number of MiB")
+    return value

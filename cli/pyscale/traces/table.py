@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from pyscale.traces.tasks import TracedTask
+from pyscale.traces.tasks import TracedTask, without_zone
 from pyscale.traces.trials import TracedTrial
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
     names = stage_names(trials)
     repeats: dict[tuple[str, int], int] = defaultdict(int)
     rows = []
+    # A table has dates of one kind, even where traces with a time zone and without stand together.
+    dates = [date for trial in trials for task in trial.tasks for date in (task.start, task.end)]
+    zoned = all(date is None or date.tzinfo is not None for date in dates)
     # Stages as they come, their trials by N and time.
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     order = sorted(
@@ -63,7 +66,8 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         repeat = repeats[stage, trial.workers]
         repeats[stage, trial.workers] += 1
         which = {"stage": stage, "workers": trial.workers, "repeat": repeat}
-        rows += [which | _row(trial, tasks) for tasks in trial.lanes or (trial.tasks,)]
+        lanes = trial.lanes or (trial.tasks,)
+        rows += [which | _row(trial, tasks, zoned=zoned) for tasks in lanes]
     table = pl.DataFrame(rows, schema=kinds, orient="row")
     told_apart = all(trial.lanes is not None for trial in trials)
     return table if told_apart else table.drop("task")
@@ -91,8 +95,8 @@ def _size_words(trial: TracedTrial) -> str:
     return " or ".join(words)
 
 
-def _row(trial: TracedTrial, tasks: Sequence[TracedTask]) -> dict[str, Any]:
-    """What one worker did, in one task or several."""
+def _row(trial: TracedTrial, tasks: Sequence[TracedTask], *, zoned: bool) -> dict[str, Any]:
+    """What one worker did, in one task or several; `zoned` is whether dates keep a time zone."""
     first = min(tasks, key=lambda task: task.interval or NEVER)
     last = max(tasks, key=lambda task: (task.interval or NEVER)[1])
     # Dates by which a task ended before it began are of a clock that was set back meanwhile.
@@ -102,9 +106,10 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask]) -> dict[str, Any]:
         "wall_s": sum(task.wall_s or 0.0 for task in tasks),
         "trial": trial.label,
         "tasks_done": len(tasks),
-        "start": first.start.isoformat() if dated and first.start else None,
-        "end": last.end.isoformat() if dated and last.end else None,
-        "cpus": _largest(task.cpus for task in tasks),
+        "start": _written(first.start, zoned) if dated else None,
+        "end": _written(last.end, zoned) if dated else None,
+        # A task runs on some: none is what schedulers write where they do not know.
+        "cpus": _largest(task.cpus for task in tasks) or None,
         "gpus": _largest(task.gpus for task in tasks),
         "cpu_s": _sum([task.cpu_s for task in tasks]),
         "requested_memory_bytes": _largest(task.requested_memory_bytes for task in tasks),
@@ -113,6 +118,12 @@ def _row(trial: TracedTrial, tasks: Sequence[TracedTask]) -> dict[str, Any]:
         "node": " ".join(dict.fromkeys(task.node for task in tasks if task.node)) or None,
         "state": " ".join(dict.fromkeys(task.state for task in tasks if task.state)) or None,
     }
+
+
+def _written(date: datetime | None, zoned: bool) -> str | None:
+    if date is None:
+        return None
+    return (date if zoned else without_zone(date)).isoformat()
 
 
 def _largest(values: Iterable[int | None]) -> int | None:

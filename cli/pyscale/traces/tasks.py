@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyscale.analysis.lanes import Interval
 from pyscale.errors import UserError
+from pyscale.report.tablecells import LEAST
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class Asked:
     """Column of the trace that holds N."""
     stage: str | None = None
     """Name of the stage, where the trace names none."""
+
+
+MOST = 2**53
+"""Bytes, seconds or anything else of one task: no machine has more."""
+AMOUNTS = (
+    *("wall_s", "cpus", "gpus", "cpu_s", "energy_j", "workers"),
+    *("requested_memory_bytes", "peak_memory_bytes"),
+)
 
 
 @dataclass(frozen=True)
@@ -55,17 +64,28 @@ class TracedTask:
     flaw: str | None = None
     """Why it cannot be timed, as in `2 of 4 tasks failed`."""
 
+    def __post_init__(self) -> None:
+        """Refuse what the table could not hold: numbers of tasks are added up and multiplied."""
+        for field in AMOUNTS:
+            value = getattr(self, field)
+            if value and not LEAST <= value <= MOST:
+                raise UserError(
+                    f"{self.source}: {field} of {self.name} would be {str(value)[:20]}, which "
+                    "cannot be right: correct or leave out this line of the trace"
+                )
+
     @property
     def interval(self) -> Interval | None:
         """When it ran, to be compared: traces with a time zone and without may stand together."""
         if self.start is None or self.end is None:
             return None
-        interval = _without_zone(self.start), _without_zone(self.end)
+        interval = without_zone(self.start), without_zone(self.end)
         # A clock may have been set back meanwhile.
         return interval if interval[0] <= interval[1] else None
 
 
-def _without_zone(time: datetime) -> datetime:
+def without_zone(time: datetime) -> datetime:
+    """A date in UTC where it has a time zone, else on its own clock."""
     return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
@@ -88,20 +108,25 @@ def stage_name(where: str, told: str | None, asked: Asked, advice: str) -> str:
 
 
 def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:
-    """Refuse a task that two files tell of.
+    """Refuse a task that two files tell of, or one file twice.
 
     Raises
     ------
     UserError
         If there is one.
     """
-    seen: dict[tuple[str, str, datetime], Path] = {}
+    seen: dict[tuple[object, ...], TracedTask] = {}
     for task in tasks:
-        if task.start is None:
+        # Without dates, tasks of two files or trials may be two of one name.
+        when = (task.start,) if task.start else (task.source, task.trial)
+        first = seen.setdefault((task.stage, task.name, *when), task)
+        if first is task:
             continue
-        first = seen.setdefault((task.stage, task.name, task.start), task.source)
-        if first != task.source:
+        if first.source == task.source:
             raise UserError(
-                f"{task.source} tells of {task.stage} {task.name} as {first} does: "
-                "give each task in one file only"
+                f"{task.source} tells of {task.stage} {task.name} twice: leave one of them out"
             )
+        raise UserError(
+            f"{task.source} tells of {task.stage} {task.name} as {first.source} does: "
+            "give each task in one file only"
+        )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -29,6 +31,11 @@ class Layout:
     """Whether text of the last column may hold the separator."""
 
 
+def is_amount(number: float) -> bool:
+    """Whether a number can be of something: neither negative, nor infinite, nor NaN."""
+    return number >= 0 and number != math.inf
+
+
 @dataclass(frozen=True)
 class Row:
     """A line of a trace's table."""
@@ -48,15 +55,16 @@ class Row:
         Raises
         ------
         UserError
-            If it is not `what` it should be.
+            If it is not `what` it should be, or is a number that is negative, infinite or NaN.
         """
         text = self.told(column)
         if text is None:
             return None
-        try:
-            return how(text)
-        except ValueError:
-            raise UserError(f"{self.where}: {column} {text!r} is not {what}") from None
+        with suppress(ValueError):
+            value = how(text)
+            if not isinstance(value, int | float) or is_amount(value):
+                return value
+        raise UserError(f"{self.where}: {column} {text!r} is not {what}")
 
     def read_workers(self, column: str) -> int:
         """N of a trial, which the user says is in this column.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _BYTES: dict[str, int] = {
@@ -54,7 +55,10 @@ def bytes_of(text: str) -> int:
     parts = _SIZE.fullmatch(text)
     if parts is None:
         raise ValueError(text)
-    return round(float(parts[1]) * _BYTES[parts[2].upper()])
+    size = float(parts[1]) * _BYTES[parts[2].upper()]
+    if size == math.inf:
+        raise ValueError(text)
+    return round(size)
 
 
 def moment(text: str, *, per_second: int = 1) -> datetime:
@@ -76,9 +80,16 @@ def moment(text: str, *, per_second: int = 1) -> datetime:
     ValueError
         If it is neither.
     """
-    if text.isdigit():
-        try:
-            return datetime.fromtimestamp(int(text) / per_second, UTC)
-        except (OverflowError, OSError):
-            raise ValueError(text) from None
-    return datetime.fromisoformat(text)
+    try:
+        counted = text.isdecimal()
+        date = (
+            datetime.fromtimestamp(int(text) / per_second, UTC)
+            if counted
+            else datetime.fromisoformat(text)
+        )
+    except (OverflowError, OSError):
+        raise ValueError(text) from None
+    # At the ends of the calendar another time zone or a later second has no date.
+    if not MINYEAR < date.year < MAXYEAR:
+        raise ValueError(text)
+    return date

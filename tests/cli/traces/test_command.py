@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from pyscale.app import app
 from pyscale.errors import UserError
-from pyscale.report.table import BESIDE, COLUMNS
+from pyscale.report.table import BESIDE, COLUMNS, read_wall_times
 from pyscale.traces.command import READERS
 
 NEXTFLOW = "task_id\tname\tstatus\trealtime\n1\tSEGMENT\tCOMPLETED\t5s\n"
@@ -121,6 +121,26 @@ def test_no_table_is_written_where_no_trial_is_left(sacct, write, imported, tmp_
     with pytest.raises(UserError, match="no trial is left that can be timed"):
         imported("sacct", write(sacct.text))
     assert not (tmp_path / "table.csv").exists()
+
+
+def test_a_task_that_one_file_tells_of_twice_is_refused(write, imported):
+    line = "1\tSEGMENT\tCOMPLETED\t5s\n"
+    with pytest.raises(UserError, match="tells of SEGMENT 1 SEGMENT twice: leave one"):
+        imported("nextflow", write(NEXTFLOW + line))
+
+
+def test_a_stage_without_a_name_is_refused(write, imported):
+    with pytest.raises(UserError, match="--stage is empty"):
+        imported("snakemake", write(SNAKEMAKE), workers="1", stage=" ")
+
+
+def test_dates_with_a_time_zone_and_without_become_dates_of_one_kind(write, imported, tmp_path):
+    header = "task_id\tname\tstatus\trealtime\tstart\tcomplete\n"
+    dated = "1\tSEGMENT\tCOMPLETED\t5s\t2026-03-17 11:42:24\t2026-03-17 11:42:29\n"
+    counted = "1\tSEGMENT\tCOMPLETED\t5000\t1773747744000\t1773747749000\n"
+    files = [write(header + line, f"{n}.txt") for n, line in enumerate((dated, counted))]
+    assert imported("nextflow", *files)[0].height == 2
+    assert read_wall_times(tmp_path / "table.csv").height == 2
 
 
 @pytest.mark.parametrize("workers", ["0", "00"])

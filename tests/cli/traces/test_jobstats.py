@@ -24,7 +24,11 @@ def job(wall_s, *, cpus=2, nodes=1, gpus=0):
 
 
 def packed(told):
-    return "JS1:" + base64.b64encode(gzip.compress(json.dumps(told).encode(), mtime=0)).decode()
+    return packed_bytes(json.dumps(told).encode())
+
+
+def packed_bytes(told):
+    return "JS1:" + base64.b64encode(gzip.compress(told, mtime=0)).decode()
 
 
 def rows(table):
@@ -97,6 +101,14 @@ def test_sacct_tells_the_memory_of_all_processes_by_its_comment(sacct, write, im
         (json.dumps({"nodes": {}}), "key 'total_time' is missing"),
         (json.dumps(job(90) | {"total_time": "1 h"}), "'total_time'"),
         (json.dumps(job(90)).replace(str(3 << 30), '"3GB"'), "'nodes.n0.used_memory'"),
+        (packed_bytes(b" " * (65 << 20)), "is broken or was cut short"),
+        (packed_bytes(b"[" * 100_000), "is broken or was cut short"),
+        ('{"nodes":' * 100_000, "is no JSON"),
+        (json.dumps(job(90)).replace("90", "9" * 5_000), "is no JSON"),
+        (json.dumps(job(float("nan"))), "'nodes.n0.total_time'"),
+        (json.dumps(job(-90)), "'nodes.n0.total_time'"),
+        (json.dumps(job(90, cpus=-2)), "'nodes.n0.cpus'"),
+        (json.dumps(job(90, cpus=10**30)), "cpus of {path} would be 1000"),
         ("12345\n", "line 1 is not what jobstats tells"),
     ],
 )
@@ -105,7 +117,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_sentence(write, imported, text
     with pytest.raises(UserError) as raised:
         imported("jobstats", path, stage="a", workers="1")
     assert str(raised.value).startswith(str(path))
-    assert sentence in str(raised.value)
+    assert sentence.replace("{path}", str(path)) in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -165,6 +165,10 @@ def test_who_did_what_is_not_guessed(write, imported, capsys):
         (("2.5 GB", "much"), "peak_rss 'much' is not a size"),
         (("2026-03-17 11", "noon"), "submit 'noon:42:00.000' is not a date"),
         (("150.0%", "half"), "%cpu 'half' is not a share"),
+        (("150.0%", "nan%"), "%cpu 'nan%' is not a share"),
+        (("1m 10s", "99999999999999s"), "lead to a date beyond the calendar"),
+        (("1m 10s", "9" * 400 + "d"), "is not a time"),
+        (("2026-03-17", "9999-12-31"), "is not a date"),
         (("\t0\n", "\n"), "line 2 has 13 columns and the header 14"),
     ],
 )

@@ -256,6 +256,10 @@ def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):
         (("1773747744", "noon"), "'noon' is not a date"),
         (("|00:30.500|", "|30 s|"), "TotalCPU '30 s' is not a time"),
         (("|60|", "|a minute|"), "ElapsedRaw 'a minute' is not a time"),
+        (("|60|", "|nan|"), "ElapsedRaw 'nan' is not a time"),
+        (("|60|", "|-60|"), "ElapsedRaw '-60' is not a time"),
+        (("|110145536|", f"|{'9' * 400}|"), "is not a size"),
+        (("cpu=1", "gres/gpu=" + "9" * 5_000), "is not a list of counts"),
     ],
 )
 def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(
@@ -320,3 +324,17 @@ def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported,
     table, _ = imported("sacct", write(f"{header}\n{lines}"), workers="1")
     assert table.select("start", "end").row(0) == (None, None)
     assert read_wall_times(tmp_path / "table.csv")["wall_s"].to_list() == [1200]
+
+
+def test_a_clock_that_was_set_back_gives_no_time(sacct, write, imported, capsys):
+    sacct.job("7", wall=-60)
+    with pytest.raises(UserError, match="no trial is left"):
+        imported("sacct", write(sacct.text.replace("|-60|", "||")))
+    assert "without a time" in capsys.readouterr().err
+
+
+def test_steps_may_have_dates_of_two_kinds(sacct, write, imported):
+    text = sacct.job("7", tasks=2).text.replace("7.0|7.0", "7.1|7.1")
+    text += "7.2|7.2|COMPLETED||2026-03-17T11:42:24|2026-03-17T11:42:29|5|||||||||||prog\n"
+    table = imported("sacct", write(text), workers="NTasks")[0]
+    assert table["workers"].to_list() == [2]

@@ -34,6 +34,9 @@ def extended(seconds, n="1", rule="segment", threads="1"):
     return [*plain(seconds), "1", rule, f"{{'n': '{n}', 'w': '0'}}", "{}", threads, resources]
 
 
+PLAINLY = {"workers": "1", "stage": "a"}
+
+
 def rows(table):
     return table.select("stage", "workers", "repeat", "wall_s").rows()
 
@@ -113,6 +116,15 @@ def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, impor
         (table_of(EXTENDED, extended(3)), {"stage": "a", "workers": "1"}, "leave out --stage"),
         (table_of(PLAIN, plain("0:34:10")), {"workers": "1"}, "s '0:34:10' is not a number"),
         (table_of(PLAIN, plain(3)).replace("64.00", "64 MB"), {"workers": "1"}, "number of MiB"),
+        (table_of(PLAIN, plain(3)).replace("64.00", "nan"), {"workers": "1"}, "'nan' is not a num"),
+        (table_of(PLAIN, plain(3)).replace("64.00", "1e99"), PLAINLY, "_bytes of"),
+        (table_of(PLAIN, plain("nan")), {"workers": "1"}, "s 'nan' is not a number of seconds"),
+        (table_of(PLAIN, plain("1e999")), {"workers": "1"}, "s '1e999' is not a number"),
+        (table_of(PLAIN, plain("-5")), {"workers": "1"}, "s '-5' is not a number of seconds"),
+        (table_of(PLAIN, plain("1e-320")), PLAINLY, "wall_s of"),
+        (table_of(EXTENDED, extended(3)).replace("287", "1e999"), {"workers": "n"}, "mem_mib inf"),
+        (table_of(EXTENDED, extended(3)).replace("287", "-1"), {"workers": "n"}, "mem_mib -1"),
+        ('{"s": ' * 100_000, {"workers": "1"}, "is no JSON"),
         (table_of(PLAIN, plain(3)).replace("\t", ","), {"workers": "1"}, "commas between"),
         (table_of(PLAIN, plain(3)[:4]), {"workers": "1"}, "4 columns and the header 10"),
         ('{"h:m:s": "0:00:01"}\n', {"workers": "1"}, "has no time 's'"),
@@ -126,6 +138,13 @@ def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(
         imported("snakemake", write(text), **options)
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("odd", ["{[]: 1}", "(" * 100_000, "{" * 500])
+def test_resources_that_are_no_dictionary_are_not_read(write, imported, odd):
+    line = [*extended(3)[:-1], odd]
+    table = imported("snakemake", write(table_of(EXTENDED, line)), workers="n")[0]
+    assert table["requested_memory_bytes"].to_list() == [None]
 
 
 def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
