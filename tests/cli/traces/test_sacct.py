@@ -334,7 +334,7 @@ def test_a_clock_that_was_set_back_gives_no_time(sacct, write, imported, capsys)
 
 
 def test_steps_may_have_dates_of_two_kinds(sacct, write, imported):
-    text = sacct.job("7", tasks=2).text.replace("7.0|7.0", "7.1|7.1")
-    text += "7.2|7.2|COMPLETED||2026-03-17T11:42:24|2026-03-17T11:42:29|5|||||||||||prog\n"
-    table = imported("sacct", write(text), workers="NTasks")[0]
-    assert table["workers"].to_list() == [2]
+    dates = ["1773747744|1773747749", "2026-03-17T11:42:30|2026-03-17T11:42:35"]
+    steps = [f"7.{n}|7.{n}|COMPLETED||{when}|5|||||||||||prog" for n, when in enumerate(dates)]
+    table = imported("sacct", write(sacct.job("7").text + "\n".join(steps)))[0]
+    assert table["workers"].to_list() == [1]
