@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal
 
-from pyscale.data.disk import require_space
+from pyscale.data.disk import FULL, READ_ONLY, require_space
 from pyscale.errors import UserError
 
 ENCRYPTED = 0x1
@@ -61,6 +61,14 @@ def unpack(
         if final.exists():
             final.rename(staging / "old")
         new.rename(final)
+    except OSError as error:
+        if error.errno in FULL | READ_ONLY:
+            raise
+        # Names that are too long, or of a file and of a folder at once.
+        raise UserError(
+            f"{archive.name} holds what cannot be written here ({error.strerror}): nothing was "
+            "unpacked; do not use this archive"
+        ) from error
     except DAMAGED as error:
         raise UserError(
             f"{archive.name} cannot be unpacked ({error}): fetch it again, or from a --mirror"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import MaxRetryError
 from urllib3.util.retry import Retry
 
+from pyscale.data.disk import require_space
 from pyscale.data.progress import Advance
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
@@ -56,6 +58,8 @@ class Transfer:
         Where the bytes go. It stays when the download breaks off.
     size_bytes : int or None
         Size that the file must have.
+    limit_bytes : int or None
+        The most that it may have, where its size is not known and the server tells none.
     checked : bool
         Whether a checksum will prove the whole: only then are bytes of a server that names
         no version of its file joined to those of an earlier try.
@@ -69,6 +73,7 @@ class Transfer:
     address: str
     part: Path
     size_bytes: int | None
+    limit_bytes: int | None
     checked: bool
     patience: Patience
     advance: Advance
@@ -102,7 +107,8 @@ def download(transfer: Transfer) -> None:
     Raises
     ------
     UserError
-        If the file cannot be had, is empty or has another size.
+        If the file cannot be had, is empty or has another size; nothing is taken beyond its
+        size or, where neither the registry nor the server tells it, beyond half of the free disk.
     OSError
         If the disk refuses; what has arrived stays.
     Stopped
@@ -134,9 +140,10 @@ def _copy(transfer: Transfer) -> None:
             f"the mirror has no file {source}: put it there, "
             "or leave out --mirror to fetch from the source"
         )
-    _refuse_size(transfer, source.stat().st_size)
+    size = source.stat().st_size
+    _refuse_size(transfer, size)
     with source.open("rb") as stream:
-        _append(iter(lambda: stream.read(CHUNK_BYTES), b""), transfer, have=0)
+        _append(iter(lambda: stream.read(CHUNK_BYTES), b""), transfer, have=0, most=size)
 
 
 def _download_http(transfer: Transfer) -> None:
@@ -195,22 +202,33 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
         if not _continues_at(have, response):
             discard(part)
             have = 0
-        length = response.headers.get("Content-Length")
-        if length is not None:
+        most = transfer.size_bytes
+        length = response.headers.get("Content-Length", "")
+        if length.isdecimal():
             _refuse_size(transfer, have + int(length))
+            require_space(part.parent, int(length), "the download")
+        elif most is None:
+            most = transfer.limit_bytes or have + shutil.disk_usage(part.parent).free // 2
         _write_origin(transfer, response)
         try:
-            _append(response.iter_content(CHUNK_BYTES), transfer, have)
+            _append(response.iter_content(CHUNK_BYTES), transfer, have, most)
         except requests.RequestException as error:
             transfer.advance(-_size_of(part))
             raise _BrokenOff(str(error)) from error
 
 
-def _append(chunks: Iterable[bytes], transfer: Transfer, have: int) -> None:
+def _append(chunks: Iterable[bytes], transfer: Transfer, have: int, most: int | None) -> None:
     """Write chunks after the first `have` bytes of the part, and all of it to the disk."""
     transfer.advance(have)
     with transfer.part.open("ab" if have else "wb") as file:
         for chunk in chunks:
+            have += len(chunk)
+            if most is not None and have > most:
+                discard(transfer.part)
+                raise UserError(
+                    f"{transfer.address} sends more than {most} bytes, which is more than the file "
+                    "may have: fetch again later, or from a --mirror that has the original"
+                )
             file.write(chunk)
             transfer.advance(len(chunk))
             if transfer.stop.is_set():

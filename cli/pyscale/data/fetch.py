@@ -252,6 +252,8 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
                     address=source,
                     part=job.part,
                     size_bytes=job.file.size_bytes,
+                    # An archive is never larger than what is in it by more than its names.
+                    limit_bytes=job.file.unpacked_limit_bytes,
                     checked=job.sha256 is not None,
                     patience=job.patience,
                     advance=advance,
@@ -293,10 +295,17 @@ def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
 
 
 def _clean(incoming: Path) -> None:
-    """Remove what a killed process left, except the parts."""
+    """Remove what a killed process left, except the parts.
+
+    Links are removed, never followed: others may write into a data folder that is shared.
+    """
+    if incoming.is_symlink():
+        incoming.unlink()
     incoming.mkdir(parents=True, exist_ok=True)
     for left in incoming.iterdir():
-        if left.is_dir():
+        if left.is_symlink():
+            left.unlink()
+        elif left.is_dir():
             shutil.rmtree(left)
         elif not left.name.endswith((".part", ".part.json")):
             left.unlink()

@@ -165,6 +165,25 @@ def test_an_archive_larger_than_the_disk_is_refused(
     assert "has 10 bytes left, but what cells.zip unpacks to needs 1000" in refused(archive)
 
 
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+@pytest.mark.parametrize("name", ["x" * 300, f"{'d' * 250}/" * 20 + "x"])
+def test_a_name_that_no_disk_takes_is_one_sentence(
+    tmp_path: Path, refused: Any, kind: str, name: str
+) -> None:
+    archive = tmp_path / f"a.{kind}"
+    zip_of(archive, {name: b""}) if kind == "zip" else tar_of(archive, tarfile.TarInfo(name))
+    assert "cannot be written here (File name too long)" in refused(archive)
+
+
+@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
+def test_a_file_that_is_a_folder_too_is_one_sentence(
+    tmp_path: Path, refused: Any, names: tuple[str, str]
+) -> None:
+    assert "cannot be written here" in refused(
+        zip_of(tmp_path / "a.zip", dict.fromkeys(names, b""))
+    )
+
+
 @pytest.mark.parametrize("name", ["cells.zip", "cells.tar.gz"])
 @pytest.mark.parametrize("keep", [0, 7, 90])
 def test_a_truncated_archive_is_one_sentence(

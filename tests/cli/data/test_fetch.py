@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import pytest
 
 from pyscale.data import consent
-from pyscale.data.download import CHUNK_BYTES, Patience
+from pyscale.data.disk import disk_errors_explained
+from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, download
 from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
 from pyscale.data.registry import Dataset, load_registry
 from pyscale.data.verify import verify_dataset
@@ -319,6 +321,36 @@ def test_another_size_is_noticed_where_the_server_states_none(
     assert files_below(data_root / "cells") == []
 
 
+def test_a_server_that_does_not_end_is_left_at_the_size_of_the_file(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+) -> None:
+    server.always = answer(body=noise * 20, length=False)
+    assert "sends more than 600000 bytes" in refusal(fetch, cells)
+    assert files_below(data_root / "cells") == []
+
+
+def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
+    fetch: Any,
+    unchecked: Dataset,
+    server: Any,
+    answer: Any,
+    noise: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 700_000}))
+    server.always = answer(body=noise, length=False)
+    sentence = refusal(fetch, unchecked, trust_first_download=True)
+    assert "sends more than 350000 bytes" in sentence
+
+
+def test_a_file_that_its_server_says_is_larger_than_the_disk_is_not_begun(
+    fetch: Any, unchecked: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
+    sentence = refusal(fetch, unchecked, trust_first_download=True)
+    assert "has 10 bytes left, but the download needs" in sentence
+
+
 def test_a_web_page_is_not_taken_for_a_file(
     fetch: Any, unchecked: Dataset, server: Any, answer: Any, data_root: Path
 ) -> None:
@@ -398,15 +430,44 @@ def test_too_little_space_is_said_before_anything_is_asked(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is absent: Linux has it")
-def test_a_full_disk_is_one_sentence(
-    fetch: Any, cells: Dataset, server: Any, data_root: Path
+def test_a_full_disk_is_one_sentence(cells: Dataset, server: Any, tmp_path: Path) -> None:
+    (tmp_path / "part").symlink_to("/dev/full")
+    transfer = Transfer(
+        address=str(server.root / "cells" / "cells.tif"),
+        part=tmp_path / "part",
+        size_bytes=cells.size_bytes,
+        limit_bytes=None,
+        checked=True,
+        patience=Patience(),
+        advance=lambda _: None,
+        stop=threading.Event(),
+    )
+    with (
+        pytest.raises(UserError, match="is full: what has arrived is kept; free space"),
+        disk_errors_explained(tmp_path),
+    ):
+        download(transfer)
+
+
+def test_links_among_what_arrives_are_removed_and_never_followed(
+    fetch: Any, cells: Dataset, data_root: Path, tmp_path: Path, noise: bytes
 ) -> None:
-    incoming = data_root / "cells" / INCOMING
-    incoming.mkdir(parents=True)
-    (incoming / "cells.tif.part").symlink_to("/dev/full")
-    sentence = refusal(fetch, cells, mirror=str(server.root))
-    assert "is full: what has arrived is kept; free space" in sentence
-    assert files_below(data_root / "cells") == []
+    """Others may write into a data folder that is shared."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "thesis.txt").write_text("years of work")
+    folder = data_root / "cells"
+    folder.mkdir(parents=True)
+    (folder / INCOMING).symlink_to(theirs)
+    assert fetch(cells).read_bytes() == noise
+    (folder / "cells.tif").unlink()
+    (folder / INCOMING).mkdir()
+    (folder / INCOMING / "folder").symlink_to(theirs)
+    (folder / INCOMING / "cells.tif.part").symlink_to(theirs / "thesis.txt")
+    assert fetch(cells).read_bytes() == noise
+    assert files_below(theirs) == ["thesis.txt"]
+    assert (theirs / "thesis.txt").read_text() == "years of work"
+    assert not (folder / INCOMING).exists()
 
 
 def test_a_data_folder_that_is_a_file_is_one_sentence(
