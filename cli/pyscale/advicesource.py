@@ -59,6 +59,8 @@ def measured_run(name: str | None) -> Measured:
     if is_locked(run.path):
         talk(f"the run {run.path.name} is not at its end: this is advice from what it has so far")
     tables = build_tables(run)
+    for sentence in tables.sources.unreadable.values():
+        talk(sentence)
     trials = trial_table(tables.tasks, tables.spans)
     plan = run.plan
     if not trials["valid"].any():

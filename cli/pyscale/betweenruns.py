@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.trials import trial_table
+from pyscale.console import talk
 from pyscale.report.comparison import ComparisonContext, OutputComparison
 from pyscale.runfacts import Facts, differences, facts
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.task import WINDOW_FILE
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class MeasuredRun:
             If it does not tell what it was measured with.
         """
         tables = build_tables(run)
+        for sentence in tables.sources.unreadable.values():
+            talk(sentence)
         nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
         manifest = build_manifest(run, tables.sources)
         trials = trial_table(tables.tasks, tables.spans)
@@ -139,7 +143,9 @@ def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
     """
     for trial in run.plan.trials:
         if trial.entry == entry and trial.is_reference:
-            result = read_task(run.task(trial, trial.output_task)).result
+            result = None
+            with suppress(RecordError):
+                result = read_task(run.task(trial, trial.output_task)).result
             files = result.outputs if result is not None else ()
             return {file.name: file.sha256 for file in files if file.name != WINDOW_FILE}
     return {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.archive.archive import archive
+from pyscale.archive.fields import REMAINS
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
 from pyscale.references.files import all_references
@@ -19,7 +20,7 @@ from pyscale.report.results import Results
 from pyscale.report.sizetable import is_of_sizes, read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary_of
-from pyscale.report.write import write_report
+from pyscale.report.write import write_report, writing_into
 from pyscale.results import analysed
 from pyscale.runreport import report_run
 from pyscale.settings import load_settings
@@ -76,12 +77,28 @@ def report_runs(
         results = write(run, folder)
         _show(folder, results)
         if archived:
-            talk(f"archive: {archive(run, out or run.path, write, masked=masked)}")
+            _archive(run, out, partial(write, tell=_unheard), masked=masked)
         folders.append(folder)
         found.append(results)
     if len(runs) > 1:
         page = report_several(runs, found, folders, out or Path("comparison-report"))
         talk(f"comparison: {page}")
+
+
+def _archive(
+    run: RunFolder, out: Path | None, write: Callable[..., Results], *, masked: bool
+) -> None:
+    """Put a run into one zip, and say what a masked one still tells."""
+    make = partial(write, own_references=not masked)
+    with writing_into(out or run.path):
+        file = archive(run, out or run.path, make, masked=masked)
+    talk(f"archive: {file}")
+    if masked:
+        talk(REMAINS)
+
+
+def _unheard(_sentence: str) -> None:
+    """Say nothing: the report of the run itself has said it."""
 
 
 def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -> None:

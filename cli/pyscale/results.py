@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.advice import choices
@@ -35,10 +36,11 @@ from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
+from pyscale.report.write import writing_into
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
-from pyscale.store.manifest import write_manifest
-from pyscale.store.tables import build_tables, write_tables
+from pyscale.store.manifest import build_manifest, write_manifest
+from pyscale.store.tables import Tables, build_tables, write_tables
 from pyscale.sweep import Sweep
 from pyscale.validation.ofrun import validation_of
 
@@ -46,20 +48,44 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
+def results_of(
+    run: RunFolder,
+    home: Path | None = None,
+    *,
+    count_retried: bool = False,
+    own_references: bool = True,
+    tell: Callable[[str], object] = talk,
+) -> Results:
     """Rebuild tables and manifest of a run from its records, and analyse them.
 
     Parameters
     ----------
     run : RunFolder
+    home : Path or None
+        Folder for tables and manifest; None is that of the run.
     count_retried : bool
         Whether trials that succeeded only when tried again are timed too.
+    own_references : bool
+        Whether the user's own references stand beside it, and not those of pyscale alone.
+    tell : callable
+        Told in a sentence of each trial and reference that is left out.
+
+    Raises
+    ------
+    UserError
+        If the run does not tell what it was made from, or the folder cannot be written into.
     """
     tables = build_tables(run)
-    write_tables(run, tables)
+    for sentence in tables.sources.unreadable.values():
+        tell(sentence)
+    manifest = build_manifest(run, tables.sources)
+    home = home or run.path
+    with writing_into(home):
+        write_tables(home, tables)
+        write_manifest(home, manifest)
     tasks, spans = tables.tasks, tables.spans
     trials = trial_table(tasks, spans, count_retried=count_retried)
-    context = _context(run, write_manifest(run, tables.sources), tasks)
+    context = _context(run, manifest, tables)
     suite = run.plan.suite
 
     # A machine is measured on several devices too, but its tests are compared one by one; the
@@ -76,7 +102,8 @@ def results_of(run: RunFolder, *, count_retried: bool = False) -> Results:
         )
 
     settings = load_settings()
-    references = list(all_references(settings.references_folder, talk).values())
+    own = settings.references_folder if own_references else None
+    references = list(all_references(own, tell).values())
     results = analysed(
         trials,
         context,
@@ -217,8 +244,8 @@ def how_held(plan: Plan) -> Held | None:
     return "gang" if "gang" in layouts else "task"
 
 
-def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> ReportContext:
-    plan = run.plan
+def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> ReportContext:
+    plan, tasks = run.plan, tables.tasks
     settings = plan.settings
     cluster = {} if plan.site is None else {"cluster": plan.site.name}
     return ReportContext(
@@ -243,7 +270,10 @@ def _context(run: RunFolder, manifest: dict[str, Any], tasks: pl.DataFrame) -> R
         nodes=nodes(manifest, tasks),
         facts=facts(plan, manifest),
         commands=commands(plan),
-        not_measured=_not_measured(run, measured=set(tasks["trial"])),
+        not_measured=(
+            *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
+            *tables.sources.unreadable.values(),
+        ),
     )
 
 
@@ -273,8 +303,10 @@ def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
         "cores": cpu.get("cores"),
         "cores of a task": len(cpu.get("usable", [])) or None,
         "memory": f"{memory['total_bytes'] / 2**30:.0f} GiB" if "total_bytes" in memory else None,
-        "GPUs": ", ".join(gpu["name"] for gpu in stamp.get("gpus", [])) or "none",
-        "filesystems": ", ".join(sorted({fs["fs_type"] for fs in stamp.get("filesystems", [])})),
+        "GPUs": ", ".join(gpu.get("name") or "a GPU" for gpu in stamp.get("gpus", [])) or "none",
+        "filesystems": ", ".join(
+            sorted({fs.get("fs_type", "unknown") for fs in stamp.get("filesystems", [])})
+        ),
         "kernel": stamp.get("kernel"),
         "load at start": f"{stamp['load_1min']:.2f}" if "load_1min" in stamp else None,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -86,6 +87,11 @@ def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> 
         )
     _refuse_strict(strict, {"--detach": detach})
     run = find_run(load_settings().runs_folder, name)
+    if not os.access(run.path, os.W_OK):
+        raise UserError(
+            f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
+            "into: ask who owns it, or start a run of your own"
+        )
     if strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.

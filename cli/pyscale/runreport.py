@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
+from pyscale.console import talk
 from pyscale.report.results import Results
-from pyscale.report.write import write_report
+from pyscale.report.write import write_report, writing_into
 from pyscale.results import results_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
@@ -17,8 +20,13 @@ def report_run(
     *,
     count_retried: bool = False,
     every_figure: bool = False,
+    own_references: bool = True,
+    tell: Callable[[str], object] = talk,
 ) -> Results:
     """Write the report of a run, and describe the run's folder as it is then.
+
+    Of a run that may only be read, as a colleague's, tables and manifest are put beside the
+    report, and the run keeps the description that it has.
 
     Parameters
     ----------
@@ -30,8 +38,27 @@ def report_run(
         Whether trials that succeeded only when tried again are timed too.
     every_figure : bool
         Whether to draw all figures for print.
+    own_references, tell
+        As in `results_of`.
+
+    Raises
+    ------
+    UserError
+        If the run does not tell what it was made from, or a folder cannot be written into.
     """
-    results = results_of(run, count_retried=count_retried)
+    home = tables_folder(run, folder)
+    results = results_of(
+        run, home, count_retried=count_retried, own_references=own_references, tell=tell
+    )
     write_report(folder or run.report, results, every_figure=every_figure)
-    write_crate(run)
+    if home == run.path:
+        with writing_into(home):
+            write_crate(run)
     return results
+
+
+def tables_folder(run: RunFolder, report: Path | None) -> Path:
+    """Folder that the tables of a run are written to, where its report goes into `report`."""
+    if report is None or os.access(run.path, os.W_OK):
+        return run.path
+    return report

@@ -20,6 +20,7 @@ from pyscale.report.viewer.ofresults import source_of
 from pyscale.report.viewer.several import Several
 from pyscale.report.write import writing_into
 from pyscale.runfacts import differing
+from pyscale.runreport import tables_folder
 from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
@@ -58,7 +59,7 @@ def report_several(
     UserError
         If a run does not tell what it was measured with, or the folder cannot be written into.
     """
-    measured = [_measured(run, results) for run, results in zip(runs, found, strict=True)]
+    measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
     hrefs = [Path(os.path.relpath(report / PAGE, folder)).as_posix() for report in reports]
     sources = [
         source_of(
@@ -82,17 +83,17 @@ def report_several(
         return write_comparison(folder, several)
 
 
-def _measured(run: RunFolder, results: Results) -> MeasuredRun:
+def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
     nodes = {name for node in results.context.nodes for name in node.names}
-    manifest = build_manifest(run)
-    return MeasuredRun(run, manifest, tuple(sorted(nodes)), results.trials, _timings(run))
+    manifest, timings = build_manifest(run), _timings(tables_folder(run, report))
+    return MeasuredRun(run, manifest, tuple(sorted(nodes)), results.trials, timings)
 
 
-def _timings(run: RunFolder) -> pl.DataFrame:
+def _timings(folder: Path) -> pl.DataFrame:
     """Tests of the machine, as the run's own report has just written them."""
     import polars as pl
 
-    path = run.path / TIMINGS_FILE
+    path = folder / TIMINGS_FILE
     return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=timing_schema())
 
 

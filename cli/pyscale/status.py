@@ -14,6 +14,7 @@ from pyscale.runqueue import WAITS, Queue, RunQueue
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import is_locked
+from pyscale.store.taskfiles import RecordError
 from pyscale.taskstatus import TaskCounts, TaskReader
 from pyscale_stages.contract import Record
 
@@ -74,7 +75,9 @@ class RunStatus(Record):
     trials: tuple[TrialStatus, ...] = Field(description="Those under way, or all where asked for")
     jobs: JobCounts | None = Field(None, description="Absent where Slurm was not asked or silent")
     slurm_complaint: str | None = Field(None, description="Why Slurm did not answer")
-    failures: tuple[str, ...] = Field(description="Each failed or skipped trial with its reason")
+    failures: tuple[str, ...] = Field(
+        description="Each failed, skipped or unreadable trial with its reason"
+    )
     eta_s: float | None = Field(None, description="Time to the end at the pace of what is done")
 
 
@@ -104,6 +107,7 @@ class StatusReader:
         self._run = run
         self._all = all_tasks
         self._tasks = TaskReader(run, None if all_tasks else MOST_TASKS)
+        self._unreadable: dict[str, str] = {}
         self._queue = RunQueue(run.plan) if run.plan.site is not None else None
 
     def read(self) -> RunStatus:
@@ -118,19 +122,24 @@ class StatusReader:
             queue = self._queue.now()
         plan = self._run.plan
         pace = pace_of(events)
+        self._unreadable = {}
+        trials = tuple(self._trials(ends, queue, attended=attended))
         remaining = [trial for trial in plan.trials if trial.id not in ends]
         return RunStatus(
             run_id=plan.run_id,
             suite=plan.suite.name,
             state=state,
             configurations=_configurations(self._run, ends, pace),
-            trials=tuple(self._trials(ends, queue, attended=attended)),
+            trials=trials,
             jobs=_job_counts(queue),
             slurm_complaint=queue.complaint if queue else None,
-            failures=tuple(
-                f"{trial.id}: {ends[trial.id].detail}"
-                for trial in plan.trials
-                if trial.id in ends and ends[trial.id].kind != "trial_finished"
+            failures=(
+                *(
+                    f"{trial.id}: {ends[trial.id].detail}"
+                    for trial in plan.trials
+                    if trial.id in ends and ends[trial.id].kind != "trial_finished"
+                ),
+                *(f"{trial}: {sentence}" for trial, sentence in self._unreadable.items()),
             ),
             eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
         )
@@ -165,7 +174,11 @@ class StatusReader:
             alive = state == "under way" and (attended or self._run.plan.site is not None)
             if not (self._all or alive):
                 continue
-            tasks = self._tasks.read(trial, queue, attended=attended)
+            try:
+                tasks = self._tasks.read(trial, queue, attended=attended)
+            except RecordError as error:
+                self._unreadable[trial.id] = str(error)
+                continue
             found.append(TrialStatus(trial=trial.id, state=state, **dict(tasks)))
         return found
 

@@ -22,7 +22,7 @@ from pyscale.store.records import (
     LaunchRecord,
     TaskOrder,
 )
-from pyscale.store.taskfiles import read_jobs, read_record, read_task
+from pyscale.store.taskfiles import RecordError, read_jobs, read_record, read_task
 from pyscale_stages.contract import Record
 
 SHOWN_FIRST: tuple[TaskState, ...] = (
@@ -167,6 +167,8 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
     except FileNotFoundError:
         # It is being set aside at this moment, to be ordered again.
         return _Glance("waiting")
+    except NotADirectoryError as error:
+        raise RecordError(Path(folder), str(error.strerror)) from error
 
 
 def _is_of_another(ended: ExitRecord, folder: str) -> bool:

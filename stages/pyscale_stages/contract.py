@@ -17,6 +17,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Reconstruction
+from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
 from pyscale_stages.timing import Timing
@@ -124,8 +125,8 @@ class Span(Record):
     """A phase of a task, on the node's monotonic clock and in UTC."""
 
     phase: Phase
-    start_monotonic_s: float
-    end_monotonic_s: float
+    start_monotonic_s: Finite
+    end_monotonic_s: Finite
     start_utc: datetime
 
     @property
@@ -137,30 +138,30 @@ class Span(Record):
 class Counters(Record):
     """What a task used and produced."""
 
-    frames: int = Field(0, description="Frames processed")
-    objects: int = Field(0, description="Cells, pairs or links produced")
-    input_bytes: int = Field(0, description="Size of the input on disk")
-    input_files: int = Field(0, description="Files that the input lies in")
-    output_bytes: int = Field(0, description="Size of the output on disk")
-    read_bytes: int | None = Field(None, description="Bytes asked of the kernel by read calls")
-    write_bytes: int | None = Field(None, description="Bytes handed to the kernel")
-    storage_read_bytes: int | None = Field(None, description="Bytes fetched from block devices")
-    cpu_s: float = Field(0.0, description="User and system time of the process and its children")
-    cpu_wait_s: float | None = Field(
+    frames: Count = Field(0, description="Frames processed")
+    objects: Count = Field(0, description="Cells, pairs or links produced")
+    input_bytes: Bytes = Field(0, description="Size of the input on disk")
+    input_files: Count = Field(0, description="Files that the input lies in")
+    output_bytes: Bytes = Field(0, description="Size of the output on disk")
+    read_bytes: Bytes | None = Field(None, description="Bytes asked of the kernel by read calls")
+    write_bytes: Bytes | None = Field(None, description="Bytes handed to the kernel")
+    storage_read_bytes: Bytes | None = Field(None, description="Bytes fetched from block devices")
+    cpu_s: Seconds = Field(0.0, description="User and system time of the process and its children")
+    cpu_wait_s: Seconds | None = Field(
         None,
         description="Time in which threads were ready to run and had no core, from the stage's "
         "own imports on; threads that ended before the task did are not in it",
     )
-    peak_rss_bytes: int = Field(0, description="Peak resident memory since the program started")
-    gpu_peak_bytes: int | None = Field(None, description="Peak accelerator memory")
-    gpu_mean_utilisation: float | None = Field(None, description="Mean GPU use, 0 to 1")
-    gpu_own_peak_bytes: int | None = Field(
+    peak_rss_bytes: Bytes = Field(0, description="Peak resident memory since the program started")
+    gpu_peak_bytes: Bytes | None = Field(None, description="Peak accelerator memory")
+    gpu_mean_utilisation: Amount | None = Field(None, description="Mean GPU use, 0 to 1")
+    gpu_own_peak_bytes: Bytes | None = Field(
         None, description="Peak memory that the task's own library held on the accelerator"
     )
-    gpu_energy_j: float | None = Field(
+    gpu_energy_j: Amount | None = Field(
         None, description="Energy of the GPU over the task, of all that ran on it"
     )
-    cpu_energy_j: float | None = Field(
+    cpu_energy_j: Amount | None = Field(
         None, description="Energy of the node's processors over the task, of all that ran on them"
     )
 
@@ -175,21 +176,21 @@ class Call(Record):
     frame: int = Field(ge=0, description="Frame of the movie that it computed on")
     index: int = Field(ge=0, description="Which call of the process it was, from 0")
     shape_yx: tuple[int, int] = Field(description="Height and width in pixels of what it was given")
-    build_s: float | None = Field(
+    build_s: Seconds | None = Field(
         None, description="Building the model for this call; None where it was built before"
     )
-    wall_s: float = Field(description="The call alone, without building the model")
-    parts: dict[str, float] = Field(
+    wall_s: Seconds = Field(description="The call alone, without building the model")
+    parts: dict[str, Seconds] = Field(
         default_factory=dict, description="Seconds of wall_s by part, none counted twice"
     )
-    objects: int = Field(0, ge=0, description="Cells, pairs or links that it found")
+    objects: Count = Field(0, description="Cells, pairs or links that it found")
 
 
 class OutputFile(Record):
     """One file that a task left."""
 
     name: str = Field(description="Name inside the output folder")
-    size_bytes: int
+    size_bytes: Bytes
     sha256: str
 
 
@@ -216,8 +217,8 @@ class Agreement(Record):
     identical: bool = Field(description="True where the output files have the same bytes")
     score: float = Field(ge=0, le=1, description="1 is full agreement by the stage's own measure")
     measure: str = Field(description="What the score is, in words")
-    tolerance: float = Field(description="Smallest score that counts as the same")
-    details: dict[str, float] = Field(default_factory=dict)
+    tolerance: Finite = Field(description="Smallest score that counts as the same")
+    details: dict[str, Finite] = Field(default_factory=dict)
 
 
 class TaskError(Record):
@@ -236,12 +237,12 @@ class TaskResult(Record):
     status: Literal["done", "failed"]
     start_utc: datetime
     end_utc: datetime
-    wall_s: float = Field(description="From the start of the process to the end of its work")
+    wall_s: Seconds = Field(description="From the start of the process to the end of its work")
     spans: tuple[Span, ...]
     counters: Counters
     page_cache: tuple[InputCache, ...] = ()
     outputs: tuple[OutputFile, ...] = ()
-    quality: dict[str, float] = Field(default_factory=dict)
+    quality: dict[str, Finite] = Field(default_factory=dict)
     agreement: Agreement | None = None
     determinism: str = Field("", description="What is reproducible with this seed")
     versions: dict[str, str] = Field(default_factory=dict)
@@ -254,6 +255,13 @@ class TaskResult(Record):
     )
     warnings: tuple[str, ...] = ()
     error: TaskError | None = None
+
+    @model_validator(mode="after")
+    def _spans_end_after_they_start(self) -> Self:
+        # Of all spans at once: a task may have thousands.
+        if any(span.end_monotonic_s < span.start_monotonic_s for span in self.spans):
+            raise ValueError("one of the spans ends before it starts")
+        return self
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from pyscale_stages.record import Record
+from pyscale_stages.record import Amount, Bytes, Record, Seconds
 from pyscale_stages.residency import CacheState
 
 
@@ -15,12 +15,12 @@ class BatchWindow(Record):
     only when all ranks have theirs, as training does.
     """
 
-    wall_s: float = Field(gt=0, description="From the first wait to the end of the last step")
-    waits_s: tuple[float, ...] = Field(description="How long each batch was waited for")
-    steps_s: tuple[float, ...] = Field(
+    wall_s: Seconds = Field(gt=0, description="From the first wait to the end of the last step")
+    waits_s: tuple[Seconds, ...] = Field(description="How long each batch was waited for")
+    steps_s: tuple[Seconds, ...] = Field(
         (), description="Each wait, copy and meeting of the ranks; none where it went free of them"
     )
-    copies_s: tuple[float, ...] = Field(
+    copies_s: tuple[Seconds, ...] = Field(
         (), description="Each copy from the host to the device; none where none was asked for"
     )
     patches: int = Field(ge=1, description="Patches in these batches")
@@ -32,13 +32,13 @@ class BatchWindow(Record):
     prefetched_batches: int = Field(
         0, ge=0, description="Batches taken before the clock started, as they lay ready in queues"
     )
-    read_bytes: int | None = Field(
+    read_bytes: Bytes | None = Field(
         None, description="Asked of the kernel meanwhile by the rank and its loader processes"
     )
-    storage_read_bytes: int | None = Field(
+    storage_read_bytes: Bytes | None = Field(
         None, description="Fetched from block devices meanwhile by the same processes"
     )
-    cpu_s: float | None = Field(
+    cpu_s: Seconds | None = Field(
         None, description="User and system time of the same processes meanwhile"
     )
 
@@ -47,13 +47,13 @@ class Diversity(Record):
     """How different the patches are that a model would be given, as far as they say their place."""
 
     patches: int = Field(ge=1, description="Patches that it is known from")
-    slides_per_batch: float = Field(ge=1, description="Mean number of slides in a batch")
-    distance_px: float | None = Field(
+    slides_per_batch: Amount = Field(ge=1, description="Mean number of slides in a batch")
+    distance_px: Amount | None = Field(
         None,
         description="Mean distance between patches of one slide in a batch, in pixels of its "
         "largest level; None where no batch has two of one slide",
     )
-    effective_slides: float = Field(
+    effective_slides: Amount = Field(
         ge=1,
         description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
         "of all where there are fewer: the inverse of Simpson's index",
@@ -72,17 +72,17 @@ class Loading(Record):
     together: BatchWindow | None = Field(
         None, description="Taken in step with the other ranks; None where there is one rank"
     )
-    pss_bytes: int | None = Field(
+    pss_bytes: Bytes | None = Field(
         None,
         description="Most memory of the rank and its loader processes, shared pages in parts",
     )
-    rss_bytes: int = Field(description="The same with shared pages counted in each process")
+    rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
     diversity: Diversity | None = Field(None, description="None where patches say no place")
     checksum: str | None = Field(
         None, description="Of places and pixels of the first patches, whatever their order"
     )
     checksum_patches: int = Field(0, ge=0, description="Patches in the checksum")
-    consumed_per_s: float | None = Field(
+    consumed_per_s: Amount | None = Field(
         None, description="Patches that a model takes in a second on this rank, where known"
     )
     consumer: str = Field("", description="Which model that is, or that the user said so")

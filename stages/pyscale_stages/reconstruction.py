@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from pyscale_stages.record import Record
+from pyscale_stages.record import Amount, Bytes, Record, Seconds
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
@@ -20,17 +20,17 @@ DENOISER_TOLERANCE = 1e-6
 class Iteration(Record):
     """One iteration as one rank saw it, from its own clock, the device's work waited for."""
 
-    wall_s: float = Field(gt=0, description="All of it, by readings of the clock of its own")
-    gradient_s: float = Field(ge=0, description="Physics of this rank's operators, and the step")
-    denoiser_s: float = Field(ge=0, description="Tiles cut, denoised and put in place by this rank")
-    communication_s: float = Field(
-        ge=0, description="Exchange of the gradient's parts, begun when all ranks were ready"
+    wall_s: Seconds = Field(gt=0, description="All of it, by readings of the clock of its own")
+    gradient_s: Seconds = Field(description="Physics of this rank's operators, and the step")
+    denoiser_s: Seconds = Field(description="Tiles cut, denoised and put in place by this rank")
+    communication_s: Seconds = Field(
+        description="Exchange of the gradient's parts, begun when all ranks were ready"
     )
-    gather_s: float = Field(
-        ge=0, description="Exchange of the denoised tiles, begun when all ranks were ready"
+    gather_s: Seconds = Field(
+        description="Exchange of the denoised tiles, begun when all ranks were ready"
     )
-    barrier_s: float = Field(
-        ge=0, description="Waiting for other ranks: how unevenly the work was shared"
+    barrier_s: Seconds = Field(
+        description="Waiting for other ranks: how unevenly the work was shared"
     )
 
     @property
@@ -48,7 +48,7 @@ class Tiling(Record):
     overlap_px: int = Field(0, ge=0, description="Margin on each side, denoised and thrown away")
     tiles: int = Field(1, ge=1, description="Tiles of all ranks")
     tiles_here: int = Field(1, ge=0, description="Tiles of this rank")
-    work_multiplier: float = Field(
+    work_multiplier: Amount = Field(
         1.0, ge=1, description="Pixels that all ranks denoise, over those of the image"
     )
 
@@ -85,18 +85,18 @@ class Reconstruction(Record):
     tiling: Tiling
     backend: str = Field("", description="What carried tensors: gloo, nccl; nothing for one rank")
     device: str = Field(description="Name of what computed")
-    memory_total_bytes: int | None = Field(
+    memory_total_bytes: Bytes | None = Field(
         None, description="Memory of the GPU, or what the rank may have of the node's"
     )
-    memory_peak_bytes: int | None = Field(
+    memory_peak_bytes: Bytes | None = Field(
         None, description="Most that the rank held: of the GPU's memory, or of the node's"
     )
-    setup_s: float = Field(ge=0, description="Building image, physics and denoiser, before any")
+    setup_s: Seconds = Field(description="Building image, physics and denoiser, before any")
     iterations: tuple[Iteration, ...] = Field(description="Those that were timed, after warm-up")
     objective: float = Field(
         description="Half the squared distance of the result from the measurements"
     )
-    objectives_s: tuple[float, ...] = Field(
+    objectives_s: tuple[Seconds, ...] = Field(
         description="What its value took, as often as there were iterations, after the last"
     )
     psnr_db: float | None = Field(

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A length of time, by one clock; a difference of two clocks is a plain number."""
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""How much there is of something that cannot be less than nothing."""
+Count = Annotated[int, Field(ge=0)]
+Bytes = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+"""A measure of any sign. JSON has no word for others, so that they would be read as no value."""
 
 
 class Record(BaseModel):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pyscale_stages.record import Record
+from pyscale_stages.record import Bytes, Record
 
 CacheState = Literal["verified-cold", "evicted-unverified", "warm", "unsupported"]
 
@@ -16,8 +16,8 @@ class Residency(Record):
     """How much of one file lies in this node's page cache, and how that is known."""
 
     path: Path
-    size_bytes: int = Field(ge=0)
-    resident_bytes: int | None = Field(description="None where it cannot be known")
+    size_bytes: Bytes
+    resident_bytes: Bytes | None = Field(description="None where it cannot be known")
     method: Literal["cachestat", "mincore", "preadv2", "none"]
     reason: str = Field("", description="Why it cannot be known")
 

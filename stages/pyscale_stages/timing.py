@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pyscale_stages.record import Record
+from pyscale_stages.record import Amount, Finite, Record, Seconds
 from pyscale_stages.residency import CacheState
 
 Bottleneck = Literal[
@@ -23,14 +23,14 @@ class Timing(Record):
     repeat: int = Field(ge=0, description="Which repeat, from 0")
     workers: int = Field(1, ge=1, description="Readers or threads that did it at once")
     device: str | None = Field(None, description="What computed, by name; None is the processor")
-    wall_s: float | None = Field(description="Its length; None where it cannot run here")
-    amount: float | None = Field(None, description="How much was done in it, in `unit`")
+    wall_s: Seconds | None = Field(description="Its length; None where it cannot run here")
+    amount: Amount | None = Field(None, description="How much was done in it, in `unit`")
     unit: str | None = Field(None, description="Like B, file, flop, image")
     bottleneck: Bottleneck | None = Field(None, description="What its speed depends on most")
     cache: CacheState | Literal["direct"] | None = Field(
         None, description="Page cache of what was read; direct where it was passed by"
     )
     why_not: str = Field("", description="Why it cannot run here, in words; then there is no time")
-    details: dict[str, float] = Field(
+    details: dict[str, Finite] = Field(
         default_factory=dict, description="More of it, units in the names, like latency_p99_s"
     )

@@ -29,7 +29,7 @@ from pyscale.runsettings import settings_for
 from pyscale.sites import Site
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
-from pyscale.store.manifest import write_manifest
+from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale.store.taskfiles import read_task
 from pyscale.suite import load_suite
@@ -238,8 +238,10 @@ class TestFinished:
 
     def test_its_crate_has_its_table_and_no_input(self, done: RunFolder) -> None:
         tables = build_tables(done)
-        write_tables(done, tables)
-        assert write_manifest(done, tables.sources)["input"]["path"] is None
+        write_tables(done.path, tables)
+        manifest = build_manifest(done, tables.sources)
+        write_manifest(done.path, manifest)
+        assert manifest["input"]["path"] is None
         described = json.loads(write_crate(done).read_text())["@graph"]
         assert "#input" not in {entity["@id"] for entity in described}
         (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]

@@ -62,7 +62,7 @@ SAID_BY_STAGES = frozenset(
         *("pyscale_version", "python_version", "place_filesystem", "cache_filesystem"),
     ]
 )
-"""Fields that pyscale fills from words of its own, or with what hardware and software are called."""
+"""Fields that pyscale fills with words of its own, or with names of hardware and software."""
 OF_A_USER = frozenset(
     [
         *("slurm", "threads", "filesystems", "node", "gpu_reason", "uuid"),

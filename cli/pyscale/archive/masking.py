@@ -53,7 +53,7 @@ def masked_record(mask: Mask, name: str, content: bytes) -> bytes:
 
 
 def masked_name(mask: Mask, name: str) -> str:
-    """Mask a file's name: a node's record holds the name of the node, a trial's that of an entry."""
+    """Mask a file's name: that of a node's record holds the node's, a trial's that of an entry."""
     *folders, file = PurePosixPath(name).parts
     prefix, _, rest = file.partition(".")
     if prefix == "node" and rest.endswith(".json"):
@@ -73,7 +73,8 @@ def _masked_json(mask: Mask, text: str) -> str:
 def _masked(mask: Mask, value: Any, field: str) -> Any:
     """Mask a value of JSON."""
     if isinstance(value, dict):
-        return _OF_FIELDS.get(field, _record)(mask, value, field)
+        of_field: _Masker = _OF_FIELDS.get(field, _record)
+        return of_field(mask, value, field)
     if isinstance(value, list):
         # A record in a list is none of those that its field's name stands for.
         return [_masked(mask, item, "" if isinstance(item, dict) else field) for item in value]
@@ -210,7 +211,8 @@ def _of_site(mask: Mask, value: Any, field: str) -> Any:
     return _masked(mask, value, field)
 
 
-_OF_FIELDS: dict[str, Callable[[Mask, dict[str, Any], str], Any]] = {
+_Masker = Callable[[Mask, dict[str, Any], str], Any]
+_OF_FIELDS: dict[str, _Masker] = {
     "suite": _suite,
     "settings": _settings,
     "params": _parameter,

@@ -29,13 +29,13 @@ def shipped_folder() -> Path:
     return shipped("config") / "references"
 
 
-def reference_files(own: Path, on_problem: Problem | None = None) -> dict[str, Path]:
+def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict[str, Path]:
     """TOML files of all references by name: those that come with pyscale, then the user's.
 
     Parameters
     ----------
-    own : Path
-        The user's folder, which need not be there.
+    own : Path or None
+        The user's folder, which need not be there; None leaves it out.
     on_problem : callable, optional
         As in `all_references`.
 
@@ -46,7 +46,7 @@ def reference_files(own: Path, on_problem: Problem | None = None) -> dict[str, P
         told.
     """
     found = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
-    for path in sorted(own.glob("*.toml")):
+    for path in sorted(own.glob("*.toml")) if own else ():
         if path.stem not in found:
             found[path.stem] = path
             continue
@@ -72,13 +72,13 @@ def load_reference(name: str, own: Path) -> Loaded:
     return read_reference(files[name])
 
 
-def all_references(own: Path, on_problem: Problem | None = None) -> dict[str, Loaded]:
+def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[str, Loaded]:
     """Read all references.
 
     Parameters
     ----------
-    own : Path
-        The user's folder, which need not be there.
+    own : Path or None
+        The user's folder, which need not be there; None leaves it out.
     on_problem : callable, optional
         Told in a sentence of each reference that cannot be used, which is left out: what others
         measured is no reason to refuse a report. Without it the first one raises.

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyscale.errors import UserError
 from pyscale.store.crateactions import add_actions, iso
 from pyscale.store.cratefiles import add_file
 from pyscale.store.crateinput import add_input
 from pyscale.store.folder import PLAN_FILE, RunFolder
-from pyscale.store.journal import Journal
+from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
 from pyscale.store.tables import (
@@ -72,7 +74,10 @@ def write_crate(run: RunFolder) -> Path:
     from rocrate.rocrate import ROCrate
 
     manifest = json.loads((run.path / MANIFEST_FILE).read_bytes())
-    events = Journal(run.journal_file).read()
+    events: list[Event] = []
+    # Only the beginning and end of the run are taken from it.
+    with suppress(UserError):
+        events = Journal(run.journal_file).read()
     times = [event.time_utc for event in events] or [datetime.now(UTC)]
     crate = ROCrate(version=_RO_CRATE_VERSION)
     crate.metadata.extra_contexts.append(_TERMS)

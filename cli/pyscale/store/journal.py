@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from pyscale.errors import UserError
 from pyscale_stages.contract import Record
 
 EventKind = Literal[
@@ -82,11 +83,23 @@ class Journal:
             self._listener(event)
 
     def read(self) -> list[Event]:
-        """All whole events in order; a line torn by a crash is passed over."""
-        if not self._path.exists():
+        """All whole events in order; a line torn by a crash is passed over.
+
+        Raises
+        ------
+        UserError
+            If it is there and cannot be read.
+        """
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except FileNotFoundError:
             return []
+        except OSError as error:
+            raise UserError(
+                f"{self._path} cannot be read ({error.strerror}): make it a file that can be"
+            ) from error
         events = []
-        for line in self._path.read_bytes().splitlines():
+        for line in lines:
             try:
                 events.append(Event.model_validate_json(line))
             except ValidationError:

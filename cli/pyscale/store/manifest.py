@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from pyscale.store.folder import RunFolder
@@ -66,9 +67,7 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
     }
 
 
-def write_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, Any]:
-    """Write the manifest into the run folder, and return it; as `build_manifest` makes it."""
-    manifest = build_manifest(run, sources)
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest of `build_manifest` into a folder."""
     text = json.dumps(manifest, indent=1, default=str) + "\n"
-    write_atomically(run.path / MANIFEST_FILE, text)
-    return manifest
+    write_atomically(folder / MANIFEST_FILE, text)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pyscale_stages.contract import Record, TaskError, TaskResult
 from pyscale_stages.measure.pagecache import Eviction
+from pyscale_stages.record import Amount, Finite, Seconds
 from pyscale_stages.residency import CacheState, Residency
 
 SPEC_FILE = "spec.json"
@@ -83,8 +84,8 @@ class TaskOrder(Record):
 class ClockOffset(Record):
     """How far a node's clock is from the orchestrator's, by an exchange of times."""
 
-    offset_s: float = Field(description="The node's clock minus the orchestrator's")
-    error_s: float = Field(description="Half the round trip: the offset is known no better")
+    offset_s: Finite = Field(description="The node's clock minus the orchestrator's")
+    error_s: Seconds = Field(description="Half the round trip: the offset is known no better")
 
 
 class LaunchRecord(Record):
@@ -138,7 +139,7 @@ class Bystanders(Record):
     node: str
     cores: int = Field(description="Processors of the machine, whoever may use them")
     pyscale_tasks: int = Field(description="Processes of pyscale's stages, of other runs")
-    runnable: float = Field(
+    runnable: Amount = Field(
         description="Processes and threads that wanted a processor; pyscale and what it started "
         "are left out"
     )

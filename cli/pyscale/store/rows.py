@@ -232,9 +232,9 @@ def _input_storage(result: TaskResult) -> str | None:
     """Filesystem of the inputs by type and device; null where it is not told, or there are two."""
     inputs = [path for _, path in result.spec.inputs]
     found = {
-        f"{disk['fs_type']} on {disk['device']}"
+        f"{disk.get('fs_type')} on {disk.get('device')}"
         for disk in result.stamp.get("filesystems", ())
-        if any(Path(disk["path"]).is_relative_to(path) for path in inputs)
+        if any(Path(disk.get("path", "")).is_relative_to(path) for path in inputs)
     }
     return found.pop() if len(found) == 1 else None
 

@@ -9,7 +9,7 @@ from pyscale.plan import Trial
 from pyscale.runtimes.words import SLOW_START
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import TaskRecord
-from pyscale.store.taskfiles import image_was_unpacked, read_task
+from pyscale.store.taskfiles import RecordError, image_was_unpacked, read_task
 
 _PLACE_PREFIXES = ("place_", "cache_", "device_")
 
@@ -32,6 +32,8 @@ class Sources:
         What tasks warned of.
     slow_starts : list of str
         Tasks that waited while a container program unpacked their image.
+    unreadable : dict
+        By trial that has a record which cannot be read: a sentence on it.
     places : dict
         By node: what tests of the machine said of it beside times, like `place_filesystem`,
         `cache_device`, `fio`, and `device_0`, the name of its first GPU.
@@ -43,6 +45,7 @@ class Sources:
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     warnings: set[str] = field(default_factory=set)
     slow_starts: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
     places: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def add(self, run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> None:
@@ -66,6 +69,14 @@ class Sources:
         if trial.is_reference:
             self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]
 
+    def leave_out(self, run: RunFolder, trial: Trial, error: RecordError) -> None:
+        """Note that a trial tells nothing, and why."""
+        record = error.path.relative_to(run.path)
+        self.unreadable[trial.id] = (
+            f"The trial {trial.id} is left out: its record {record} cannot be read "
+            f"({error.problem})."
+        )
+
     @property
     def all_warnings(self) -> list[str]:
         """Every warning, and which tasks started slowly."""
@@ -85,6 +96,11 @@ def read_sources(run: RunFolder) -> Sources:
     """Read the records of a run for them alone; `build_tables` finds them beside its tables."""
     sources = Sources()
     for trial in run.plan.trials:
-        for task in trial.tasks:
-            sources.add(run, trial, task, read_task(run.task(trial, task)))
+        try:
+            records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+        except RecordError as error:
+            sources.leave_out(run, trial, error)
+            continue
+        for task, record in records.items():
+            sources.add(run, trial, task, record)
     return sources

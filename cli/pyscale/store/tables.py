@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.clocks import on_one_clock
@@ -13,7 +14,7 @@ from pyscale.store.loadingcolumns import loading_schema
 from pyscale.store.reconstructioncolumns import reconstruction_schema
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.sources import Sources
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 
@@ -55,14 +56,23 @@ class Tables:
 
 
 def build_tables(run: RunFolder) -> Tables:
-    """Tables of all that the tasks which have a record tell."""
+    """Tables of all that the tasks which have a record tell.
+
+    A trial with a record that cannot be read is left out; `Sources.unreadable` says why.
+    """
     import polars as pl
 
     sources = Sources()
     by_trial: dict[str, Rows] = {}
     for trial in run.plan.trials:
-        records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
-        by_trial[trial.id] = trial_rows(run, trial, records)
+        try:
+            records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+            by_trial[trial.id] = trial_rows(run, trial, records)
+        except RecordError as error:
+            # Half of a trial would be taken for all of it.
+            sources.leave_out(run, trial, error)
+            by_trial[trial.id] = Rows([], [], [], [], [], [])
+            continue
         for task, record in records.items():
             sources.add(run, trial, task, record)
     ordered = [by_trial[t.id] for t in sorted(run.plan.trials, key=run.plan.place_in_pipeline)]
@@ -98,8 +108,8 @@ def build_tables(run: RunFolder) -> Tables:
     )
 
 
-def write_tables(run: RunFolder, tables: Tables) -> None:
-    """Write the tables as Parquet into the run folder; the rare ones where there are any."""
+def write_tables(folder: Path, tables: Tables) -> None:
+    """Write the tables as Parquet into a folder; the rare ones where there are any."""
     always = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans}
     rare = {
         CALLS_FILE: tables.calls,
@@ -110,7 +120,7 @@ def write_tables(run: RunFolder, tables: Tables) -> None:
     for name, table in (always | rare).items():
         if name in rare and table.is_empty():
             # One of an earlier state of the run would be taken for what it is now.
-            (run.path / name).unlink(missing_ok=True)
+            (folder / name).unlink(missing_ok=True)
             continue
-        with atomic_path(run.path / name) as temporary:
+        with atomic_path(folder / name) as temporary:
             write_table(temporary, table)

@@ -7,7 +7,8 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import Literal, TypeVar
+from textwrap import shorten
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -34,11 +35,34 @@ from pyscale.store.records import (
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record, TaskError, TaskResult
+from pyscale_stages.measure.stamp import Stamp
+from pyscale_stages.wording import first_problem
 
 R = TypeVar("R", bound=Record)
 
 _JOBS_SUFFIX = ".jobs.json"
 _LOG_BYTES = 4096
+_LONGEST_PROBLEM = 200
+_OF_OTHER_VERSIONS = {"missing", "extra_forbidden"}
+
+
+class RecordError(UserError):
+    """A record that is there and cannot be used.
+
+    Parameters
+    ----------
+    path : Path
+    problem : str
+        What is wrong with it, in a clause.
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")
+        super().__init__(
+            f"the record {path} cannot be read by this pyscale ({self.problem}): it is damaged, or "
+            "another version wrote it; use that version, or remove its task's folder to run the "
+            "task again"
+        )
 
 
 def read_task(folder: Path) -> TaskRecord:
@@ -46,6 +70,11 @@ def read_task(folder: Path) -> TaskRecord:
 
     A task is done when its process ended with 0 and its record says so; it has failed when its
     process ended otherwise, with or without a record.
+
+    Raises
+    ------
+    RecordError
+        If one of them is there and cannot be read.
     """
     order = read_record(TaskOrder, folder / ORDER_FILE)
     if order is None:
@@ -55,6 +84,8 @@ def read_task(folder: Path) -> TaskRecord:
     if ended is not None and ended.token != order.token:
         ended = None
     result = read_record(TaskResult, folder / RESULT_FILE)
+    if result is not None:
+        _refuse_wrong_stamp(result.stamp, folder / RESULT_FILE)
     if ended is None:
         state: Literal["running", "queued"] = "running" if launch else "queued"
         return TaskRecord(state=state, order=order, launch=launch)
@@ -222,15 +253,25 @@ def read_record(model: type[R], path: Path) -> R | None:
 
     Raises
     ------
-    UserError
+    RecordError
         If it is there and cannot be read: taking it for absent would run its task again.
     """
     try:
         return model.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError) as error:
-        raise UserError(
-            f"the record {path} cannot be read by this pyscale: it is damaged, or another version "
-            "wrote it; use that version, or remove its task's folder to run the task again"
-        ) from error
+    except OSError as error:
+        raise RecordError(path, error.strerror or str(error)) from error
+    except ValidationError as error:
+        raise RecordError(path, first_problem(error, model)) from error
+
+
+def _refuse_wrong_stamp(stamp: dict[str, Any], path: Path) -> None:
+    """Raise where a stamp holds what its readers cannot take; another version may hold less."""
+    try:
+        Stamp.model_validate(stamp)
+    except ValidationError as error:
+        wrong = [found for found in error.errors() if found["type"] not in _OF_OTHER_VERSIONS]
+        if wrong:
+            where = ".".join(map(str, ("stamp", *wrong[0]["loc"])))
+            raise RecordError(path, f"{where!r}: {wrong[0]['msg']}") from error

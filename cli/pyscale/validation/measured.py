@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import TaskRecord
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import RecordError, read_task
 
 OBJECTS = "objects"
 """Measure of how many cells, contacts or links an output holds."""
@@ -40,7 +40,11 @@ def measured_entries(run: RunFolder) -> dict[str, MeasuredEntry]:
         trials, why_not = [], ""
         own = [trial for trial in run.plan.trials if trial.entry == entry]
         for trial in own:
-            records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+            try:
+                records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+            except RecordError as error:
+                why_not = why_not or f"{trial.id} has a record that is wrong: {error.problem}"
+                continue
             if all(record.state == "done" for record in records.values()):
                 trials.append(_measured(trial, records))
             else:

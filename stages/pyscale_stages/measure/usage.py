@@ -92,7 +92,9 @@ class UsageMeter:
         """Stop sampling and say what was used."""
         cpu_s = _cpu_s() - self._cpu_s
         waited_s = [
-            waited - self._cpu_wait_s.get(thread, 0.0) for thread, waited in _cpu_wait_s().items()
+            # The number of a thread that ended may have been given to a new one.
+            max(0.0, waited - self._cpu_wait_s.get(thread, 0.0))
+            for thread, waited in _cpu_wait_s().items()
         ]
         io = {name: count - self._io[name] for name, count in _io_bytes().items()}
         cpu_energy_j = self._cpu_energy.stop()
@@ -154,7 +156,8 @@ class _GpuSampler:
                         break
                     self._enough.wait(GPU_PERIOD_S)
                 end_mj = gpu_energy_mj(nvml, handle)
-                if start_mj is not None and end_mj is not None:
+                # A driver that was loaded anew counts from nothing.
+                if start_mj is not None and end_mj is not None and end_mj >= start_mj:
                     self.energy_j = (end_mj - start_mj) / 1000
         except MissingPart as error:
             self._warnings[str(error)] = None

@@ -173,12 +173,12 @@ def test_a_trial_that_never_ran_has_no_row(run: RunFolder) -> None:
 def test_the_table_of_loading_is_written_while_there_is_any(
     run: RunFolder, make: Callable[..., Plan], tmp_path: Path
 ) -> None:
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert pl.read_parquet(run.path / LOADING_FILE).height == 3
     other = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
     execute(other, MockExecutor(), lambda _event: None)
     (other.path / LOADING_FILE).touch()
-    write_tables(other, build_tables(other))
+    write_tables(other.path, build_tables(other))
     assert not (other.path / LOADING_FILE).exists()
 
 

@@ -167,10 +167,10 @@ def test_its_ranks_load_no_patches_and_others_reconstruct_nothing(
 ) -> None:
     tables = build_tables(run)
     assert tables.loading.is_empty()
-    write_tables(run, tables)
+    write_tables(run.path, tables)
     assert pl.read_parquet(run.path / RECONSTRUCTION_FILE).height == 3
     other = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
     execute(other, MockExecutor(), lambda _event: None)
     (other.path / RECONSTRUCTION_FILE).touch()
-    write_tables(other, build_tables(other))
+    write_tables(other.path, build_tables(other))
     assert not (other.path / RECONSTRUCTION_FILE).exists()

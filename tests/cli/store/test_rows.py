@@ -131,13 +131,13 @@ def test_each_call_has_a_row_and_one_for_each_of_its_parts(run: RunFolder) -> No
 
 def test_the_table_of_calls_is_written_while_there_are_any(run: RunFolder) -> None:
     file = run.path / CALLS_FILE
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert not file.exists()
     record_calls(run)
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert pl.read_parquet(file).height == 6
     change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=[])
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert not file.exists()
 
 

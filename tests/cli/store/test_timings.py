@@ -113,11 +113,11 @@ def test_the_filesystem_of_the_input_stands_with_the_task(run: RunFolder) -> Non
 
 def test_the_table_of_timings_is_written_while_there_are_any(run: RunFolder) -> None:
     file = run.path / TIMINGS_FILE
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert not file.exists()
     record(run, READ, ABSENT)
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert pl.read_parquet(file).height == 2
     record(run)
-    write_tables(run, build_tables(run))
+    write_tables(run.path, build_tables(run))
     assert not file.exists()
