@@ -1,0 +1,120 @@
+"""A run that may be read and not written, as a colleague's or one on a read-only filesystem."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.runreport import report_run
+from pyscale.store.folder import RunFolder
+
+NOBODY = 65534
+# An interpreter below root's own folder must stay readable to whom root becomes.
+ANOTHER_USER = (
+    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
+    *("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"),
+)
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+Reader = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    """A folder that everybody may read."""
+    with tempfile.TemporaryDirectory(prefix="pyscale-shared-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
+def runs(make: Callable[..., Plan], shared: Path) -> list[RunFolder]:
+    """Two runs, of which the first has a report of its own."""
+    plan = make(only=("register_denoise",))
+    found = []
+    for name in ("20260101T000000Z-aaaa", "20260101T000001Z-bbbb"):
+        run = RunFolder.create(shared, plan.model_copy(update={"run_id": name}))
+        execute(run, MockExecutor(), lambda _event: None)
+        found.append(run)
+    report_run(found[0])
+    return found
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """Where who reads the runs may write."""
+    with tempfile.TemporaryDirectory(prefix="pyscale-reader-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["another user", "read-only filesystem"])
+def read(request: pytest.FixtureRequest, shared: Path, place: Path) -> Reader:
+    """Run a command as somebody who may read the runs alone."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user or mount a folder read-only: run as root")
+    is_user = request.param == "another user"
+    if is_user:
+        os.chown(place, NOBODY, NOBODY)
+    as_reader = ANOTHER_USER if is_user else ("unshare", "--mount", "sh", "-c", READ_ONLY, shared)
+
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*map(str, (*as_reader, sys.executable, *words))],
+            check=False,
+            capture_output=True,
+            text=True,
+            cwd=place,
+            env={"PATH": os.environ["PATH"], "HOME": str(place)},
+        )
+
+    tried = run("-c", "import pyscale")
+    if tried.returncode != 0:
+        pytest.skip(f"{request.param}: not possible here ({tried.stderr.strip()[-200:]})")
+    return lambda *words: run("-m", "pyscale", *words)
+
+
+def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(
+    runs: list[RunFolder], read: Reader, shared: Path, place: Path
+) -> None:
+    before = {file: file.stat().st_mtime_ns for file in shared.rglob("*")}
+    first, second = (run.path for run in runs)
+    commands = (
+        ("report", first, "--out", "one"),
+        ("report", second, "--archive", "--mask", "--out", "two"),
+        ("report", first, second, "--out", "both"),
+        ("advise", first),
+        ("status", first),
+        ("status", first, "--log"),
+        ("compare", first, second),
+    )
+    for command in commands:
+        done = read(*command)
+        assert done.returncode == 0, done.stderr
+    assert {file: file.stat().st_mtime_ns for file in shared.rglob("*")} == before
+    for out in ("one", "two", f"both/{first.name}", f"both/{second.name}"):
+        assert pl.read_parquet(place / out / "tasks.parquet").height > 0
+        assert (place / out / "provenance_manifest.json").is_file()
+    assert (place / "two" / f"{second.name}-masked.zip").is_file()
+
+
+def test_what_would_be_written_into_it_is_one_sentence(runs: list[RunFolder], read: Reader) -> None:
+    run = runs[0].path
+    for command, said in (
+        (("report", run), f"cannot be written into {run}"),
+        (("report", run), "name another folder by --out"),
+        (("run", "--resume", run), f"because {run} may not be written into"),
+        (("run", "--resume", run, "--detach"), f"because {run} may not be written into"),
+    ):
+        done = read(*command)
+        assert done.returncode == 2, done.stderr
+        assert said in done.stderr
+        assert len(done.stderr.splitlines()) == 1
