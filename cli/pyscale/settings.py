@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pooch
 from platformdirs import user_data_path
-from pydantic import Field, JsonValue, ValidationError, field_validator
+from pydantic import Field, JsonValue, ValidationError, field_serializer, field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -36,6 +37,11 @@ USER_FILE = "pyscale.toml"
 ENVIRONMENT_PREFIX = "PYSCALE_"
 FLAG, ENVIRONMENT = "a flag", "the environment"
 """Layers whose values are named one by one."""
+
+
+def without_login(address: str) -> str:
+    """An address without the name and password in it; any other text as it is."""
+    return re.sub(r"^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@", r"\1", address)
 
 
 class Settings(BaseSettings):
@@ -131,6 +137,11 @@ class Settings(BaseSettings):
     grid: dict[str, tuple[GridValue, ...]] = Field(
         default_factory=dict, description="Values of the axes of a suite's grid, in place of its"
     )
+
+    @field_serializer("mirror")
+    def _without_login(self, value: str | None) -> str | None:
+        # What is written or shown must not hold a password.
+        return None if value is None else without_login(value)
 
     @field_validator("workers", mode="before")
     @classmethod

@@ -92,3 +92,19 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSCALE_RETRIES", "many")
     with pytest.raises(UserError, match="from PYSCALE_RETRIES is wrong"):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("mirror", "written"),
+    [
+        ("https://ada:p%40ss@mirror.example/a@b", "https://mirror.example/a@b"),
+        ("https://token@mirror.example:8443/x", "https://mirror.example:8443/x"),
+        ("https://mirror.example/a", "https://mirror.example/a"),
+        ("/data/ada@lab", "/data/ada@lab"),
+    ],
+)
+def test_the_password_of_a_mirror_is_used_and_never_written(mirror: str, written: str) -> None:
+    settings = Settings(mirror=mirror)
+    assert settings.mirror == mirror
+    assert settings.model_dump(mode="json")["mirror"] == written
+    assert settings.model_dump()["mirror"] == written

@@ -53,7 +53,7 @@ class Transfer:
     Attributes
     ----------
     address : str
-        http, https or file address, or a path.
+        http, https or file address, or a path; it is shown and kept, so it has no password.
     part : Path
         Where the bytes go. It stays when the download breaks off.
     size_bytes : int or None
@@ -68,6 +68,8 @@ class Transfer:
         Told of every byte that counts, including those of an earlier try.
     stop : threading.Event
         Set to end the download at the next chunk.
+    login : tuple of str or None
+        Name and password for the server.
     """
 
     address: str
@@ -78,6 +80,7 @@ class Transfer:
     patience: Patience
     advance: Advance
     stop: threading.Event
+    login: tuple[str, str] | None = None
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -191,7 +194,11 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
     if have and origin is not None and origin.validator:
         headers["If-Range"] = origin.validator
     with session.get(
-        transfer.address, headers=headers, stream=True, timeout=transfer.patience.timeout_s
+        transfer.address,
+        headers=headers,
+        auth=transfer.login,
+        stream=True,
+        timeout=transfer.patience.timeout_s,
     ) as response:
         if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             # What is here is no beginning of what the server has: start anew.

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pooch
 from filelock import FileLock, Timeout
 from pydantic import Field
+from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.contents import survey, write_contents
@@ -26,6 +27,7 @@ from pyscale.data.synthetic import make_known
 from pyscale.data.trust import add_trust, read_trust
 from pyscale.data.verify import expected_sha256, file_states
 from pyscale.errors import UserError
+from pyscale.settings import without_login
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.wording import did_you_mean
@@ -151,6 +153,8 @@ class _Job:
 
     file: RemoteFile
     source: str
+    """Without a name and password, which `login` has."""
+    login: tuple[str, str] | None
     address: str
     sha256: str | None
     folder: Path
@@ -187,7 +191,8 @@ def _wanted(
             jobs.append(
                 _Job(
                     file=file,
-                    source=_source(name, dataset, file, options.mirror),
+                    source=without_login(_source(name, dataset, file, options.mirror)),
+                    login=_login(options.mirror),
                     address=dataset.address(file),
                     sha256=sha256,
                     folder=data_root / name,
@@ -204,6 +209,12 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
         return dataset.address(file)
     file_name = quote(file.name) if "://" in mirror else file.name
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
+
+
+def _login(mirror: str | None) -> tuple[str, str] | None:
+    """Name and password in the address of a mirror, where it has them."""
+    name, password = get_auth_from_url(mirror or "")
+    return (name, password) if name or password else None
 
 
 def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
@@ -250,6 +261,7 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
             download(
                 Transfer(
                     address=source,
+                    login=job.login,
                     part=job.part,
                     size_bytes=job.file.size_bytes,
                     # An archive is never larger than what is in it by more than its names.

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from pyscale.errors import UserError
+from pyscale.settings import without_login
 
 SCHEME = "oras://"
 DEFAULT_TAG = "latest"
@@ -59,7 +60,7 @@ def parse_reference(text: str) -> Reference:
     found = _REFERENCE.fullmatch(text.removeprefix(SCHEME)) if text.startswith(SCHEME) else None
     if found is None:
         raise UserError(
-            f"{text!r} is no place in a registry: write oras://HOST/PATH or oras://HOST/PATH:TAG, "
-            "the path in small letters"
+            f"{without_login(text)!r} is no place in a registry: write oras://HOST/PATH or "
+            "oras://HOST/PATH:TAG, the path in small letters"
         )
     return Reference(found["host"], found["path"], found["tag"] or DEFAULT_TAG, found["digest"])

@@ -49,6 +49,7 @@ class Request:
     if_range: str | None
     status: int
     body_bytes: int
+    authorization: str | None
 
 
 class FaultyServer(ThreadingHTTPServer):
@@ -91,7 +92,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = body[start:] if status in {200, 206} else b""
         sent = content if answer.break_after is None else content[: answer.break_after]
         # Before the bytes, so that whoever has them all finds the request recorded.
-        self.server.requests.append(Request(self.path, wanted, condition, status, len(sent)))
+        login = self.headers.get("Authorization")
+        self.server.requests.append(Request(self.path, wanted, condition, status, len(sent), login))
         self.send_response(status)
         self.send_header("Content-Type", answer.content_type)
         if answer.etag:

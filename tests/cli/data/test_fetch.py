@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -642,3 +643,21 @@ def test_ctrl_c_leaves_only_a_part_that_is_resumed(
     assert shared_server.requests[-1].range == f"bytes={have}-"
     original = shared_data / "cancer-migration" / name
     assert (folder / name).read_bytes() == original.read_bytes()
+
+
+def test_the_password_of_a_mirror_is_sent_and_neither_shown_nor_kept(
+    fetch: Any, cells: Dataset, server: Any, answer: Any, data_root: Path
+) -> None:
+    mirror = server.address.replace("://", "://ada:p%40ss@")
+    server.script = [answer(status=404), answer(break_after=CHUNK_BYTES)]
+    said = refusal(fetch, cells, mirror=mirror, patience=ONCE)
+    said += refusal(fetch, cells, mirror=mirror, patience=ONCE)
+    kept = [file.read_bytes() for file in data_root.rglob("*.json")]
+    assert server.address in said
+    assert any(server.address.encode() in content for content in kept)
+    fetch(cells, mirror=mirror)
+    login = f"Basic {b64encode(b'ada:p@ss').decode()}"
+    assert {request.authorization for request in server.requests} == {login}
+    for text in (said.encode(), *kept):
+        assert b"ada" not in text
+        assert b"ss@" not in text
