@@ -1,15 +1,18 @@
-"""Processes: when those of this machine have ended, and what the signal is called that did it."""
+"""Processes of this machine: which are a run's, when they have ended, and by which signal."""
 
 from __future__ import annotations
 
 import math
+import os
 import signal
 import time
 from collections.abc import Collection
+from pathlib import Path
 
 import psutil
 
 ZOMBIE_PERIOD_S = 0.1
+_LAUNCHING = ("pyscale.executors.controller", "submitit.core._submit")
 
 
 def wait_until_ended(
@@ -27,6 +30,36 @@ def wait_until_ended(
         if time.monotonic() > deadline:
             break
     return alive
+
+
+def started_for(run: Path) -> list[psutil.Process]:
+    """Return the processes of this user that pyscale started for a run, by their command lines.
+
+    Parameters
+    ----------
+    run : Path
+        The run's folder, as `RunFolder.path` spells it.
+    """
+    submissions, tasks = f"{run}/submitit/", f"{run}/tasks/"
+    return [
+        process
+        for process in psutil.process_iter(["cmdline", "uids"])
+        if (line := process.info["cmdline"])
+        and (owner := process.info["uids"])
+        and owner.real == os.getuid()
+        and (
+            # Whoever computes on an output of the run by hand has no record in it.
+            any(part.startswith(tasks) and part.endswith("/result.json") for part in line)
+            if is_task(process)
+            else any(module in line for module in _LAUNCHING)
+            and any(part.startswith(submissions) for part in line)
+        )
+    ]
+
+
+def is_task(process: psutil.Process) -> bool:
+    """Whether a process that `process_iter` found runs a stage."""
+    return "pyscale_stages" in (process.info["cmdline"] or ())
 
 
 def signal_name(number: int) -> str:

@@ -10,10 +10,11 @@ from pydantic import Field
 
 from pyscale.pace import Pace, pace_of
 from pyscale.plan import Trial
+from pyscale.processes import started_for
 from pyscale.runqueue import WAITS, Queue, RunQueue
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
-from pyscale.store.lock import is_locked
+from pyscale.store.lock import is_locked, lock_doubt
 from pyscale.store.taskfiles import RecordError
 from pyscale.taskstatus import TaskCounts, TaskReader
 from pyscale_stages.contract import Record
@@ -35,6 +36,10 @@ BEGINNINGS = {
     "trial_taken_up",
     "trial_interrupted",
 }
+
+
+LEFT: frozenset[RunState] = frozenset(["interrupted", "cancelled", "incomplete"])
+"""States of a run that nobody attends to and that is not complete."""
 
 
 class TrialStatus(TaskCounts):
@@ -79,6 +84,10 @@ class RunStatus(Record):
         description="Each failed, skipped or unreadable trial with its reason"
     )
     eta_s: float | None = Field(None, description="Time to the end at the pace of what is done")
+    left_running: tuple[int, ...] = Field(
+        (), description="Processes here that outlived the pyscale that started them"
+    )
+    doubt: str | None = Field(None, description="Why it may not be running, where that is not sure")
 
 
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
@@ -142,7 +151,12 @@ class StatusReader:
                 *(f"{trial}: {sentence}" for trial, sentence in self._unreadable.items()),
             ),
             eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
+            left_running=self._left_running() if state in LEFT else (),
+            doubt=lock_doubt(self._run.path) if attended else None,
         )
+
+    def _left_running(self) -> tuple[int, ...]:
+        return tuple(process.pid for process in started_for(self._run.path))
 
     def _attended(self) -> tuple[bool, Sequence[Event]]:
         """Whether a living pyscale writes the run, and the journal.

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.status import ConfigurationStatus, RunStatus, TrialStatus
+from pyscale.status import LEFT, ConfigurationStatus, RunStatus, TrialStatus
 from pyscale.taskstatus import TaskStatus
 
 MOST_ROWS = 24
@@ -24,7 +24,9 @@ def rendered(status: RunStatus) -> RenderableType:
     for trial in status.trials:
         parts += [_line(_headline(trial)), _tasks(trial)]
     parts += [_line(f"failed: {failure}") for failure in status.failures]
-    if status.state in {"interrupted", "cancelled", "incomplete"}:
+    if status.left_running:
+        parts.append(_line(_left_running(status)))
+    if status.state in LEFT:
         parts.append(_line(_advice(status)))
     return Group(*parts)
 
@@ -117,6 +119,8 @@ def _outlook(status: RunStatus) -> Iterator[str]:
             f"Slurm does not answer ({status.slurm_complaint}): what is shown is from the records "
             "alone"
         )
+    if status.doubt is not None:
+        yield status.doubt
     if status.eta_s is not None:
         yield f"about {duration(status.eta_s)} to go"
     ended = all(row.done + row.failed == row.total for row in status.configurations)
@@ -134,7 +138,19 @@ def _advice(status: RunStatus) -> str:
         for count, verb in ((jobs.running, "run"), (jobs.queued, "wait"))
         if count
     ]
-    return f"{status.state}; {' and '.join(going_on)}; take them up with: {resume}"
+    return (
+        f"{status.state}; {' and '.join(going_on)}; take them up with: {resume}, or end them with: "
+        f"pyscale cancel {status.run_id}"
+    )
+
+
+def _left_running(status: RunStatus) -> str:
+    pids = ", ".join(map(str, status.left_running))
+    noun, verb = ("processes", "run") if len(status.left_running) > 1 else ("process", "runs")
+    return (
+        f"{noun} {pids} of this run still {verb}, and disturb whatever else is measured here: end "
+        f"with: pyscale cancel {status.run_id}"
+    )
 
 
 def _line(text: str) -> Text:

@@ -127,7 +127,15 @@ def test_an_interrupted_run_says_what_goes_on_without_it(
 ) -> None:
     lines = text(status(state="interrupted", jobs=jobs)).splitlines()
     assert lines[-1].startswith(advice)
-    assert lines[-1].endswith("pyscale run --resume 20260317T114224Z-k3f9")
+    assert "pyscale run --resume 20260317T114224Z-k3f9" in lines[-1]
+    assert ("pyscale cancel" in lines[-1]) == ("still" in lines[-1])
+
+
+def test_processes_that_outlived_their_pyscale_are_named_with_the_way_to_end_them() -> None:
+    left = status(state="interrupted").model_copy(update={"left_running": (17, 18)})
+    told = text(left)
+    assert "processes 17, 18 of this run still run" in told
+    assert "end with: pyscale cancel 20260317T114224Z-k3f9" in told
 
 
 @pytest.mark.parametrize(

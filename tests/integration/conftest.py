@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from commandline import Answer, answer_of
+from heldtasks import HeldTasks
 from pyscale_stages.moviewriter import write_movie
 
 KEEP_KERNELS = '{"contact": {"kernel_cache": "user"}}'
@@ -72,6 +74,15 @@ def moving_squares() -> Callable[[Path], Path]:
         return folder / "labels.ome.tif"
 
     return write
+
+
+@pytest.fixture
+def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
+    """The first tasks of a run stand still, so that it does not end before it is disturbed."""
+    folder = home / "python_path"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    return HeldTasks(folder)
 
 
 @pytest.fixture

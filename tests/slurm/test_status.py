@@ -264,5 +264,6 @@ def test_a_run_whose_pyscale_died_says_that_its_jobs_go_on(
     out = " ".join(capsys.readouterr().out.split())
     assert (
         "interrupted; 3 jobs still run and 1 job still waits; take them up with: "
-        f"pyscale run --resume {run.path.name}" in out
+        f"pyscale run --resume {run.path.name}, or end them with: pyscale cancel {run.path.name}"
+        in out
     )

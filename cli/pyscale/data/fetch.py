@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pooch
-from filelock import FileLock, Timeout
+from filelock import SoftFileLock, Timeout
 from pydantic import Field
 from requests.utils import get_auth_from_url
 
@@ -27,6 +27,7 @@ from pyscale.data.synthetic import make_known
 from pyscale.data.trust import add_trust, read_trust
 from pyscale.data.verify import expected_sha256, file_states
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
 from pyscale.settings import without_login
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
@@ -294,11 +295,14 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
 def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(data_root / f".{name}.lock")
+    lock = file_lock(data_root / f".{name}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         report.say(f"{name}: another pyscale is fetching or making it; waiting for that one")
+        if isinstance(lock, SoftFileLock):
+            # Of a process on another node nothing can be told.
+            report.say(f"{name}: if none is, delete {lock.lock_file}")
         lock.acquire()
     try:
         yield

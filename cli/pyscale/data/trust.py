@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from filelock import FileLock
 from pydantic import Field, ValidationError
 
 from pyscale.data.registry import Sha256
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import first_problem
@@ -44,7 +44,7 @@ def read_trust(data_root: Path) -> Trust:
 
 def add_trust(data_root: Path, address: str, sha256: str) -> None:
     """Record what was first seen at an address, beside what others record meanwhile."""
-    with FileLock(data_root / f".{TRUST_FILE}.lock"):
+    with file_lock(data_root / f".{TRUST_FILE}.lock"):
         known = read_trust(data_root).sha256
         trust = Trust(sha256={**known, address: sha256})
         write_atomically(data_root / TRUST_FILE, trust.model_dump_json(indent=2) + "\n")

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from filelock import FileLock
 from pydantic import Field, ValidationError
 
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import first_problem
@@ -100,7 +100,7 @@ class ImageFolder:
             If the folder cannot be written, or its lock is no lock.
         """
         self.make()
-        with folder_errors_explained(self.path), FileLock(self.path / f".{LOCK_NAME}.busy"):
+        with folder_errors_explained(self.path), file_lock(self.path / f".{LOCK_NAME}.busy"):
             images = self.read_lock().images | {name: image}
             lock = ImagesLock(images=dict(sorted(images.items())))
             write_atomically(self.lock_file, lock.model_dump_json(indent=1) + "\n")

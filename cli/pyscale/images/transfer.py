@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from filelock import FileLock
-
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
 from pyscale.images.labels import image_labels
@@ -209,7 +208,7 @@ def _arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
     """
     folder.make()
     place = folder.path / ARRIVALS
-    lock = FileLock(folder.path / f"{ARRIVALS}.busy")
+    lock = file_lock(folder.path / f"{ARRIVALS}.busy")
     with folder_errors_explained(folder.path):
         try:
             lock.acquire(blocking=False)

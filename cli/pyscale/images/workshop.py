@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, Timeout
 
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
 from pyscale.images.content import hash_of_words
 from pyscale.images.engine import Engine
 from pyscale_stages.errors import ResourceExhausted
@@ -110,9 +111,9 @@ class Workshop:
             finally:
                 lock.release()
 
-    def _lock(self, name: str) -> FileLock:
+    def _lock(self, name: str) -> BaseFileLock:
         self.layers.mkdir(parents=True, exist_ok=True)
-        return FileLock(self.layers / f".{name}.busy")
+        return file_lock(self.layers / f".{name}.busy")
 
     def _remove(self, path: Path) -> None:
         """Remove a folder, also files of the users that an unpacked image has."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from pydantic import Field
 
 from pyscale.errors import UserError
+from pyscale.filelocks import file_lock, is_held, marker_of
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import host_name
 
+LOCK_FILE = "lock"
 PATIENCE_S = 2.0
 """A look at the lock holds it for an instant; a writer holds it for the whole run."""
 
@@ -28,15 +29,20 @@ class LockHolder(Record):
     started_s: float = Field(description="When the process began: its number may be used again")
     node: str = Field(description="Name of the host, whose process numbers these are")
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is, or was, a process of this node."""
+        return self.node == host_name()
+
     def process(self) -> psutil.Process | None:
         """Return the process, if it lives on this node."""
-        if self.node != host_name():
+        if not self.is_here:
             return None
         try:
             found = psutil.Process(self.pid)
-        except psutil.NoSuchProcess:
+            return found if found.create_time() == self.started_s else None
+        except (psutil.Error, ValueError, OverflowError):
             return None
-        return found if found.create_time() == self.started_s else None
 
 
 @contextmanager
@@ -46,12 +52,14 @@ def run_lock(run: Path) -> Iterator[None]:
     Raises
     ------
     UserError
-        If another process holds it.
+        If another process holds it, or may hold it.
     """
-    lock = FileLock(run / "lock")
+    lock = file_lock(run / LOCK_FILE)
     try:
         lock.acquire(timeout=PATIENCE_S, poll_interval=0.02)
     except Timeout as error:
+        if (doubt := lock_doubt(run)) is not None:
+            raise UserError(doubt) from error
         holder = lock_holder(run)
         who = f"process {holder.pid} on {holder.node}" if holder else "another process"
         raise UserError(
@@ -67,17 +75,68 @@ def run_lock(run: Path) -> Iterator[None]:
 
 
 def is_locked(run: Path) -> bool:
-    """Whether a living process writes the run now; others may look at the same moment."""
-    try:
-        descriptor = os.open(run / "lock", os.O_RDONLY)
-    except FileNotFoundError:
+    """Whether a living process writes the run now, or may do so: see `lock_doubt`."""
+    held = is_held(run / LOCK_FILE)
+    if held is not None:
+        return held
+    if not marker_of(run / LOCK_FILE).exists():
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
+    holder = lock_holder(run)
+    return holder is None or not holder.is_here or holder.process() is not None
+
+
+def lock_doubt(run: Path) -> str | None:
+    """Why it cannot be told here whether the run is written, as a sentence; None where it can."""
+    path = run / LOCK_FILE
+    if is_held(path) is not None or not marker_of(path).exists():
+        return None
+    holder = lock_holder(run)
+    if holder is not None and holder.is_here:
+        return None
+    who, there = ("another process", "on its node")
+    if holder is not None:
+        who, there = f"process {holder.pid} on {holder.node}", f"on {holder.node}"
+    return (
+        f"{who} may still write the run {run.name}, and its filesystem has no file locks by which "
+        f"to tell: run `pyscale status {run.name}` or `pyscale cancel {run.name}` {there}, or "
+        f"delete {marker_of(path)} if that process has ended"
+    )
+
+
+def writer_here(run: Path) -> psutil.Process:
+    """Return the process that writes the run, which is locked, if this user may end it from here.
+
+    Raises
+    ------
+    UserError
+        If it is on another node or another user's, or is not the one that `lock.json` names: a
+        run folder may come from anybody, and name any process.
+    """
+    if (doubt := lock_doubt(run)) is not None:
+        raise UserError(doubt)
+    holder = lock_holder(run)
+    process = holder.process() if holder else None
+    if holder is not None and not holder.is_here:
+        raise UserError(
+            f"the run {run.name} is written by process {holder.pid} on {holder.node}: "
+            f"run `pyscale cancel {run.name}` there"
+        )
+    if process is None or not _has_open(process, run / LOCK_FILE):
+        raise UserError(
+            f"the run {run.name} is locked, and not by a process of yours that its lock.json "
+            f"names: `fuser {run / LOCK_FILE}` tells which process holds it, for you or its owner "
+            "to end"
+        )
+    return process
+
+
+def _has_open(process: psutil.Process, lock: Path) -> bool:
+    """Whether a process of this user has the file open by which it holds a lock."""
+    with suppress(psutil.Error, OSError):
+        held = [file for file in (lock, marker_of(lock)) if file.exists()]
+        return any(
+            Path(opened.path).samefile(file) for opened in process.open_files() for file in held
+        )
     return False
 
 

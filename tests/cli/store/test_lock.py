@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.store.lock import is_locked, lock_holder, run_lock
+from pyscale.store.lock import LockHolder, is_locked, lock_holder, run_lock, writer_here
+from pyscale_stages.measure.nodename import host_name
 
 HOLD = """
 import sys
@@ -67,3 +70,37 @@ def test_the_holder_is_found_from_inside_and_outside_of_a_job(
         process = holder.process()
         assert process is not None
         assert process.pid == os.getpid()
+
+
+class TestEndingTheWriter:
+    def test_it_is_the_process_that_holds_the_lock(
+        self, tmp_path: Path, other: subprocess.Popen[str]
+    ) -> None:
+        assert writer_here(tmp_path).pid == other.pid
+
+    def test_a_process_that_only_the_record_names_is_nobodys_to_end(
+        self, tmp_path: Path, other: subprocess.Popen[str]
+    ) -> None:
+        """A run folder may come from anybody, and its record may name any process."""
+        assert other.pid
+        stranger = psutil.Popen(["sleep", "1000"])
+        try:
+            named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
+            (tmp_path / "lock.json").write_text(named.model_dump_json())
+            with pytest.raises(UserError, match="fuser .*lock` tells which process holds it"):
+                writer_here(tmp_path)
+        finally:
+            stranger.kill()
+            stranger.wait()
+
+    def test_the_writer_of_a_run_does_not_write_its_copy(
+        self, tmp_path: Path, other: subprocess.Popen[str]
+    ) -> None:
+        assert other.pid
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        for name in ("lock", "lock.json"):
+            shutil.copy(tmp_path / name, copy)
+        assert not is_locked(copy)
+        with pytest.raises(UserError, match="not by a process of yours"):
+            writer_here(copy)

@@ -1,0 +1,57 @@
+"""Locks of files: the kernel's, or a file's existence where the filesystem has no such locks."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, SoftFileLock
+
+_NO_LOCKS = frozenset([errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
+"""Lustre mounted without flock, NFS without its lock daemon, filesystems that have none, and NFS
+that has lost the file."""
+
+
+def file_lock(path: Path) -> BaseFileLock:
+    """Return the lock of a file that works on its filesystem; it is not held yet.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it is made where it is absent.
+    """
+    os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
+    # Beside the file, not in its place: a file that was copied here would count as held for ever.
+    return FileLock(path) if is_held(path) is not None else SoftFileLock(marker_of(path))
+
+
+def is_held(path: Path) -> bool | None:
+    """Whether a process holds the kernel's lock of a file; None: its filesystem has no locks.
+
+    Others may look at the same moment.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return None
+        raise
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def marker_of(path: Path) -> Path:
+    """File that is there as long as a lock is held where the filesystem has no locks.
+
+    It names its process. One that a dead process left goes with the next lock on the same node.
+    """
+    return path.with_name(f"{path.name}.held")

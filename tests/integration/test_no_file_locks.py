@@ -1,0 +1,140 @@
+"""Filesystems without flock: one pyscale at a time writes a run, and every command works."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import Answer
+from heldtasks import HeldTasks
+from noflock import without_flock
+from pyscale.store.folder import RunFolder
+from waitingforruns import living, only_run, wait_for_event
+
+OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
+
+CommandLine = Callable[..., Answer]
+
+
+def command(*words: object) -> Answer:
+    """Run a command in a process of its own, which has the variables of the test."""
+    line = [sys.executable, "-m", "pyscale", *map(str, words)]
+    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    return Answer(ended.returncode, ended.stdout, ended.stderr)
+
+
+@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
+def no_flock(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: Callable[[str, str], None],
+) -> None:
+    folder = tmp_path_factory.mktemp("noflock")
+    for name, text in without_flock(folder, request.param, missing).items():
+        monkeypatch.setenv(name, text)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_flock")
+def test_a_run_is_followed_refused_cancelled_and_finished(
+    start: Callable[..., subprocess.Popen[str]], labels: Path, held: HeldTasks
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    run = only_run()
+    name = run.path.name
+    status = command("status", name)
+    assert (status.code, status.err) == (0, "")
+    assert "running" in status.out
+    report = command("report", name)
+    assert report.code == 0, report
+    assert "is not at its end" in report.err
+    second = command("run", "--resume", name)
+    assert second.code == 2
+    assert f"process {process.pid} on" in second.err
+    following = start("status", "--watch", name)
+    assert command("cancel", name).code == 0
+    said, _ = following.communicate()
+    assert "cancelled" in said or "interrupted" in said
+    assert living(run) == []
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "flock" not in said
+    held.spare_others()
+    resumed = command("run", "--resume", name)
+    assert resumed.code == 0, resumed
+    assert "complete" in command("status", name).out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("no_flock")
+def test_what_a_killed_pyscale_held_is_free(
+    start: Callable[..., subprocess.Popen[str]], labels: Path, held: HeldTasks
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    process.kill()
+    process.communicate()
+    name = only_run().path.name
+    assert "interrupted" in command("status", name).out
+    held.spare_others()
+    resumed = command("run", "--resume", name)
+    assert resumed.code == 0, resumed
+
+
+@pytest.fixture
+def planned(home: Path, labels: Path, held: HeldTasks, pyscale: CommandLine) -> RunFolder:
+    """A finished run that was made where files have locks."""
+    held.spare_others()
+    assert pyscale("run", "labels", "--data", labels, *OPTIONS).code == 0
+    return only_run()
+
+
+@pytest.mark.slow
+def test_a_run_that_was_copied_there_is_held_by_nobody(
+    planned: RunFolder, request: pytest.FixtureRequest
+) -> None:
+    assert (planned.path / "lock").read_bytes() == b""
+    shutil.rmtree(next((planned.path / "tasks").iterdir()))
+    request.getfixturevalue("no_flock")
+    assert "running" not in command("status", planned.path.name).out
+    assert command("run", "--resume", planned.path.name).code == 0
+
+
+@pytest.mark.slow
+def test_whether_a_process_of_another_node_writes_is_said_to_be_unknown(
+    planned: RunFolder, request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue("no_flock")
+    name = planned.path.name
+    holder = {"pid": 4711, "started_s": 1.0, "node": "n17"}
+    (planned.path / "lock.json").write_text(json.dumps(holder))
+    marker = planned.path / "lock.held"
+    marker.write_text("4711\nn17\n")
+    doubt = "process 4711 on n17 may still write"
+    status = command("status", name)
+    assert status.code == 0
+    assert doubt in status.text
+    assert f"delete {marker} if that process has ended" in status.text
+    for words in (("run", "--resume", name), ("cancel", name)):
+        refused = command(*words)
+        assert refused.code == 2, refused
+        assert doubt in refused.err
+        assert "Traceback" not in refused.err
+    marker.unlink()
+    assert command("run", "--resume", name).code == 0
+
+
+@pytest.mark.usefixtures("no_flock")
+def test_a_dataset_is_fetched(home: Path) -> None:
+    fetched = command("data", "fetch", "drosophila-nuclei")
+    assert fetched.code == 0, fetched
+    assert "flock" not in fetched.err

@@ -1,0 +1,38 @@
+"""A run in the working folder, seen by a test while a process of pyscale carries it out."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+from watchfiles import watch
+
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+
+
+def only_run() -> RunFolder:
+    """The run in the working folder."""
+    (path,) = Path("runs").iterdir()
+    return RunFolder(path)
+
+
+def wait_for_event(kind: str, process: subprocess.Popen[Any]) -> None:
+    """Return when the journal of the only run tells of an event."""
+    Path("runs").mkdir(exist_ok=True)
+    for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        assert process.poll() is None, process.communicate()
+        journals = list(Path("runs").glob("*/journal.jsonl"))
+        if journals and any(e.kind == kind for e in Journal(journals[0]).read()):
+            return
+
+
+def living(run: RunFolder) -> list[psutil.Process]:
+    """Processes that still work for a run."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if any(str(run.path) in part for part in process.info["cmdline"] or [])
+    ]
