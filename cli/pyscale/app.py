@@ -450,12 +450,19 @@ def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")
 def main() -> None:
     """Run the command line; an error that a user can act on is one sentence.
 
-    Exit codes: 2 for the user's mistakes, 3 where memory or the disk ran out, 130 after Ctrl-C.
+    Exit codes: 2 for the user's mistakes, 3 where memory or the disk ran out, 130 after Ctrl-C,
+    a closed terminal and a polite kill.
     """
+    from pyscale.interruption import termination_as_interrupt
+
     try:
-        app()
-    except KeyboardInterrupt:
-        sys.exit(_said("interrupted", 130))
+        with termination_as_interrupt():
+            app()
+    except SystemExit as end:
+        # So Typer answers Ctrl-C, without a word.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            sys.exit(_said("interrupted", 130))
+        raise
     except BrokenPipeError:
         # The reader of our output, like `head`, has seen enough.
         sys.stderr.close()

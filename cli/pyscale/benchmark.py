@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.gridhere import measured_suite
-from pyscale.interruption import blocked, termination_as_interrupt
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan, powers_of_two
@@ -149,7 +148,7 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             done = {trial.id: runner.finish(trial) for trial in in_order}
         except BaseException as error:
             # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
-            with blocked(signal.SIGINT, signal.SIGTERM):
+            with blocked(*ENDING):
                 executor.end_all()
                 if isinstance(error, KeyboardInterrupt):
                     journal.append("run_interrupted")

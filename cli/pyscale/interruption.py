@@ -1,26 +1,84 @@
-"""Ctrl-C and a polite kill end a run the same way: nothing lost, nothing left running."""
+"""Ctrl-C, a polite kill and a closed terminal end a run alike: nothing lost, nothing left running.
+
+What pyscale starts ends with it even where it is killed. The launcher imports this: nothing heavy.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+OF_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
+"""What a terminal sends to every process of the foreground: for Ctrl-C, Ctrl-\\, and its end."""
+ENDING = (*OF_TERMINAL, signal.SIGTERM)
+"""By which a process is asked to end."""
+_PR_SET_PDEATHSIG = 1
+
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt when the process is asked to end, as Ctrl-C does."""
+    """Raise KeyboardInterrupt when the process is asked to end, as Ctrl-C does.
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
+    What the process was started to ignore, as by nohup, it goes on to ignore.
+    """
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            _leave_terminal()
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGTERM, interrupt)
+    heard = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        heard = []
+    previous = {each: signal.signal(each, interrupt) for each in heard}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for each, handler in previous.items():
+            signal.signal(each, handler)
+
+
+def _leave_terminal() -> None:
+    """Let what is said from now on go nowhere, where the terminal that it went to has ended."""
+    for descriptor in (1, 2):
+        try:
+            termios.tcgetattr(descriptor)
+        except termios.error as error:
+            # Every word would be an error, and the last of them the end of pyscale.
+            if error.args[0] == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
+    """Let the kernel send this process a signal when its parent dies, however that does.
+
+    Parameters
+    ----------
+    parent : int
+        Process id of the parent, which may have died already.
+    number : signal.Signals
+    """
+    import ctypes
+
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+@contextmanager
+def ignored(number: signal.Signals) -> Iterator[None]:
+    """Ignore a signal in the block; a process started in it does so for good."""
+    previous = signal.signal(number, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(number, previous)
 
 
 @contextmanager

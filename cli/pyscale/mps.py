@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -22,8 +21,8 @@ import psutil
 from watchfiles import watch
 
 from pyscale.errors import UserError
-from pyscale.executors.containernode import MPS_VARIABLE
-from pyscale.interruption import blocked
+from pyscale.executors.containernode import MPS_VARIABLE, own_folders
+from pyscale.interruption import ENDING, blocked
 from pyscale.processes import wait_until_ended
 
 PROGRAM = "nvidia-cuda-mps-control"
@@ -184,13 +183,13 @@ def service(run: Path, gpu: str) -> Iterator[Service]:
         own.start(gpu)
         yield own
     finally:
-        with blocked(signal.SIGINT, signal.SIGTERM):
+        with blocked(*ENDING):
             own.end()
 
 
 def end_left(run: Path) -> int:
     """End the services of a run that a killed pyscale left on this machine; return how many."""
-    left = list(Path(tempfile.gettempdir()).glob(f"{_prefix(run)}*"))
+    left = own_folders(_prefix(run))
     for folder in left:
         Service(folder).end()
     return len(left)
@@ -211,8 +210,8 @@ def absent() -> UserError:
 
 
 def _prefix(run: Path) -> str:
-    # The run's name in full would leave little of what a socket's path may have.
-    return f"pyscale-mps-{hashlib.sha256(run.name.encode()).hexdigest()[:8]}-"
+    # The run's folder in full would leave nothing of what a socket's path may have.
+    return f"pyscale-mps-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
 
 
 def _refuse_long(folder: Path) -> None:

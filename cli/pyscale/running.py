@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from pyscale.dryrun import show as show_plan
 from pyscale.errors import UserError
 from pyscale.executors.choice import executor_for
 from pyscale.gridaxes import DEVICE
+from pyscale.interruption import ignored
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
@@ -35,7 +37,7 @@ from pyscale.settings import Settings, load_settings
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal
-from pyscale.store.lock import is_locked, lock_holder, run_lock
+from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.suite import suite_names
 from pyscale.validation.fixed import refuse_other_work
 
@@ -109,18 +111,14 @@ def cancel(name: str | None) -> None:
         reaches.
     """
     run = find_run(load_settings().runs_folder, name)
-    state = run_status(run).state
+    status = run_status(run)
+    state = status.state
     # Jobs may have outlived a cancellation to which Slurm did not answer.
-    if state == "complete" or (state == "cancelled" and run.plan.site is None):
+    over = state == "cancelled" and run.plan.site is None and not status.left_running
+    if state == "complete" or over:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
-    holder = lock_holder(run.path)
-    if is_locked(run.path) and holder is not None:
-        process = holder.process()
-        if process is None:
-            raise UserError(
-                f"the run {run.path.name} is written by process {holder.pid} on {holder.node}: "
-                f"run `pyscale cancel {run.path.name}` there"
-            )
+    if is_locked(run.path):
+        process = writer_here(run.path)
         with suppress(psutil.NoSuchProcess):
             process.terminate()
         wait_until_ended([process])
@@ -229,7 +227,8 @@ def _detached(run: RunFolder) -> int:
     Returns once that process has the run, so that `status` and `cancel` find it.
     """
     log_file = run.path / "orchestrator.log"
-    with log_file.open("ab") as log:
+    # Its session has no terminal that could end, and a shell that does may tell it all the same.
+    with log_file.open("ab") as log, ignored(signal.SIGHUP):
         process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", "run", "--resume", str(run.path)],
             stdin=subprocess.DEVNULL,

@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import random
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
-from watchfiles import watch
 
 from heldtasks import HeldTasks
 from pyscale.executors.choice import executor_for
+from pyscale.processes import wait_until_ended
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
+from pyscale.store.lock import lock_holder
 from trials import outputs
+from waitingforruns import living, only_run, wait_for_event
 
+PATIENCE_S = 600.0
+"""With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
-
-
-def only_run() -> RunFolder:
-    (path,) = Path("runs").iterdir()
-    return RunFolder(path)
-
-
-def wait_for_event(kind: str, process: subprocess.Popen[str]) -> None:
-    """Return when the journal of the only run tells of an event."""
-    Path("runs").mkdir(exist_ok=True)
-    for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        assert process.poll() is None, process.communicate()
-        journals = list(Path("runs").glob("*/journal.jsonl"))
-        if journals and any(e.kind == kind for e in Journal(journals[0]).read()):
-            return
-
-
-def living(run: RunFolder) -> list[psutil.Process]:
-    """Processes that still work for a run."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(str(run.path) in part for part in process.info["cmdline"] or [])
-    ]
-
-
-@pytest.fixture
-def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
-    """The first tasks of a run stand still, so that it does not end before it is disturbed."""
-    folder = home / "python_path"
-    folder.mkdir()
-    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
-    return HeldTasks(folder)
 
 
 @pytest.fixture(scope="module")
@@ -179,3 +153,139 @@ def test_a_second_pyscale_on_one_run_is_refused(
     assert f"process {process.pid} on" in second.err
     _, said = process.communicate()
     assert process.returncode == 0, said
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("held")
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
+def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(
+    start: Callable[..., subprocess.Popen[str]], labels: Path, number: signal.Signals
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    # A terminal sends the first two to every process of the foreground.
+    os.killpg(process.pid, number)
+    _, said = process.communicate()
+    run = only_run()
+    assert process.returncode == 130
+    assert f"pyscale run --resume {run.path.name}" in said
+    assert "Traceback" not in said
+    assert living(run) == []
+
+
+def on_a_terminal(*words: object) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a command on a terminal of its own; return it with the other end."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pyscale", *map(str, words)],
+        stdin=its,
+        stdout=its,
+        stderr=its,
+        start_new_session=True,
+        # The test has no other threads.
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+    )
+    os.close(its)
+    return process, ours
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("held")
+def test_a_run_ends_with_its_terminal(labels: Path) -> None:
+    process, terminal = on_a_terminal("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    os.close(terminal)
+    assert process.wait() == 130
+    run = only_run()
+    assert living(run) == []
+    assert Journal(run.journal_file).read()[-1].kind == "run_interrupted"
+
+
+@pytest.mark.slow
+def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_up(
+    labels: Path, held: HeldTasks
+) -> None:
+    process, terminal = on_a_terminal("run", "labels", "--data", labels, "--detach", *OPTIONS)
+    assert process.wait() == 0
+    os.close(terminal)
+    run = only_run()
+    holder = lock_holder(run.path)
+    assert holder is not None
+    detached = psutil.Process(holder.pid)
+    detached.send_signal(signal.SIGHUP)
+    held.let_go()
+    wait_until_ended([detached])
+    assert {event.kind for event in Journal(run.journal_file).read()} >= {"run_finished"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("held")
+def test_nothing_computes_on_after_a_pyscale_that_was_killed(
+    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert family
+    process.kill()
+    assert wait_until_ended(family, PATIENCE_S) == []
+    assert "still run" not in pyscale("status", only_run().path.name).out
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("held")
+def test_status_names_what_still_runs_and_cancel_ends_it(
+    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    process.kill()
+    process.communicate()
+    run = only_run()
+    record = run.path / "tasks" / "contact-n1-b1" / "w0" / "result.json"
+    words = ["pyscale_stages", "contact", "run", "--result", str(record)]
+    # A task of which the kernel forgot that it ends with its launcher.
+    left = psutil.Popen([sys.executable, "-c", "import signal; signal.pause()", *words])
+    status = pyscale("status", run.path.name).text
+    assert f"process {left.pid} of this run still runs" in status
+    assert f"end with: pyscale cancel {run.path.name}" in status
+    assert pyscale("cancel", run.path.name).code == 0
+    assert not left.is_running()
+    assert "still runs" not in pyscale("status", run.path.name).text
+
+
+WAITS_AT_AN_IMPORT = """\
+import sys
+
+class Finder:
+    def find_spec(name, path, target=None):
+        if name == "{module}":
+            sys.meta_path.remove(Finder)
+            open({pipe!r}).read()
+
+if "pyscale" in sys.orig_argv:
+    sys.meta_path.insert(0, Finder)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("module", ["typer", "pyscale.planning"])
+def test_a_command_that_has_hardly_begun_ends_in_a_word(
+    start: Callable[..., subprocess.Popen[str]],
+    home: Path,
+    labels: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    number: signal.Signals,
+) -> None:
+    """The one is imported in the first moments, the other when the run is to be planned."""
+    pipe = home / "held"
+    os.mkfifo(pipe)
+    (home / "sitecustomize.py").write_text(WAITS_AT_AN_IMPORT.format(module=module, pipe=str(pipe)))
+    monkeypatch.setenv("PYTHONPATH", str(home), prepend=os.pathsep)
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    # Opened as soon as the other end is.
+    with pipe.open("w"):
+        process.send_signal(number)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (130, "interrupted\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ from pyscale.doctor.findings import Finding, Status
 from pyscale.doctor.jobrequest import JobRequest
 from pyscale.doctor.probe import NodeAnswer, Request, answer_file
 from pyscale.errors import UserError
-from pyscale.interruption import blocked, termination_as_interrupt
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.sites import Site
 from pyscale.slurm.commands import NodeState, ask
 from pyscale_stages.atomic import write_atomically
@@ -77,7 +76,7 @@ class Probes:
             )
             return
         # A Ctrl-C between the submission and its record would leave a job unknown.
-        with blocked(signal.SIGINT, signal.SIGTERM):
+        with blocked(*ENDING):
             answer = ask(
                 "sbatch",
                 "--parsable",
@@ -217,7 +216,7 @@ def ask_nodes(
                 probes.submit(node)
             _gather(probes, wait_s, lambda left: settled(len(nodes) - left))
         finally:
-            with blocked(signal.SIGINT, signal.SIGTERM):
+            with blocked(*ENDING):
                 probes.cancel()
     return probes.answers, probes.silent
 

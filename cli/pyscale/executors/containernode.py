@@ -1,15 +1,18 @@
-"""What only the node knows when a container starts: variables, the GPU's maker, scratch space.
+"""What only the node knows when a task starts: scratch space, a container's variables and GPU.
 
 Imported by the launcher before anything heavy, so it knows the order by its keys alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +35,29 @@ def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[d
     """
     inside = {name: os.environ[name] for name in container["passed"] if name in os.environ}
     prefix, option = container["variable_prefix"], container["option_prefix"]
-    # A container's own /tmp lies in memory, with room for 64 MB in some installations. The name
-    # tells whoever finds the folder after a crash which session it belonged to.
-    scratch = tempfile.mkdtemp(prefix=f"{container['scratch_prefix']}{os.getsid(0)}-")
-    try:
+    # A container's own /tmp lies in memory, with room for 64 MB in some installations.
+    with scratch(container["scratch_prefix"]) as folder:
         yield {
             **os.environ,
             **{prefix + name: value for name, value in (inside | dict(own)).items()},
-            option + "WORKDIR": scratch,
+            option + "WORKDIR": folder,
             **({option + _gpu_option(): "1"} if container["gpu"] else {}),
             **_sockets(option, own),
         }
+
+
+@contextmanager
+def scratch(prefix: str) -> Iterator[str]:
+    """Yield a folder for a task's temporary files, which goes with the block.
+
+    Its name tells whoever finds it after a crash which session it belonged to.
+    """
+    folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getsid(0)}-")
+    try:
+        yield folder
     finally:
         # A stage that locked its own folder must not cost its record.
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
@@ -61,19 +73,39 @@ def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
 def scratch_prefix(run: Path) -> str:
     """How the names of a run's scratch folders begin, on every node.
 
+    It is short: tasks put sockets there, and of their paths Linux takes 107 bytes.
+
     Parameters
     ----------
     run : Path
-        The run's folder.
+        The run's folder; a copy of the run has a name of its own.
     """
-    return f"pyscale-{run.name}-"
+    return f"pyscale-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
 
 
 def left_scratch(run: Path) -> dict[Path, int]:
     """Scratch folders on this node that killed launchers of a run left, with their sessions."""
     prefix = scratch_prefix(run)
-    folders = Path(tempfile.gettempdir()).glob(f"{prefix}*")
-    return {folder: int(folder.name.removeprefix(prefix).partition("-")[0]) for folder in folders}
+    name = re.compile(rf"{prefix}(\d+)-\w+")
+    return {
+        folder: int(found[1])
+        for folder in own_folders(prefix)
+        if (found := name.fullmatch(folder.name))
+    }
+
+
+def own_folders(prefix: str) -> list[Path]:
+    """Folders for temporary files on this node, by how their names begin.
+
+    Everybody may put something of any name where they lie: only this user's folders are told.
+    """
+    found = []
+    for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(FileNotFoundError):
+            status = path.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                found.append(path)
+    return found
 
 
 def _gpu_option() -> str:

@@ -13,20 +13,21 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyscale.executors.clock import offset_to
 from pyscale.executors.nodework import do_once_on_this_node
 from pyscale.executors.rankend import SIGNALS_FROM, tell_other_ranks
+from pyscale.interruption import end_with_parent
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""
@@ -66,7 +67,8 @@ def launch(folder: str, token: str | None = None) -> int | None:
         return None
     if _was_begun(task, order):
         return None
-    _end_with_parent()
+    # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
+    end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
     _lead_a_session()
     _adopt_orphans()
     if order["cpus"]:
@@ -133,7 +135,7 @@ def _run(
                 stdout=stdout,
                 stderr=stderr,
                 stdin=subprocess.DEVNULL,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509 - no other thread runs here
+                preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no other thread runs here
             )
         except OSError as error:
             remedy = "install it there at the same path"
@@ -165,12 +167,19 @@ def _run(
     return returncode
 
 
-def _environment(order: dict[str, Any]) -> AbstractContextManager[dict[str, str]]:
-    if order["container"] is None:
-        return nullcontext(os.environ | order["env"])
-    from pyscale.executors.containernode import prepared
+@contextmanager
+def _environment(order: dict[str, Any]) -> Iterator[dict[str, str]]:
+    from pyscale.executors.containernode import prepared, scratch
 
-    return prepared(order["container"], order["env"])
+    if order["container"]:
+        with prepared(order["container"], order["env"]) as environment:
+            yield environment
+    # An order that an earlier pyscale wrote has no such key.
+    elif prefix := order.get("scratch_prefix"):
+        with scratch(prefix) as folder:
+            yield os.environ | {"TMPDIR": folder} | order["env"]
+    else:
+        yield os.environ | order["env"]
 
 
 def _job_id() -> str | None:
@@ -207,11 +216,6 @@ def _write(path: Path, **record: Any) -> None:
     write_atomically(path, json.dumps(record) + "\n")
 
 
-def _end_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent dies: no task outlives its job."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _lead_a_session() -> None:
     """Mark all that the task starts as of one family, also when its parents are gone."""
     # Whoever leads a session or a group of processes already has what this is for.
@@ -227,7 +231,7 @@ def _adopt_orphans() -> None:
 def _guard(pid: int) -> int:
     """Start a process that kills a container once this process is gone; return its id.
 
-    The kernel forgets the wish of `_end_with_parent` when a process takes other rights, and that
+    The kernel forgets the wish of `end_with_parent` when a process takes other rights, and that
     is how a container begins.
     """
     read_end, write_end = os.pipe()

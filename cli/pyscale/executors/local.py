@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,21 +13,20 @@ from typing import Any
 
 import psutil
 
-from pyscale.executors.containernode import left_scratch
+from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.waiting import wait_for_any
-from pyscale.interruption import blocked
+from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.mps import end_left, service
 from pyscale.placement import GPUS, Place, Placement
-from pyscale.processes import wait_until_ended
+from pyscale.processes import is_task, started_for, wait_until_ended
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_record, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 
 NO_TIMEOUT_MIN = 60 * 24 * 365
-SUBMITIT_MODULES = ("submitit.local._local", "submitit.core._submit")
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
@@ -119,23 +117,27 @@ class LocalExecutor:
                 "cpus": place.cpus,
                 "oversubscribed": place.shared,
                 "slot": slot,
+                # What a killed task left in it is found again.
+                "scratch_prefix": None
+                if order.container
+                else scratch_prefix(self._submissions.parent),
             }
         )
 
     def _submit(self, folders: Sequence[Path]) -> list[LocalJob]:
         """Start one process chain for each task folder."""
-        import submitit
+        from pyscale.executors.controller import MortalExecutor
 
         # A folder for each submission: submitit names its files by process id, which returns.
-        executor = submitit.LocalExecutor(self._submissions / token_hex(4))
+        executor = MortalExecutor(self._submissions / token_hex(4))
         executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
-        # The terminal sends Ctrl-C to every process of the foreground, and each would end in its
+        # The terminal sends these to every process of the foreground, and each would end in its
         # own words: they do not hear it, and pyscale ends its tasks itself.
-        with blocked(signal.SIGINT):
+        with blocked(*OF_TERMINAL):
             return [LocalJob(executor.submit(launch, str(folder))) for folder in folders]
 
     def end_all(self) -> int:
-        """End the processes whose command line names this run's submission folder.
+        """End the processes of this run.
 
         A launcher may be starting while the others are found: the search goes on until it
         finds none.
@@ -146,13 +148,12 @@ class LocalExecutor:
 
     def _end_tasks(self) -> int:
         ended = 0
-        while found := [
-            process.pid
-            for process in psutil.process_iter(["cmdline"])
-            if _is_submission(process.info["cmdline"] or [], self._submissions)
-        ]:
-            ended += _end_trees(found)
-        for folder, session in left_scratch(self._submissions.parent).items():
+        run = self._submissions.parent
+        while found := started_for(run):
+            # A task is asked to end, and its launcher is not; one that has lost it comes last.
+            launchers = [process for process in found if not is_task(process)]
+            ended += _end_trees(launchers, [] if launchers else found)
+        for folder, session in left_scratch(run).items():
             ended += _end_trees(_orphaned_containers(session))
             shutil.rmtree(folder, ignore_errors=True)
         return ended
@@ -171,7 +172,7 @@ class LocalExecutor:
             try:
                 yield running.variables
             except BaseException:
-                with blocked(signal.SIGINT, signal.SIGTERM):
+                with blocked(*ENDING):
                     self._end_tasks()
                 raise
             if not running.was_used():
@@ -197,13 +198,7 @@ def _fail_all(folders: Iterable[Path], cause: TaskError) -> None:
             write_atomically(folder / EXIT_FILE, failed.model_dump_json() + "\n")
 
 
-def _is_submission(command_line: Sequence[str], submissions: Path) -> bool:
-    return any(module in command_line for module in SUBMITIT_MODULES) and any(
-        part.startswith(f"{submissions}/") for part in command_line
-    )
-
-
-def _orphaned_containers(session: int) -> list[int]:
+def _orphaned_containers(session: int) -> list[psutil.Process]:
     """Containers, and what mounted images for them, of a task whose launcher was killed.
 
     They know nothing of the run, but belong to the launcher's session. Numbers of sessions
@@ -211,7 +206,7 @@ def _orphaned_containers(session: int) -> list[int]:
     left it to a process outside.
     """
     return [
-        process.pid
+        process
         for process in psutil.process_iter(["name", "ppid"])
         if process.info["name"] in (*CONTAINER_PROGRAMS, *CONTAINER_HELPERS)
         and _session(process.pid) == session
@@ -226,43 +221,44 @@ def _session(pid: int) -> int | None:
         return None
 
 
-def _end_trees(pids: Sequence[int]) -> int:
+def _end_trees(launchers: Sequence[psutil.Process], tasks: Sequence[psutil.Process] = ()) -> int:
     """End processes and all their descendants, and wait until they are gone.
 
-    The given ones are stopped first: a launcher that saw its task die would record a failure, and
-    to be ended by us is none. The others are asked to end before they are killed: a task that
-    measures storage removes its test files then. What mounts an image for one is not asked: the
-    task's own program lies in it.
+    The launchers are stopped first: one that saw its task die would record a failure, and to be
+    ended by us is none. The others are asked to end before they are killed: a task that measures
+    storage removes its test files then. What mounts an image for one is not asked: the task's own
+    program lies in it.
     """
-    roots = [process for pid in pids if (process := _process(pid)) is not None]
-    for root in roots:
-        with suppress(psutil.NoSuchProcess):
-            root.suspend()
-    family = [*roots]
-    for root in roots:
-        with suppress(psutil.NoSuchProcess):
+    for launcher in launchers:
+        with suppress(psutil.Error):
+            launcher.suspend()
+    family = [*launchers, *tasks]
+    for root in (*launchers, *tasks):
+        with suppress(psutil.Error):
             family += [child for child in root.children(recursive=True) if child not in family]
-    tasks = [process for process in family[len(roots) :] if not _mounts_image(process)]
-    for process in tasks:
-        with suppress(psutil.NoSuchProcess):
+    asked = [process for process in family[len(launchers) :] if not _mounts_image(process)]
+    for process in asked:
+        with suppress(psutil.Error):
             process.terminate()
-    wait_until_ended(tasks, TO_CLEAR_UP_S)
-    for process in family:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    wait_until_ended(family)
-    return len(family)
+    wait_until_ended(asked, TO_CLEAR_UP_S)
+    killed = [process for process in family if _kill(process)]
+    wait_until_ended(killed)
+    return len(killed)
+
+
+def _kill(process: psutil.Process) -> bool:
+    """Kill a process; return whether it is this user's to kill."""
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.AccessDenied:
+        return False
+    return True
 
 
 def _mounts_image(process: psutil.Process) -> bool:
     try:
         return process.name() in CONTAINER_HELPERS
-    except psutil.NoSuchProcess:
+    except psutil.Error:
         return False
-
-
-def _process(pid: int) -> psutil.Process | None:
-    try:
-        return psutil.Process(pid)
-    except psutil.NoSuchProcess:
-        return None

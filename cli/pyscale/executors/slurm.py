@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import signal
 import threading
 import time
 from collections.abc import Collection, Mapping
@@ -17,7 +16,7 @@ from pyscale.executors.protocol import Batch
 from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
 from pyscale.executors.submission import is_gang, outside_of_any_job, parameters, requested
 from pyscale.executors.waiting import wait_for_any
-from pyscale.interruption import blocked
+from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
 from pyscale.slurm.commands import slurm_is_here
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_named
@@ -129,7 +128,7 @@ class SlurmExecutor:
     def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str] | None:
         """Submit the tasks and tell of their jobs; None where the controller was away."""
         # A Ctrl-C between the submission and its record would leave jobs unknown.
-        with blocked(signal.SIGINT, signal.SIGTERM):
+        with blocked(*ENDING):
             job_ids = self._submit_once(batch, tokens)
             if job_ids is not None:
                 batch.submitted({folder.name: job for folder, job in job_ids.items()})

@@ -7,13 +7,11 @@ was to do at its parent's death. Nothing heavy is imported.
 
 from __future__ import annotations
 
-import ctypes
-import os
 import signal
 import subprocess
 import sys
 
-_PR_SET_PDEATHSIG = 1
+from pyscale.interruption import end_with_parent
 
 
 def main(arguments: list[str]) -> int:
@@ -22,9 +20,7 @@ def main(arguments: list[str]) -> int:
     with subprocess.Popen(command) as program:
         # The program cleans up when it is told to end, as it does not when it is killed.
         signal.signal(signal.SIGTERM, lambda *_: program.terminate())
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != int(parent):
-            program.terminate()
+        end_with_parent(int(parent), signal.SIGTERM)
         returncode = program.wait()
     return returncode if returncode >= 0 else 128 - returncode
 

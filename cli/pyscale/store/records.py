@@ -65,6 +65,9 @@ class TaskOrder(Record):
     argv: tuple[str, ...] = Field(description="Command line of the task's process")
     env: dict[str, str] = Field(default_factory=dict, description="Variables added to the node's")
     container: ContainerOrder | None = Field(None, description="Absent for a native task")
+    scratch_prefix: str | None = Field(
+        None, description="How the name of a native task's scratch folder begins; None: it has none"
+    )
     cpus: tuple[int, ...] = Field((), description="Cores to pin to; none leaves it to the node")
     oversubscribed: bool = Field(False, description="Another worker shares these cores or GPU")
     slot: int | None = Field(

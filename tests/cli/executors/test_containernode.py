@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,34 @@ def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch: Pat
         assert left_scratch(mine) == {mine_only: os.getsid(0)}
     assert left_scratch(mine) == {}
     assert list(left_scratch(theirs).values()) == [77]
+
+
+RUN = Path("/runs/20260317T114224Z-k3f9")
+
+
+@pytest.mark.parametrize("name", ["evil", "", "-", "x-y", "99999999999999999999x"])
+def test_a_folder_of_another_name_is_passed_over(node_scratch: Path, name: str) -> None:
+    (node_scratch / f"{scratch_prefix(RUN)}{name}").mkdir()
+    assert left_scratch(RUN) == {}
+
+
+def test_what_another_user_put_there_is_passed_over(
+    node_scratch: Path, missing: Callable[[str, str], None]
+) -> None:
+    if os.geteuid() != 0:
+        missing("root", "run the tests as root, who alone may give folders away")
+    theirs = node_scratch / f"{scratch_prefix(RUN)}77-x1"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    assert left_scratch(RUN) == {}
+
+
+def test_a_link_there_is_not_followed(node_scratch: Path, tmp_path: Path) -> None:
+    (node_scratch / f"{scratch_prefix(RUN)}77-x1").symlink_to(tmp_path)
+    assert left_scratch(RUN) == {}
+
+
+def test_a_copy_of_a_run_has_scratch_of_its_own(node_scratch: Path) -> None:
+    (node_scratch / f"{scratch_prefix(RUN)}77-x1").mkdir()
+    assert left_scratch(Path("/elsewhere") / RUN.name) == {}
+    assert len(left_scratch(RUN)) == 1

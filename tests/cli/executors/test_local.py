@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
@@ -86,14 +87,16 @@ def start(executor: LocalExecutor) -> Iterator[Callable[[Batch], Future[None]]]:
         executor.end_all()
 
 
-def start_and_kill_pyscale(executor: LocalExecutor, batch: Batch) -> dict[Path, LaunchRecord]:
-    """Start tasks that wait forever from a process that is then killed."""
+def start_and_kill_pyscale(executor: LocalExecutor, batch: Batch) -> list[psutil.Process]:
+    """Start tasks that wait forever from a process that is then killed; return what it started."""
     pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))
     pyscale.start()
-    launched = {folder: wait_until_ready(folder) for folder in batch.orders}
+    for folder in batch.orders:
+        wait_until_ready(folder)
+    family = psutil.Process(pyscale.pid).children(recursive=True)
     pyscale.kill()
     pyscale.join()
-    return launched
+    return family
 
 
 def lives(pid: int) -> bool:
@@ -221,12 +224,12 @@ class TestWorkersThatShareAGpuAtOnce:
         assert not lives(launched(tmp_path / "w0").pid)
         assert list(places.iterdir()) == []
 
-    def test_a_service_that_a_killed_pyscale_left_is_ended_with_its_workers(
+    def test_a_service_that_a_killed_pyscale_left_is_ended(
         self, executor: LocalExecutor, tmp_path: Path, places: Path
     ) -> None:
         start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tmp_path))
         assert len(list(places.iterdir())) == 1
-        assert executor.end_strays() > 1
+        assert executor.end_strays() == 1
         assert list(places.iterdir()) == []
 
 
@@ -300,7 +303,7 @@ def test_a_killed_task_tells_its_signal(executor: LocalExecutor, tmp_path: Path)
     assert "SIGKILL" in record.error.message
 
 
-@pytest.mark.parametrize("module", ["submitit.local._local", "submitit.core._submit"])
+@pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
 def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
     start: Callable[[Batch], Future[None]], tmp_path: Path, module: str
 ) -> None:
@@ -316,12 +319,16 @@ def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
     assert read_task(folder).state == "failed"
 
 
-def test_what_pyscale_ends_is_no_failure(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(
+    executor: LocalExecutor, tmp_path: Path
+) -> None:
     """The launcher goes before its task, so it cannot record the task's death."""
     batch = batch_of({tmp_path / f"task{i}": python(WAITS_FOREVER) for i in range(4)})
-    start_and_kill_pyscale(executor, batch)
-    assert executor.end_strays() > 0
+    family = start_and_kill_pyscale(executor, batch)
+    assert len(family) == 3 * len(batch.orders), "a controller, a launcher and a task each"
+    assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
+    assert executor.end_strays() == 0
 
 
 HEARS = """
@@ -379,20 +386,65 @@ def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(
     assert read_task(folder).state == "running"
 
 
-def test_leftovers_of_this_run_are_ended_and_those_of_another_are_not(
-    executor: LocalExecutor, tmp_path: Path
+def test_processes_of_this_run_are_ended_and_those_of_another_are_not(
+    executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
 ) -> None:
     other = executor_of(tmp_path / "other")
     mine, theirs = (tmp_path / name for name in ("mine", "theirs"))
-    my_task = start_and_kill_pyscale(executor, batch_of({mine: python(WAITS_FOREVER)}))[mine].pid
-    their_task = start_and_kill_pyscale(other, batch_of({theirs: python(WAITS_FOREVER)}))[
-        theirs
-    ].pid
-    assert executor.end_strays() > 0
-    assert not lives(my_task)
-    assert lives(their_task)
-    assert other.end_all() > 0
-    assert not lives(their_task)
+    with ThreadPoolExecutor() as pool:
+        running = [
+            start(batch_of({mine: python(WAITS_FOREVER)})),
+            pool.submit(other.run, batch_of({theirs: python(WAITS_FOREVER)})),
+        ]
+        my_task, their_task = (wait_until_ready(folder).pid for folder in (mine, theirs))
+        assert executor.end_strays() > 0
+        assert not lives(my_task)
+        assert lives(their_task)
+        assert other.end_all() > 0
+        assert not lives(their_task)
+        for each in running:
+            each.result()
+
+
+class TestTemporaryFiles:
+    LEAVES_SOME = (
+        "import pathlib, signal, tempfile; "
+        "pathlib.Path(tempfile.mkdtemp(prefix='kernels-'), 'file').touch(); "
+        "print(tempfile.gettempdir(), flush=True); "
+    )
+
+    def test_they_go_with_a_task_that_is_killed(
+        self, executor: LocalExecutor, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "task"
+        run(executor, folder, self.LEAVES_SOME + "import os; os.kill(os.getpid(), 9)")
+        own = Path((folder / "stdout").read_text().strip())
+        assert own.parent == Path(tempfile.gettempdir())
+        assert not own.exists()
+
+    def test_they_go_with_a_run_that_is_ended(
+        self, executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "task"
+        running = start(batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")}))
+        wait_until_ready(folder)
+        own = Path((folder / "stdout").read_text().strip())
+        assert own.is_dir()
+        executor.end_all()
+        running.result()
+        assert not own.exists()
+
+    def test_they_go_with_the_next_pyscale_of_the_run_after_one_that_was_killed(
+        self, executor: LocalExecutor, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "task"
+        batch = batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")})
+        family = start_and_kill_pyscale(executor, batch)
+        assert wait_until_ended(family, PATIENCE_S) == []
+        own = Path((folder / "stdout").read_text().strip())
+        assert own.is_dir()
+        executor.end_strays()
+        assert not own.exists()
 
 
 def test_a_program_that_is_not_there_is_said(executor: LocalExecutor, tmp_path: Path) -> None:
