@@ -15,7 +15,7 @@ from pyscale.analysis.drift import drifts
 from pyscale.analysis.experiments import Experiment, experiments
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import configurations
-from pyscale.console import answer
+from pyscale.console import answer, harmless
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
@@ -74,7 +74,7 @@ def advise(
     for part in shown(found):
         if isinstance(part, str):
             # Lines to paste are not to be broken.
-            print(part)  # noqa: T201
+            print(harmless(part))  # noqa: T201
         else:
             answer(part)
 

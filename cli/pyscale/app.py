@@ -480,5 +480,7 @@ def main() -> None:
 
 
 def _said(sentence: str, exit_code: int) -> int:
-    print(sentence, file=sys.stderr)  # noqa: T201 - talk goes to stderr
+    from pyscale.console import harmless
+
+    print(harmless(sentence), file=sys.stderr)  # noqa: T201 - talk goes to stderr
     return exit_code

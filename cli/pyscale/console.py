@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
-from rich.console import Console, RenderableType
+import rich.console
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 PIPED_WIDTH = 120
 """Width of a table that neither a terminal nor COLUMNS bounds."""
+_CONTROLS = {
+    code: "\N{REPLACEMENT CHARACTER}"
+    for code in (*range(32), *range(127, 160))
+    if chr(code) not in "\n\t"
+}
+
+
+def harmless(text: str) -> str:
+    """Replace control characters: in a name of a user's they would steer the terminal."""
+    return text.translate(_CONTROLS)
+
+
+class Console(rich.console.Console):
+    """A console whose texts have no control characters but those of its own styles."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Turn what is printed into segments, each with harmless text."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text))
 
 
 def answer(what: RenderableType) -> None:

@@ -12,7 +12,7 @@ from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
 from pyscale.console import answer, talk
-from pyscale.errors import UserError
+from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references
 from pyscale.report.context import ReportContext
 from pyscale.report.gate import not_to_be_trusted
@@ -106,6 +106,9 @@ def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -
 
     It is one over numbers of workers, or one over devices and sizes of images.
     """
+    why_not = why_no_name(table.stem)
+    if why_not is not None:
+        raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
     context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
     find = _of_sizes if is_of_sizes(table) else _of_workers
     results = find(table, context)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from pyscale.console import Console
 from pyscale.journalwords import said
 from pyscale.plan import Plan
 from pyscale.status import ENDS

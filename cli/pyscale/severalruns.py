@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.grid.scope import about_workers
@@ -60,7 +61,7 @@ def report_several(
         If a run does not tell what it was measured with, or the folder cannot be written into.
     """
     measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
-    hrefs = [Path(os.path.relpath(report / PAGE, folder)).as_posix() for report in reports]
+    hrefs = [href_of(report / PAGE, folder) for report in reports]
     sources = [
         source_of(
             # Points of grids stay: only what tests of the machine took is shown by itself.
@@ -81,6 +82,13 @@ def report_several(
     )
     with writing_into(folder):
         return write_comparison(folder, several)
+
+
+def href_of(file: Path, folder: Path) -> str:
+    """Link to a file from a page in a folder; no name in its path is taken for more than that."""
+    path = Path(os.path.relpath(file, folder)).as_posix()
+    # A name before a colon would be a scheme, as that of javascript is.
+    return f"./{quote(os.fsencode(path))}"
 
 
 def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console
 from rich.live import Live
 from watchfiles import watch
 
-from pyscale.console import answer, talk
+from pyscale.console import Console, answer, harmless, talk
 from pyscale.errors import UserError
 from pyscale.journalwords import story
 from pyscale.settings import load_settings
@@ -28,7 +27,7 @@ def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
     run = find_run(load_settings().runs_folder, name)
     if log:
         for line in story(Journal(run.journal_file).read()):
-            print(line)  # noqa: T201 - the command's answer
+            print(harmless(line))  # noqa: T201 - the command's answer
     elif watch:
         try:
             _follow(run)

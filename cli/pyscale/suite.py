@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, why_no_name
 from pyscale.tomlfile import file_of, read_toml, shipped_names
 from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
 from pyscale_stages.errors import StageError
@@ -26,6 +26,14 @@ ALL_CORES: Final = "all"
 """As many threads as a worker's node has cores."""
 GridValue = bool | int | float | str
 """A value of an axis of a grid; "full" stands for None, "all" for every core of a worker's node."""
+
+
+def _named(name: str) -> str:
+    """Refuse a name that tables and sentences cannot show as it is."""
+    why_not = why_no_name(name)
+    if why_not is not None:
+        raise ValueError(f"it cannot be a name: {why_not}; write another")
+    return name
 
 
 class SuiteStage(Record):
@@ -85,7 +93,7 @@ class SuiteStage(Record):
 class Suite(Record):
     """A named set of stages, in the order of the pipeline."""
 
-    name: str
+    name: Annotated[str, AfterValidator(_named)]
     summary: str = Field(description="What the suite measures, in a line")
     data: Literal["movie", "labels", "slides", "place", "phantom"] = Field(
         "movie",

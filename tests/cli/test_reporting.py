@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pyscale.benchmark import execute
+from pyscale.errors import UserError
 from pyscale.executors.mock import MockExecutor
-from pyscale.reporting import report_runs
+from pyscale.plan import Plan
+from pyscale.reporting import report_runs, report_table
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 
@@ -22,3 +28,50 @@ def test_the_report_of_a_run_under_way_says_so(
     said = " ".join(capsys.readouterr().err.split())
     assert f"the run {run.path.name} is not at its end: this is what it has so far" in said
     assert (tmp_path / "out" / "scaling_analysis.md").exists()
+
+
+def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path: Path) -> None:
+    name = '<img src=x onerror="alert(1)"> && <!-- \\<b>'
+    quoted = name.replace('"', '""')
+    table = tmp_path / "times.csv"
+    table.write_text(f'stage,workers,wall_s\n"{quoted}",1,8\n"{quoted}",2,5\n')
+    report_table(table, tmp_path / "out")
+    text = (tmp_path / "out" / "scaling_analysis.md").read_text()
+    assert not re.search("<[A-Za-z/!?]", text)
+    assert "&lt;img src=x" in text
+    assert "<img src=x" not in (tmp_path / "out" / "report.html").read_text()
+    rows = pl.read_csv(tmp_path / "out" / "benchmark_results_aggregated.csv")
+    assert set(rows["stage"]) == {name}
+
+
+def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "=1+1.csv"
+    table.write_text("stage,workers,wall_s\na,1,8\n")
+    with pytest.raises(UserError, match="begins with =.*; rename the file"):
+        report_table(table, tmp_path / "out")
+
+
+def test_references_of_ones_own_stay_out_of_a_masked_archive(
+    make: Callable[..., Plan],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = tmp_path / "references"
+    own.mkdir()
+    (own / "lab.toml").write_text(
+        'title = "Measured by zqx"\nsource = "zqx"\nfigures = "wall times"\nsweep = "workers"\n'
+        'caveats = ["by zqx"]\nhardware = {node = "zqx"}\nstages = {lab = "register_denoise"}\n'
+    )
+    (own / "lab.csv").write_text("stage,workers,wall_s\nlab,1,9\nlab,2,6\n")
+    monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
+    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
+    execute(run, MockExecutor(), lambda _event: None)
+    out = tmp_path / "out"
+    report_runs([str(run.path)], out, archived=True, masked=True)
+    assert "zqx" in (out / "report.html").read_text()
+    with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
+        assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []
+        assert b"pyCyto" in zipped.read("report/report.html")
+    said = " ".join(capsys.readouterr().err.split())
+    assert "still says what hardware, operating systems and software are called" in said

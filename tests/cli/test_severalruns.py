@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def test_two_runs_are_compared_beside_their_own_reports(
     report(fast, slow, out=tmp_path / "out")
     page = (tmp_path / "out" / "comparison.html").read_text()
     for run in (fast, slow):
-        own = f"{run.path.name}/report.html"
+        own = f"./{run.path.name}/report.html"
         assert f'href="{own}"' in page
         assert (tmp_path / "out" / run.path.name / "scaling_analysis.md").exists()
     found = rows(tmp_path / "out" / "comparison.csv")
@@ -75,7 +76,7 @@ def test_without_a_folder_each_report_stays_in_its_run(
     report(*runs)
     page = (tmp_path / "comparison-report" / "comparison.html").read_text()
     for run in runs:
-        assert f'href="../runs/{run.path.name}/report/report.html"' in page
+        assert f'href="./../runs/{run.path.name}/report/report.html"' in page
         assert (run.report / "scaling_analysis.md").exists()
 
 
@@ -123,3 +124,22 @@ def test_a_comparison_that_cannot_be_written_is_one_sentence(
     (tmp_path / "comparison-report").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
         report(*runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "link"),
+    [
+        ("javascript:alert(1)", "./javascript%3Aalert%281%29/report.html"),
+        ("50%20#2?x=<y>", "./50%2520%232%3Fx%3D%3Cy%3E/report.html"),
+        ("été", "./%C3%A9t%C3%A9/report.html"),
+    ],
+)
+def test_whatever_a_folder_is_called_it_is_linked_as_a_file(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path, name: str, link: str
+) -> None:
+    first, second = measured(), measured()
+    renamed = RunFolder(second.path.rename(second.path.with_name(name)))
+    report(first, renamed, out=tmp_path / "out")
+    links = re.findall('href="([^"#]+)"', (tmp_path / "out" / "comparison.html").read_text())
+    assert link in links
+    assert all(found.startswith(("./", "https://")) for found in links)

@@ -40,6 +40,14 @@ def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str)
         load_suite(str(path))
 
 
+@pytest.mark.parametrize("name", ["=1+1", "-own", "a\\u001b[31m"])
+def test_a_suite_has_a_name_that_tables_can_hold(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n')
+    with pytest.raises(UserError, match="'name': it cannot be a name: it .*; write another"):
+        load_suite(str(path))
+
+
 def test_an_entry_of_the_machine_is_known_by_its_stage() -> None:
     assert load_suite("system").machine_entries == {"storage", "decompress", "kernels"}
     assert load_suite("pipeline").machine_entries == frozenset()

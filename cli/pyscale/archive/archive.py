@@ -7,12 +7,12 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import track
 
 from pyscale.archive.masking import masked_name, masked_record
 from pyscale.archive.names import mask_of
 from pyscale.archive.records import images_lock, read_bytes, record_files
+from pyscale.console import Console
 from pyscale.images.lockfile import LOCK_NAME
 from pyscale.store.folder import RunFolder
 from pyscale_stages.atomic import atomic_path

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from rich.console import Console
 from rich.prompt import Confirm
 
+from pyscale.console import Console
 from pyscale.data.registry import Dataset
 from pyscale.errors import UserError
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from pyscale.console import answer
+from pyscale.console import Console, answer
 from pyscale.doctor import view
 from pyscale.doctor.data import found_movie
 from pyscale.doctor.diagnosis import Diagnosis

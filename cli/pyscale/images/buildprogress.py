@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from pyscale.console import Console
 from pyscale.images.buildevents import BuildEvent
 
 _STEPS = {

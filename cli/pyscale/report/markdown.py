@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
     found = curves(results.configurations)
     context = results.context
     properties = list(dict.fromkeys(name for node in context.hardware for name in node))
-    template = templates().get_template(f"{NAME}.j2")
+    template = templates().overlay(finalize=_as_text).get_template(f"{NAME}.j2")
     text = template.render(
         title=context.title,
         settings=context.settings,
@@ -124,6 +125,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def laid_out(shown: Table) -> str:
     """Write a table of the page."""
     return table(*plain(shown))
+
+
+def _as_text(value: object) -> object:
+    """Keep a name from being taken for HTML, which begins like this, as numbers do not."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", value) if isinstance(value, str) else value
 
 
 def _cell(value: object) -> str:

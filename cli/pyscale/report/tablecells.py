@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from datetime import datetime
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, why_no_name
 
 Value = str | int | float | datetime
 
@@ -68,7 +68,7 @@ def cell(where: str, column: str, text: str) -> Value | None:
     elif column in SMALLEST:
         value = _whole(where, column, text)
     else:
-        return _date(where, column, text) if column in DATES else text
+        return _date(where, column, text) if column in DATES else _name(where, column, text)
     return None if value == 0 and column in ZERO_IS_UNKNOWN else value
 
 
@@ -97,6 +97,13 @@ def _number(where: str, column: str, text: str, kind: Callable[[str], float], wh
         return kind(text.replace("_", "?"))
     except ValueError:
         raise UserError(f"{where}: {column} {text!r} is not {what}") from None
+
+
+def _name(where: str, column: str, text: str) -> str:
+    why_not = why_no_name(text)
+    if why_not is not None:
+        raise UserError(f"{where}: {column} {text!r} cannot be a name: {why_not}; write another")
+    return text
 
 
 def _date(where: str, column: str, text: str) -> datetime:

@@ -171,3 +171,24 @@ def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):
         read_wall_times(tmp_path / "none.csv")
     with pytest.raises(UserError, match="is a folder"):
         read_wall_times(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("=cmd|'/c calc'!A1", "begins with ="),
+        ("+1", "begins with \\+"),
+        ("-1", "begins with -"),
+        ("@SUM(1)", "begins with @"),
+        ("a\x1b[31m", "control character"),
+        ("a\x07", "control character"),
+    ],
+)
+def test_a_name_that_a_spreadsheet_or_a_terminal_would_obey_is_refused(csv, name, why):
+    with pytest.raises(UserError, match=f"line 2: stage .* cannot be a name: it .*{why}"):
+        read_wall_times(csv(HEADER + f'"{name}",1,2\n'))
+
+
+@pytest.mark.parametrize("name", ["a-b", "a=b", "<b>", "1", "Zellen (groß)"])
+def test_any_other_name_is_kept_as_it_is(csv, name):
+    assert read_wall_times(csv(HEADER + f'"{name}",1,2\n'))["stage"].to_list() == [name]
