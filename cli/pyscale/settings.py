@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -30,6 +29,7 @@ from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 from pyscale.suite import GridValue, Layout
+from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
 from pyscale_stages.wording import did_you_mean, first_problem
 
@@ -346,6 +346,6 @@ def _refuse_unreadable(path: Path) -> None:
     if not path.exists():
         return
     try:
-        tomllib.loads(path.read_text(encoding="utf-8"))
+        parsed(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read as TOML: {error}") from error

@@ -27,7 +27,7 @@ def _written_as(pattern: str, otherwise: str) -> AfterValidator:
 
 
 # A word of a directive, a path in double quotes, a line of shell: none of them spans lines.
-Line = Annotated[str, _written_as(r"[^\n]+", "it must be one line")]
+Line = Annotated[str, _written_as(r"[^\n\r\0]+", "it must be one line")]
 Word = Annotated[
     str, _written_as(r"[^\s\"'`$\\]+", "it must be one word without quotes, $ and backslashes")
 ]
@@ -37,10 +37,13 @@ InQuotes = Annotated[
 Option = Annotated[
     str,
     _written_as(
-        r"--[a-z][a-z-]*(=[^\n]+)?", "it must be a long option of sbatch, as --reservation=spring"
+        r"--[a-z][a-z-]*(=[^\s\"'`\\\0]+)?",
+        "it must be a long option of sbatch, without blanks and quotes, as --reservation=spring",
     ),
 ]
 
+MOST = 10_000_000
+"""Of GiB, minutes or anything else that a task is asked for: no cluster has more."""
 SAID_ELSEWHERE = {
     "partition": "partition",
     "account": "account",
@@ -81,20 +84,28 @@ class Request(Record):
     qos: Word | None = None
     constraint: Word | None = Field(None, description="Features of the node, in Slurm's syntax")
     exclusive: bool | None = Field(None, description="Whether a task has its node for itself")
-    time_min: int | None = Field(None, ge=1, description="Time limit in minutes")
+    time_min: int | None = Field(None, ge=1, le=MOST, description="Time limit in minutes")
     cpus: int | None = Field(
-        None, ge=1, description="Cores of a task; never fewer than the threads that it is given"
+        None,
+        ge=1,
+        le=MOST,
+        description="Cores of a task; never fewer than the threads that it is given",
     )
     memory_gib: float | None = Field(
-        None, gt=0, description="Memory of a task; absent is what the stage says of itself"
+        None,
+        gt=0,
+        le=MOST,
+        allow_inf_nan=False,
+        description="Memory of a task; absent is what the stage says of itself",
     )
     gpus: int | None = Field(
-        None, ge=0, description="GPUs of a task; absent is one where it computes on one"
+        None, ge=0, le=MOST, description="GPUs of a task; absent is one where it computes on one"
     )
     gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
     tasks_per_node: int | None = Field(
         None,
         ge=1,
+        le=MOST,
         description="Ranks that meet on one node at most, as many as its GPUs serve, by which GPUs "
         "and memory are asked for by the node; absent leaves it to the cluster how many a node has",
     )
@@ -117,8 +128,8 @@ class Override(Request):
 class Site(Record):
     """One cluster's dialect of Slurm, and how images run on its nodes."""
 
-    name: str
-    summary: str = Field(description="Which clusters speak like this, in a line")
+    name: Line
+    summary: Line = Field(description="Which clusters speak like this, in a line")
     request: Request = Field(Request(), description="What every job asks for")
     override: tuple[Override, ...] = Field(
         (), description="What some jobs ask for instead; the last that fits decides"
@@ -150,7 +161,10 @@ class Site(Record):
     @classmethod
     def _nothing_said_twice(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for option in value:
-            name = option.removeprefix("--").partition("=")[0]
+            given = option.removeprefix("--").partition("=")[0]
+            # sbatch takes the beginning of a name for the whole.
+            meant = sorted({*SAID_ELSEWHERE, *SET_BY_PYSCALE})
+            name = next((one for one in meant if one.startswith(given)), given)
             if name in SAID_ELSEWHERE:
                 raise ValueError(f"give it by {SAID_ELSEWHERE[name]} in [request], not by {option}")
             if name in SET_BY_PYSCALE:
@@ -170,10 +184,12 @@ class Site(Record):
     @model_validator(mode="after")
     def _gpu_option_fits(self) -> Self:
         try:
-            fields = {name for _, name, _, _ in string.Formatter().parse(self.gpu_option) if name}
+            parts = list(string.Formatter().parse(self.gpu_option))
         except ValueError as error:
             raise ValueError(f"gpu_option {self.gpu_option!r} is wrong: {error}") from error
-        if "count" not in fields or not fields <= {"count", "type"}:
+        fields = {name for _, name, _, _ in parts if name is not None}
+        formatted = any(width or conversion for _, _, width, conversion in parts)
+        if "count" not in fields or not fields <= {"count", "type"} or formatted:
             raise ValueError(
                 f"gpu_option {self.gpu_option!r} must hold {{count}}, and may hold {{type}} alone "
                 "beside it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -51,7 +51,7 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
         If there is no such file, or it is wrong.
     """
     try:
-        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return model.model_validate(parsed(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         raise UserError(f"the {kind} {path} is wrong: {first_problem(error, model)}") from error
     except FileNotFoundError as error:
@@ -65,6 +65,23 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
         raise UserError(f"the {kind} {path} is no TOML: it is not text in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"the {kind} {path} is no TOML: {error}") from error
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises
+    ------
+    TOMLDecodeError
+        If it is wrong, also where the parser itself gives up.
+    """
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("too many values lie inside each other") from None
+    except ValueError as error:
+        # A number of thousands of digits is no decoding error for Python.
+        raise tomllib.TOMLDecodeError(str(error)) from None
 
 
 def _folder(kind: Kind) -> Path:

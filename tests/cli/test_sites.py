@@ -46,6 +46,14 @@ def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
     assert not load_site("plain").prices.is_given
 
 
+@pytest.mark.parametrize("field", ["name", "summary"])
+def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path: Path, field: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(HEAD.replace(f'{field} = "', f'{field} = "mine\\ntouch hacked '))
+    with pytest.raises(UserError, match=f"'{field}': it must be one line"):
+        load_site(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -81,6 +89,19 @@ def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
         ('[request]\npartition = "a\\n#SBATCH -w b"\n', "'request.partition': it must be one word"),
         ('scratch = "/tmp\\" ; true"\n', "'scratch': it must be one line without double quotes"),
         ('setup = ["a\\nb"]\n', "'setup.0': it must be one line"),
+        ('options = ["--reservation=a --wrap=id"]\n', "a long option of sbatch, without blanks"),
+        ('options = ["--outp=x"]\n', "pyscale itself sets --output: leave --outp=x out"),
+        ('options = ["--cpus=4"]\n', "give it by cpus in [request], not by --cpus=4"),
+        ('gpu_option = "--gres=gpu:{count!z}"\n', "must hold {count}"),
+        ('gpu_option = "--gres=gpu:{count:zz}"\n', "must hold {count}"),
+        ('gpu_option = "--gres=gpu:{count:>99999999999}"\n', "must hold {count}"),
+        ('gpu_option = "--gres=gpu:{count:{x}}"\n', "must hold {count}"),
+        ('gpu_option = "--gres=gpu:{count}{}"\n', "must hold {count}"),
+        ("[request]\nmemory_gib = inf\n", "'request.memory_gib': input should be"),
+        ("[request]\nmemory_gib = 1e300\n", "'request.memory_gib': input should be less"),
+        (f"[request]\ntime_min = {10**17}\n", "'request.time_min': input should be less"),
+        (f"[request]\ncpus = {'9' * 5_000}\n", "is no TOML"),
+        (f"[request]\ncpus = {'[' * 20_000}\n", "too many values lie inside each other"),
         ('setup = "a"\n', "'setup': input should be a list (given: 'a')"),
         ("[prices]\ncore_hour = 0.01\n", "'prices': prices need a currency in one word"),
         ("[prices]\ncore_hours = 1\n", "unknown key 'prices.core_hours'; did you mean"),

@@ -226,7 +226,7 @@ def script(request_file: Path, site: Site) -> str:
     program = shlex.join([sys.executable, "-m", "pyscale.doctor.probe", str(request_file)])
     # The node's shell knows the variables in these.
     folders = " ".join(f'"{folder}"' for folder in (site.scratch or "", *site.binds))
-    modules = [f"module load {module}" for module in site.modules]
+    modules = [f"module load {shlex.quote(module)}" for module in site.modules]
     return "\n".join(["#!/bin/bash", *site.setup, *modules, f"exec {program} {folders}", ""])
 
 

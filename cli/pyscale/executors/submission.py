@@ -184,7 +184,7 @@ def parameters(
 
 def setup_lines(site: Site, *, in_image: bool) -> list[str]:
     """Lines of shell that a job begins with."""
-    lines = [*site.setup, *(f"module load {module}" for module in site.modules)]
+    lines = [*site.setup, *(f"module load {shlex.quote(module)}" for module in site.modules)]
     if lines:
         # Without what the site needs nothing is to be measured.
         lines.insert(0, "set -eo pipefail")

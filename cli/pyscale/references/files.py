@@ -15,6 +15,7 @@ from pyscale.references.testtable import checked_tests
 from pyscale.report.sizetable import read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.shipped import shipped
+from pyscale.tomlfile import parsed
 from pyscale_stages.wording import did_you_mean, first_problem
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def read_reference(path: Path) -> Loaded:
 
 def _described(path: Path) -> Reference:
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
+        told = parsed(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"the reference {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

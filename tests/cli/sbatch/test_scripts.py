@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from pyscale.doctor.nodes import script
+from pyscale.executors.submission import setup_lines
 from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
@@ -467,3 +469,10 @@ def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
     assert "The nodes need apptainer and the images; they need no" in in_images["README.md"]
     assert "NCCL_" in in_images["tomography_3d-n2/windows.sbatch"]
     assert "NCCL_" not in in_images["tomography_3d-n1/windows.sbatch"]
+
+
+def test_names_of_modules_are_no_shell() -> None:
+    site = load_site("plain").model_copy(update={"modules": ("gcc/12;id>f",)})
+    begun = [text for name, text in texts_for(site).items() if name.endswith(".sbatch")]
+    begun += ["\n".join(setup_lines(site, in_image=False)), script(Path("request.json"), site)]
+    assert all("module load 'gcc/12;id>f'\n" in f"{text}\n" for text in begun)
