@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.analysis.workertable import worker_table
 from pyscale.console import talk
 from pyscale.errors import UserError
@@ -31,6 +31,8 @@ class Measured:
     title, measured_for : str
         What was measured; and what was processed, on what.
     trials : polars.DataFrame
+    interleaved : bool
+        Whether trials of the same block ran close together in time.
     workers : polars.DataFrame or None
         One row for each worker of each trial; None where no phases are known.
     plan : Plan or None
@@ -42,6 +44,7 @@ class Measured:
     title: str
     measured_for: str
     trials: pl.DataFrame
+    interleaved: bool
     workers: pl.DataFrame | None = None
     plan: Plan | None = None
     cores: int | None = None
@@ -74,6 +77,7 @@ def measured_run(name: str | None) -> Measured:
         title=plan.title,
         measured_for=f"{plan.measured_for} on {hardware}",
         trials=trials,
+        interleaved=True,
         workers=worker_table(tables.tasks, tables.spans),
         plan=plan,
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
@@ -88,10 +92,12 @@ def measured_table(table: Path) -> Measured:
     UserError
         If it cannot be used.
     """
+    wall_times = read_wall_times(table)
     return Measured(
         title=f"wall times of {table.name}",
         measured_for=table.name,
-        trials=trials_from_wall_times(read_wall_times(table), suite=table.stem),
+        trials=trials_from_wall_times(wall_times, suite=table.stem),
+        interleaved=is_interleaved(wall_times),
     )
 
 

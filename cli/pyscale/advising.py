@@ -104,15 +104,14 @@ def _advice(
     dialect: Dialect,
     site: Site,
 ) -> Advice:
-    is_run = measured.plan is not None
     trials = _without_lone_points(_of_processing(measured))
-    table = configurations(trials, interleaved=is_run, drifts=drifts(trials))
+    table = configurations(trials, interleaved=measured.interleaved, drifts=drifts(trials))
     chosen = choices(
         table,
         trials,
         objectives=OBJECTIVES if objective is None else (objective,),
         worker_hours=worker_hours,
-        interleaved=is_run,
+        interleaved=measured.interleaved,
     )
     _refuse_budget_that_fits_nothing(chosen)
     # Directives are for one objective, or there would be several for one stage.

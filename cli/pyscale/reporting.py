@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes
-from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
 from pyscale.console import answer, talk
@@ -123,7 +123,7 @@ def _of_workers(table: Path, context: ReportContext) -> Results:
     return analysed(
         trials_from_wall_times(wall_times, suite=table.stem),
         context,
-        interleaved=False,
+        interleaved=is_interleaved(wall_times),
         # A trial in one row is one job, which holds everything until it ends.
         held="task" if "task" in wall_times.columns else "machine",
         prices=settings.prices,
@@ -136,7 +136,7 @@ def _of_sizes(table: Path, context: ReportContext) -> Results:
     return analysed(
         trials_of_sizes(times, table.stem),
         context,
-        interleaved=False,
+        interleaved=is_interleaved(times),
         references=all_references(load_settings().references_folder, talk).values(),
         find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
     )

@@ -177,14 +177,14 @@ def analysed(
     """Analyse a table of trials, wherever it comes from.
 
     `workers` is the table of what each worker did, None where no phases are known; `interleaved`
-    says that it is a run of pyscale, whose order of trials is known and random; `held` how long its
-    workers held what they asked for, None where that is not known; `prices` what that costs;
-    `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing` the
-    stages whose workers are on one GPU; `timeline` is what every task did when; `references` are
-    what others measured, of which those are kept that match; `stages` the stage behind each name in
-    `trials`, where the two may differ, and behind each family of points; `find_grids` finds what
-    grids tell, from the table of configurations; `machine` is what tests of the machine told, and
-    `machine_entries` the stages that are such tests; `loader` is what loading patches told, and
+    says that trials of the same block ran close together in time, as in a run of pyscale; `held`
+    how long workers held what they asked for, None where that is not known; `prices` what that
+    costs; `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing`
+    the stages whose workers are on one GPU; `timeline` is what every task did when; `references`
+    are what others measured, of which those are kept that match; `stages` the stage behind each
+    name in `trials`, where the two may differ, and behind each family of points; `find_grids` finds
+    what grids tell, from the table of configurations; `machine` is what tests of the machine told,
+    and `machine_entries` the stages that are such tests; `loader` is what loading patches told, and
     `loader_entries` the stages that did it.
     """
     known = [one for one in references if one.reference.concerns(context.work_id)]
@@ -205,6 +205,7 @@ def analysed(
         choices=chosen,
         requests=[request for request in asked if request is not None],
         context=context,
+        interleaved=interleaved,
         timeline=timeline,
         references=matching(known, _without_points(table, grids), stages),
         grids=grids,

@@ -75,3 +75,24 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(
         assert b"pyCyto" in zipped.read("report/report.html")
     said = " ".join(capsys.readouterr().err.split())
     assert "still says what hardware, operating systems and software are called" in said
+
+
+@pytest.mark.parametrize(
+    ("numbered", "said"),
+    [
+        ("block", "by the blocks that have timed both arms"),
+        ("repeat", "each N by itself, as the table has no column block"),
+    ],
+)
+def test_the_method_says_whether_trials_of_a_table_were_paired(
+    tmp_path: Path, numbered: str, said: str
+) -> None:
+    rows = [f"a,{n},{place},{(10 + place) / n}" for n in (1, 2) for place in range(6)]
+    table = tmp_path / "times.csv"
+    table.write_text("\n".join([f"stage,workers,{numbered},wall_s", *rows]))
+    report_table(table, tmp_path / "out")
+    for name in ("scaling_analysis.md", "report.html"):
+        assert said in " ".join((tmp_path / "out" / name).read_text().split()), name
+    found = pl.read_csv(tmp_path / "out" / "benchmark_results_aggregated.csv")
+    is_exact = found["speedup_low"][1] == pytest.approx(2)
+    assert is_exact == (numbered == "block")

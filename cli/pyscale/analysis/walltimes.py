@@ -39,9 +39,9 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     Parameters
     ----------
     table : polars.DataFrame
-        `stage, workers, wall_s` and any of `repeat, task, tasks, mean_task_s, work, energy_j,
-        tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes, peak_memory_bytes,
-        node`.
+        `stage, workers, wall_s` and any of `repeat, block, task, tasks, mean_task_s, work,
+        energy_j, tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes,
+        peak_memory_bytes, node`.
     suite : str
         What to call the table.
 
@@ -49,7 +49,8 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     -------
     polars.DataFrame
         Columns of `trial_table`; what was not measured is null. Repeats are numbered by
-        `repeat`, else 0. `position` is null where the order of the trials is not known.
+        `repeat`, else by `block`, else 0. `position` is null where the order of the trials is not
+        known.
     """
     import polars as pl
 
@@ -58,7 +59,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         for column, dtype in _optional_columns().items()
         if column not in table.columns
     ).with_columns(
-        pl.col("repeat").fill_null(0),
+        pl.coalesce("repeat", "block", 0).alias("repeat"),
         # Whether the row is what one worker did.
         _is_worker=pl.col("task").is_not_null() | (pl.col("workers") == 1),
     )
@@ -99,10 +100,21 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     )
 
 
+def is_interleaved(table: pl.DataFrame) -> bool:
+    """Whether a table says which of its trials ran close together in time: it has blocks.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        As for `trials_from_wall_times`.
+    """
+    return "block" in table.columns
+
+
 def _optional_columns() -> dict[str, Any]:
     import polars as pl
 
-    whole = ("repeat", "tasks", "tasks_done", "cpus", "gpus")
+    whole = ("repeat", "block", "tasks", "tasks_done", "cpus", "gpus")
     memory = ("requested_memory_bytes", "peak_memory_bytes")
     return {
         **dict.fromkeys((*whole, *memory), pl.Int64),

@@ -126,14 +126,14 @@ class Loaded:
             As `pyscale.analysis.scaling.configurations` gives it.
         """
         from pyscale.analysis.scaling import configurations
-        from pyscale.analysis.walltimes import trials_from_wall_times
+        from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
         if not self.reference.has_wall_times:
             return None
         wanted = self.table["stage"].unique() if stages is None else list(stages)
         table = self.table.filter(self.table["stage"].is_in(wanted))
         trials = trials_from_wall_times(table, suite=self.reference.name)
-        return configurations(trials, interleaved=False)
+        return configurations(trials, interleaved=is_interleaved(table))
 
     def grids(self) -> tuple[GridFindings, ...]:
         """What follows from its times by device and size, a stage each; none where it has none."""

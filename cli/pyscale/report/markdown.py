@@ -94,6 +94,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         too_much=list(beside.too_much(found)),
         stages=[_stage(curve, results) for curve in found],
         has_laws=bool(results.fits),
+        is_interleaved=results.interleaved,
         is_scaled=scalingkind.legend(found) is not None,
         is_over_n=bool(found) or not (results.grids or apart),
         is_over_size=bool(results.grids),

@@ -48,6 +48,8 @@ class Results:
         What to ask for at the knee of each curve.
     context : ReportContext
         Where the numbers come from.
+    interleaved : bool
+        Whether trials of the same block ran close together in time, so that blocks are resampled.
     timeline : polars.DataFrame or None
         What every task did when (see `pyscale.analysis.timeline`); None where no phases are known.
     references : list of Referred
@@ -96,6 +98,7 @@ class Results:
     choices: list[Choice]
     requests: list[Request]
     context: ReportContext
+    interleaved: bool = True
     timeline: pl.DataFrame | None = None
     references: list[Referred] = field(default_factory=list)
     grids: tuple[GridFindings, ...] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.analysis.grid.axes import SIZE
 from pyscale.analysis.grid.devices import BASE_KIND, KINDS, device_of
 from pyscale.errors import UserError
-from pyscale.report.table import REQUIRED
+from pyscale.report.table import ONE_OF_BOTH, REQUIRED
 from pyscale.report.tabletext import check_columns, parsed_rows, read_text
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TIME, OTHER_TIME = "wall_s", "time_s"
 """Column of times, and another name that it may have."""
 NEEDED = ("device", SIZE, TIME)
-OPTIONAL = ("stage", "repeat")
-KEY = ("stage", "device", SIZE, "repeat")
+OPTIONAL = ("stage", "repeat", "block")
+KEY = ("stage", "device", SIZE, "repeat", "block")
 """Columns that together name one row."""
 
 
@@ -43,13 +43,13 @@ def read_sizes(path: Path) -> pl.DataFrame:
         One row a trial. Columns `device` (`[machine-]kind[-model]`, such as `desktop-gpu-rtx4070`
         or `cpu`; the kind is one of cpu, gpu, cuda and mps), `length_px` (of a square image) and
         `wall_s` or `time_s`; where there are several stages `stage`, and of repeated trials
-        `repeat`.
+        `repeat`, or `block` where trials with the same one ran close in time. Others are ignored.
 
     Returns
     -------
     polars.DataFrame
         What `pyscale.analysis.grid.findings.grid_findings_of_table` takes: `device`, `length_px`,
-        `wall_s`, and `stage` and `repeat` where the file has them.
+        `wall_s`, and `stage`, `repeat` and `block` where the file has them.
 
     Raises
     ------
@@ -64,24 +64,27 @@ def read_sizes(path: Path) -> pl.DataFrame:
     time = OTHER_TIME if OTHER_TIME in table.columns else TIME
     needed = ("device", SIZE, time)
     check_columns(path, table.columns, needed=needed, known=(*needed, *OPTIONAL))
-    if table.is_empty():
+    if "repeat" in table.columns and "block" in table.columns:
+        raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
+    given = [column for column in table.columns if column in {*needed, *OPTIONAL}]
+    rows = list(parsed_rows(path, table.select(given), needed=given))
+    if not rows:
         raise UserError(f"{path} has a header and no rows: add one row per measured time")
-    rows = list(parsed_rows(path, table, needed=(*needed, *OPTIONAL)))
     _check_devices(path, rows)
     _check_repeats(path, rows)
     kinds: dict[str, Any] = {
         **dict.fromkeys(("stage", "device"), pl.String),
         **dict.fromkeys((SIZE, time), pl.Float64),
-        "repeat": pl.Int64,
+        **dict.fromkeys(("repeat", "block"), pl.Int64),
     }
-    read = pl.DataFrame(rows, schema={column: kinds[column] for column in table.columns})
+    read = pl.DataFrame([row for _, row in rows], schema={name: kinds[name] for name in given})
     return read.rename({time: TIME})
 
 
-def _check_devices(path: Path, rows: list[dict[str, Any]]) -> None:
+def _check_devices(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
     """Refuse names that say not what they are, and a machine with two bases."""
     base_of: dict[tuple[Any, str], str] = {}
-    for line, row in enumerate(rows, start=2):
+    for line, row in rows:
         name = row["device"]
         device = device_of(name)
         if device is None:
@@ -99,10 +102,10 @@ def _check_devices(path: Path, rows: list[dict[str, Any]]) -> None:
             )
 
 
-def _check_repeats(path: Path, rows: list[dict[str, Any]]) -> None:
+def _check_repeats(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
     """Refuse rows that cannot be told apart."""
     seen: dict[tuple[Any, ...], int] = {}
-    for line, row in enumerate(rows, start=2):
+    for line, row in rows:
         key = tuple(row.get(column) for column in KEY)
         if key in seen:
             raise UserError(

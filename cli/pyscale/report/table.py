@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 REQUIRED = ("stage", "workers", "wall_s")
-COLUMNS = (*REQUIRED, "repeat", "task", "tasks", "mean_task_s", "sd_task_s", "work", "energy_j")
+COLUMNS = (
+    *REQUIRED,
+    "repeat",
+    "block",
+    "task",
+    "tasks",
+    "mean_task_s",
+    "sd_task_s",
+    "work",
+    "energy_j",
+)
 BESIDE = (
     *("trial", "tasks_done", "start", "end", "cpus", "gpus", "cpu_s"),
     *("requested_memory_bytes", "peak_memory_bytes", "node", "state"),
@@ -22,10 +32,13 @@ BESIDE = (
 """Columns that `pyscale import` writes beside; other tables may have them too."""
 NOT_ANALYSED = ("trial", "state")
 """Columns for people, over which the analysis passes."""
+ONE_OF_BOTH = (
+    "keep 'block' if the trials with the same number ran close together in time, else 'repeat'"
+)
 ROUNDING = 1.01
 """Published means and wall times are rounded, so that one may seem to exceed the other."""
 KEY = ("stage", "workers", "repeat", "task")
-"""Columns that together name one row."""
+"""Columns that together name one row, with `block` in place of `repeat` where there is one."""
 
 
 def read_wall_times(path: Path) -> pl.DataFrame:
@@ -35,7 +48,7 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     ----------
     path : Path
         One row per trial, or per task where there is a column `task`. Columns `stage`,
-        `workers` and `wall_s`, and any of `COLUMNS` and `BESIDE`.
+        `workers` and `wall_s`, and any of `COLUMNS` and `BESIDE`. Others are ignored.
 
     Returns
     -------
@@ -51,11 +64,12 @@ def read_wall_times(path: Path) -> pl.DataFrame:
 
     table = read_text(path, REQUIRED)
     _check_columns(path, table.columns)
-    if table.is_empty():
-        raise UserError(f"{path} has a header and no rows: add one row per measured wall time")
     analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
     given = [column for column in analysed if column in table.columns]
-    rows = list(parsed_rows(path, table.select(given), needed=(*REQUIRED, "repeat", "task")))
+    needed = (*REQUIRED, "repeat", "block", "task")
+    rows = list(parsed_rows(path, table.select(given), needed=needed))
+    if not rows:
+        raise UserError(f"{path} has a header and no rows: add one row per measured wall time")
     kinds: dict[str, Any] = {
         **dict.fromkeys(NUMBERS, pl.Float64),
         **dict.fromkeys(SMALLEST, pl.Int64),
@@ -64,7 +78,8 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     }
     _check_rows(path, rows)
     _put_on_one_clock(path, rows)
-    return pl.DataFrame(rows, schema={column: kinds[column] for column in given})
+    schema = {column: kinds[column] for column in given}
+    return pl.DataFrame([row for _, row in rows], schema=schema)
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:
@@ -74,18 +89,21 @@ def _check_columns(path: Path, columns: list[str]) -> None:
             f"{path} has both 'task' and 'mean_task_s': a row is one task or the mean of all, "
             "so keep one of these columns"
         )
+    if "repeat" in columns and "block" in columns:
+        raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
 
 
-def _check_rows(path: Path, rows: list[dict[str, Any]]) -> None:
+def _check_rows(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
     """Find rows that cannot be told apart, and trials whose tasks do not add up."""
+    numbered = "block" if "block" in rows[0][1] else "repeat"
     seen: dict[tuple[Any, ...], int] = {}
     tasks: dict[tuple[Any, ...], int] = {}
-    for line, row in enumerate(rows, start=2):
-        key = tuple(row.get(column) for column in KEY)
+    for line, row in rows:
+        key = tuple(row.get(numbered if column == "repeat" else column) for column in KEY)
         if key in seen:
             raise UserError(
                 f"{path}, line {line} repeats line {seen[key]} ({row['stage']} at "
-                f"{row['workers']} workers): number repeated trials in a column 'repeat', or "
+                f"{row['workers']} workers): number repeated trials in a column {numbered!r}, or "
                 "name the tasks of one trial in a column 'task'"
             )
         seen[key] = line
@@ -97,21 +115,21 @@ def _check_rows(path: Path, rows: list[dict[str, Any]]) -> None:
                 f"{path}, line {line}: tasks of {busy_s:g} s in sum do not fit into "
                 f"{row['workers']} workers for {row['wall_s']:g} s: check mean_task_s and wall_s"
             )
-    if "task" not in rows[0]:
+    if "task" not in rows[0][1]:
         return
-    for (stage, workers, repeat), count in tasks.items():
+    for (stage, workers, number), count in tasks.items():
         if count != workers:
-            which = "" if repeat is None else f", repeat {repeat}"
+            which = "" if number is None else f", {numbered} {number}"
             raise UserError(
                 f"{path} has {count} tasks of {stage} at {workers} workers{which}: give one row "
                 "for each worker"
             )
 
 
-def _put_on_one_clock(path: Path, rows: list[dict[str, Any]]) -> None:
+def _put_on_one_clock(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
     """Take dates without a time zone for UTC, where none has one: only differences count."""
     first: tuple[int, datetime] | None = None
-    for line, row in enumerate(rows, start=2):
+    for line, row in rows:
         for column in DATES:
             date = row.get(column)
             if date is None:

@@ -27,6 +27,7 @@ ABOVE_ZERO = frozenset({"wall_s", "time_s", "length_px", "work"})
 SMALLEST = {
     "workers": 1,
     "repeat": 0,
+    "block": 0,
     "tasks": 1,
     "tasks_done": 1,
     "cpus": 1,
@@ -83,12 +84,20 @@ def _real(where: str, column: str, text: str) -> float:
 
 
 def _whole(where: str, column: str, text: str) -> int:
-    whole = int(_number(where, column, text, int, "a whole number"))
+    whole = int(_number(where, column, text, _int, "a whole number"))
     if whole < SMALLEST[column]:
         raise UserError(f"{where}: {column} {text} must be at least {SMALLEST[column]}")
     if whole > LARGEST:
         raise UserError(f"{where}: {column} {text} is larger than any number there is of these")
     return whole
+
+
+def _int(text: str) -> int:
+    """Whole number of a text, like 8 or, as pandas writes columns with blanks, 8.0."""
+    whole, _, decimals = text.partition(".")
+    if decimals.strip("0"):
+        raise ValueError
+    return int(whole)
 
 
 def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:

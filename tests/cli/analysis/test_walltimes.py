@@ -8,7 +8,7 @@ import pytest
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 # TrackMate in pyCyto's published benchmark: its whole jobs, and their mean where known.
 TRACKMATE = pl.DataFrame(
@@ -120,6 +120,24 @@ def test_six_repeats_elsewhere_get_intervals_without_pairing():
     assert (row["wall_s_low"], row["wall_s_high"]) == (5, 7.5)
     # Both arms drift alike, but nobody said that they ran side by side.
     assert row["speedup_low"] < 2 < row["speedup_high"]
+
+
+def test_blocks_pair_the_trials_of_a_table():
+    blocks = range(6)
+    table = pl.DataFrame(
+        {
+            "stage": "a",
+            "workers": [1] * 6 + [2] * 6,
+            "block": [*blocks, *blocks],
+            "wall_s": [10.0 + i for i in blocks] + [5.0 + i / 2 for i in blocks],
+        }
+    )
+    assert is_interleaved(table)
+    trials = trials_from_wall_times(table)
+    assert trials["block"].to_list() == [*blocks, *blocks]
+    row = configurations(trials, interleaved=is_interleaved(table)).row(1, named=True)
+    # What both arms of a block share cancels.
+    assert (row["speedup_low"], row["speedup_high"]) == pytest.approx((2, 2))
 
 
 def test_where_tasks_had_unlike_numbers_of_cores_nobody_knows_what_one_worker_had():

@@ -58,7 +58,11 @@ def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
             "device,length_px,wall_s,time_s\ncpu,224,1,1\n",
             "has both 'wall_s' and 'time_s': keep one",
         ),
-        ("device,length_px,wall_s,colour\ncpu,224,1,red\n", "unknown column 'colour'"),
+        ("device,length_px,wall_s,stages\ncpu,224,1,a\n", "did you mean 'stage'"),
+        (
+            "device,length_px,wall_s,block,repeat\ncpu,224,1,0,0\n",
+            "has both 'repeat' and 'block': keep",
+        ),
         (HEADER + "cpu,224,1\ncpu,448,nan\n", "line 3: wall_s nan is no time in seconds"),
         (HEADER + "cpu,224,inf\n", "line 2: wall_s inf is no time in seconds"),
         (HEADER + "cpu,224,0\n", "line 2: wall_s 0 must be above zero, as a time in seconds is"),

@@ -32,6 +32,11 @@ def csv(tmp_path):
         "stage, workers, wall_s\r\na, 1, 2e0\r\n",
         "wall_s,stage,workers\n2,a,1\n",
         HEADER + '"a","1","2"\n',
+        HEADER + "a,1.0,2\n",
+        "stage;workers;wall_s\na;1;2\n",
+        "stage\tworkers\twall_s\r\na\t1\t2\r\n",
+        "stage,workers,wall_s,,\na,1,2,,\n,,,,\n",
+        HEADER + "\na,1,2\n\n  \n,,\n",
     ],
 )
 def test_what_spreadsheets_write_is_read(csv, content):
@@ -71,7 +76,16 @@ def test_published_tables_are_read(references, name):
         (" \n\n", "is empty"),
         (HEADER, "header and no rows"),
         ("stage,workers\na,1\n", "no column 'wall_s'"),
-        ("stage;workers;wall_s\na;1;2\n", "separated by commas"),
+        ("stage;workers\na;1\n", "no column 'wall_s': its columns are 'stage, workers'"),
+        ('stage;workers;wall_s\na;1;"3,5"\n', "'3,5' is not a number"),
+        ("stage,wall_s, wall_s,workers\na,1,1,2\n", "'wall_s' twice"),
+        (HEADER + "\n,,\n", "header and no rows"),
+        (HEADER + "a,1,2\n\n,,\na,2,fast\n", "line 5: wall_s 'fast' is not a number"),
+        ("stage,workers,wall_s,blocks\na,1,2,0\n", "did you mean 'block'"),
+        ("stage,workers,wall_s,block,repeat\na,1,2,0,0\n", "both 'repeat' and 'block': keep"),
+        ("stage,workers,wall_s,block\na,1,2,0\na,1,3,0\n", "in a column 'block'"),
+        ("stage,workers,wall_s,block\na,1,2,\n", "'block' is blank"),
+        ("stage,workers,wall_s,block,task\na,2,3,4,w0\n", "at 2 workers, block 4"),
         ("stage,worker,wall_s\na,1,2\n", "rename 'worker'"),
         ("stage,workers,wall_s,repat\na,1,2,0\n", "did you mean 'repeat'"),
         ("stage,workers,wall_s,wall_s\na,1,2,3\n", "'wall_s' twice"),
@@ -164,6 +178,21 @@ def test_dates_of_one_clock_need_no_time_zone(csv):
     )
     first, second = read_wall_times(path)["start"].to_list()
     assert (second - first).total_seconds() == 36.5
+
+
+def test_own_columns_are_ignored_and_named(csv, capsys):
+    path = csv(",stage,workers,wall_s,comment,host,\n0,a,1,2,cold,n1,\n1,a,2,1,,n1,\n")
+    assert read_wall_times(path).columns == ["stage", "workers", "wall_s"]
+    told = capsys.readouterr().err
+    assert told == (
+        f"{path}: columns that pyscale does not know are ignored: one without a name, comment, "
+        "host\n"
+    )
+
+
+def test_columns_without_a_name_or_a_value_are_not_worth_a_word(csv, capsys):
+    read_wall_times(csv("stage,workers,wall_s,,\na,1,2,,\n"))
+    assert capsys.readouterr().err == ""
 
 
 def test_a_missing_file_and_a_folder_are_told_apart(tmp_path):

@@ -9,7 +9,7 @@ from pyscale.analysis.grid.devices import BASE_KIND, NamedDevice, device_of
 from pyscale.analysis.grid.pointcolumns import point_schema
 from pyscale.analysis.grid.points import medians_with_ends, with_throughput
 from pyscale.analysis.grid.samples import sample_schema
-from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
     ----------
     table : polars.DataFrame
         `device` (str, `[machine-]kind[-model]`), `length_px` and `wall_s` (float), and any of
-        `stage` (str) and `repeat` (int).
+        `stage` (str), `repeat` and `block` (int).
     name : str
         What to call the table; the family of rows without a stage too.
 
@@ -76,7 +76,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
     times = table.select(
         "stage",
         workers=pl.lit(1, pl.Int64),
-        block=pl.col("repeat"),
+        block=pl.col("block") if is_interleaved(table) else pl.lit(None, pl.Int64),
         trial=pl.format("{}/{}", "stage", "repeat"),
         measure=pl.lit("steady"),
         time_s=pl.col("wall_s").cast(pl.Float64),
@@ -117,7 +117,8 @@ def with_stages(table: pl.DataFrame, name: str) -> pl.DataFrame:
     import polars as pl
 
     family = pl.col("stage") if "stage" in table.columns else pl.lit(name)
-    repeat = pl.col("repeat") if "repeat" in table.columns else pl.lit(0, pl.Int64)
+    numbered = [name for name in ("repeat", "block") if name in table.columns]
+    repeat = pl.coalesce(*numbered, pl.lit(0, pl.Int64))
     names = [
         point_name(own_family, length_px, device)
         for own_family, length_px, device in table.select(

@@ -198,6 +198,7 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             small_part=f"{100 * sentences.SMALL_PART:g} %",
             poor_fit=f"{100 * POOR_FIT:g} %",
             has_laws=bool(results.fits),
+            is_interleaved=results.interleaved,
             is_scaled=scalingkind.legend(found) is not None,
             is_over_n=bool(found)
             or not (results.grids or results.machine or results.loader or results.reconstruct),
