@@ -77,6 +77,14 @@ def run(
     ] = None,
     repeats: Annotated[int | None, typer.Option(help="Trials of each configuration.")] = None,
     only: Annotated[list[str] | None, typer.Option(help="Measure this stage alone.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BASE",
+            help="Measure another version of the stages too, pair by pair, and compare: a Python "
+            "environment, a folder of images, or a .toml of parameters.",
+        ),
+    ] = None,
     cache: Annotated[str | None, typer.Option(help="cold, warm or asis.")] = None,
     device: Annotated[
         str | None,
@@ -153,6 +161,7 @@ def run(
         "workers": workers,
         "scaling": scaling,
         "repeats": repeats,
+        "against": against,
         "cache": cache,
         "device": device,
         "grid": axes_asked_for(sizes, grid or []),

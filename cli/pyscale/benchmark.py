@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyscale.baseversion import read_base, with_base
 from pyscale.data.ensure import find_movie
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
@@ -17,6 +18,7 @@ from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan, powers_of_two
 from pyscale.report.results import Results
 from pyscale.runreport import report_run
+from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
 from pyscale.sites import Site, load_site
@@ -70,6 +72,10 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(load_suite(suite_name), settings, site or scripts_for, only)
+    base = None
+    if settings.against is not None:
+        base = read_base(settings.against, settings.runtime)
+        suite = with_base(suite, base)
     nodes = nodes_for(suite, only, settings, site)
     dataset = None
     if suite.reads_data:
@@ -86,8 +92,9 @@ def plan_run(
         else settings.workers or _usual_workers(settings, suite, dataset),
         only=only,
         site=site,
+        base=base,
     )
-    plan = on_every_node(plan, nodes)
+    plan = fitted_to_base(on_every_node(plan, nodes))
     if site is not None:
         refuse_shared_gpus(plan)
     return plan

@@ -13,15 +13,22 @@ FROM_OUTSIDE = frozenset([MOVIE, PLACE, SLIDES])
 
 
 def block_order(
-    suite: Suite, measured: Set[str], sweep: Sweep, block: int, seed: int
+    suite: Suite,
+    measured: Set[str],
+    sweep: Sweep,
+    block: int,
+    seed: int,
+    *,
+    base_first: bool = False,
 ) -> list[tuple[str, int]]:
     """Entries and worker counts of one block, in the order in which they run.
 
     Each block holds every configuration once, in seeded random order, so that a drift of the
-    machine hits all alike. In the first block the trial of a stage that feeds later ones comes
-    before what needs its output: the stages that read it and, in strong scaling, its own trials
-    at other N, which are compared with it; and a point of a grid comes before those that are set
-    beside it. What measures the machine beside a movie is done once, by one worker, before all
+    machine hits all alike. Both versions of a stage, where there are two, run one after the other,
+    in an order that is random too. In the first block the trial of a stage that feeds later ones
+    comes before what needs its output: the stages that read it and, in strong scaling, its own
+    trials at other N, which are compared with it; and a point of a grid comes before those that are
+    set beside it. What measures the machine beside a movie is done once, by one worker, before all
     else. These are the only departures from a random order.
 
     Parameters
@@ -36,6 +43,8 @@ def block_order(
         Which repeat, from 1.
     seed : int
         Of the run.
+    base_first : bool
+        Whether the base version of a stage runs before the new one, which needs its output.
     """
     configurations = [
         (entry, n)
@@ -46,18 +55,33 @@ def block_order(
     if block == 1:
         feeding = _feeding(suite, measured) - measured
         configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
-    random.Random(f"{seed}/{block}").shuffle(configurations)
+    versions: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for entry, n in configurations:
+        versions.setdefault((suite.stages[entry].version_of or entry, n), []).append((entry, n))
+    pairs = list(versions.values())
+    chance = random.Random(f"{seed}/{block}")
+    chance.shuffle(pairs)
+    for pair in pairs:
+        if base_first:
+            pair.reverse()
+        else:
+            chance.shuffle(pair)
     if block > 1:
-        return configurations
+        return [one for pair in pairs for one in pair]
     ordered = [(entry, 1) for entry in suite.stages if entry in measured & suite.measured_once]
-    while configurations:
+    while pairs:
+        waiting = {one for pair in pairs for one in pair}
         ready = next(
-            (entry, n)
-            for entry, n in configurations
-            if not any(needed in configurations for needed in _needed(suite, sweep, entry, n))
+            pair
+            for pair in pairs
+            if not any(
+                needed in waiting.difference(pair)
+                for entry, n in pair
+                for needed in _needed(suite, sweep, entry, n)
+            )
         )
-        configurations.remove(ready)
-        ordered.append(ready)
+        pairs.remove(ready)
+        ordered += ready
     return ordered
 
 

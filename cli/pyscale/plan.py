@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
+from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
 from pyscale.suite import Layout, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
@@ -47,6 +48,10 @@ class Trial(Record):
     )
     gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
+    interpreter: Path | None = Field(
+        None,
+        description="Python of the environment that runs it; None is pyscale's own, or image's",
+    )
     layout: Layout = Field("array", description="How a cluster starts its workers")
     nodes: tuple[str, ...] = Field(
         (), description="Nodes that have one worker each, by name; none leaves it to the cluster"
@@ -68,8 +73,8 @@ class Trial(Record):
     )
     beside_trial: str | None = Field(
         None,
-        description="Trial of another point of the grid whose output its own is set beside, "
-        "without a verdict",
+        description="Trial of another point of the grid, or of the base version, whose output its "
+        "own is set beside, without a verdict",
     )
 
     @property
@@ -139,6 +144,9 @@ class Plan(Record):
     movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    base: BaseVersion | None = Field(
+        None, description="Version that its stages are measured against, if any"
+    )
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
@@ -161,6 +169,13 @@ class Plan(Record):
     def makes_images(self) -> bool:
         """Whether it measures on images that its stages make themselves."""
         return self.suite.data == "phantom"
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Base version of each measured entry that has one, by the name of the new one."""
+        own = {trial.entry for trial in self.trials}
+        steps = self.suite.stages.items()
+        return {step.version_of: entry for entry, step in steps if step.version_of and entry in own}
 
     @property
     def is_of_machine(self) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import JsonValue, ValidationError
 
+from pyscale.baseversion import OF_BASE, BaseVersion
 from pyscale.blockorder import FROM_OUTSIDE, block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial, TrialInput
@@ -60,6 +61,7 @@ def make_plan(
     workers: Sequence[int],
     only: Sequence[str] = (),
     site: Site | None = None,
+    base: BaseVersion | None = None,
 ) -> Plan:
     """Expand a suite into trials.
 
@@ -87,6 +89,8 @@ def make_plan(
         named.
     site : Site, optional
         The cluster that tasks run on.
+    base : BaseVersion, optional
+        What base versions of entries are (see `pyscale.baseversion.with_base`).
 
     Raises
     ------
@@ -107,11 +111,16 @@ def make_plan(
     refuse_ranks_apart(suite, measured, settings, site)
     place = _place(settings) if suite.machine_entries else None
     sources = _Sources(dataset, place)
-    entries = {entry: _Entry.of(suite, entry, sources, sweep, settings) for entry in suite.stages}
+    entries = {
+        entry: _Entry.of(suite, entry, sources, sweep, settings, base=base)
+        for entry in suite.stages
+    }
     trials = tuple(
         entries[entry].trial(n, block, measured)
         for block in range(1, settings["repeats"] + 1)
-        for entry, n in block_order(suite, measured, sweep, block, settings["seed"])
+        for entry, n in block_order(
+            suite, measured, sweep, block, settings["seed"], base_first=settings["repeats"] == 1
+        )
     )
     if dataset is not None:
         _refuse_larger_than_frames(dataset, trials)
@@ -123,6 +132,7 @@ def make_plan(
         movie_frames=dataset.frames if dataset else 0,
         place=place,
         axes=dataset.axes if dataset else None,
+        base=base,
         site=site,
         baseline_workers=workers[0],
         trials=trials,
@@ -148,7 +158,8 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     """Entries to measure, of those that were named."""
     if not only:
         return {*suite.stages}
-    named = {entry for entry, step in suite.stages.items() if entry in only or step.family in only}
+    steps = suite.stages.items()
+    named = {entry for entry, step in steps if {entry, step.family, step.version_of} & {*only}}
     # It was asked for beside the stages of the suite, and they are what is chosen from.
     return named if named & suite.measured_once else named | suite.measured_once
 
@@ -162,7 +173,9 @@ def _refuse_unknown_stages(
     suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Refuse misspelt names; settings may name stages that another suite has."""
-    here = {*suite.stages} | {step.family for step in suite.stages.values() if step.family}
+    # A base version is measured with the new one, and named by it.
+    steps = {entry: step for entry, step in suite.stages.items() if step.version_of is None}
+    here = {*steps} | {step.family for step in steps.values() if step.family}
     for name in only:
         if name not in here:
             raise UserError(
@@ -249,7 +262,10 @@ class _Entry:
     gpus: int | Literal["all"] | None
     gpu_sharing: GpuSharing
     beside: str | None
+    base: str | None
+    repeats: int
     image: str | None
+    interpreter: Path | None
     truth: Path | None
     sweep: Sweep
     layout: Layout
@@ -257,9 +273,19 @@ class _Entry:
 
     @classmethod
     def of(
-        cls, suite: Suite, name: str, sources: _Sources, sweep: Sweep, settings: dict[str, Any]
+        cls,
+        suite: Suite,
+        name: str,
+        sources: _Sources,
+        sweep: Sweep,
+        settings: dict[str, Any],
+        *,
+        base: BaseVersion | None,
     ) -> _Entry:
         step = suite.stages[name]
+        # What the user says of an entry holds for both versions of it.
+        own = step.version_of or name
+        older = base if step.version_of else None
         stage = load_stage(suite.stage_name(name))
         inputs = tuple(
             sources.input(slot, source)
@@ -272,8 +298,9 @@ class _Entry:
             for slot, source in step.inputs.items()
         )
         given = step.params
-        for whose in (stage.name, step.family, name):
-            given = given | settings["stages"].get(whose, {})
+        for overriding in (settings["stages"], older.params if older else {}):
+            for whose in (stage.name, step.family or own, own):
+                given = given | overriding.get(whose, {})
         # The place in a grid stays, whatever the settings say of the stage.
         given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
         params = _validated(name, stage, given)
@@ -282,7 +309,9 @@ class _Entry:
         # A stage without a kernel for the device runs on the CPU, and its record says so.
         wanted: Device = step.device or settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
-        image = image_for(name, stage, params, device, settings["images"])
+        image = image_for(own, stage, params, device, settings["images"])
+        if older is not None and older.kind == "images":
+            image += OF_BASE
         return cls(
             name=name,
             stage=stage,
@@ -294,7 +323,10 @@ class _Entry:
             gpus=step.gpus if device == "cuda" else None,
             gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             beside=step.beside,
+            base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
+            repeats=settings["repeats"],
             image=None if settings["runtime"] == "native" else image,
+            interpreter=older.python if older else None,
             truth=sources.truth(step.truth),
             sweep=Sweep.of_the_machine((1,)) if name in suite.measured_once else sweep,
             layout=layout,
@@ -315,6 +347,7 @@ class _Entry:
             gpus=self.gpus,
             gpu_sharing=self.gpu_sharing,
             image=self.image,
+            interpreter=self.interpreter,
             layout=self.layout,
             movie_frames=frames if self.sweep.is_weak else None,
             windows=even_windows(frames, min(frames, workers * self.chunks)),
@@ -323,11 +356,19 @@ class _Entry:
             truth=self.truth,
             reference_trial=_trial_id(self.name, self.sweep.feeding, 1),
             compared=not self.sweep.is_weak,
-            # What the same work gives elsewhere is the same in every block.
-            beside_trial=_trial_id(self.beside, workers, 1)
-            if self.beside is not None and self.beside in measured and block == 1
-            else None,
+            beside_trial=self._beside_trial(workers, block, measured),
         )
+
+    def _beside_trial(self, workers: int, block: int, measured: Set[str]) -> str | None:
+        """Trial whose output that of this one is set beside.
+
+        What the same work gives elsewhere is the same in every block, so once is enough. With the
+        base version's it is done a block later, which leaves the order of the two to chance.
+        """
+        other = self.beside if block == 1 else None
+        if self.base is not None and block == min(2, self.repeats):
+            other = self.base
+        return _trial_id(other, workers, 1) if other is not None and other in measured else None
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.analysis.experiments import Experiment
+from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
 from pyscale.plan import Plan
@@ -19,7 +20,7 @@ from pyscale.withsystem import without_system
 
 ALIKE = (
     *("axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site", "layout"),
-    *("chunks_per_worker", "scaling", "runtime", "unlocked_images", "seed"),
+    *("chunks_per_worker", "scaling", "runtime", "against", "unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
 WITHOUT_FLAG = ("stages", "images")
@@ -34,7 +35,9 @@ def run_line(plan: Plan, entry: str, experiment: Experiment) -> str:
         if any(trial.layout == "gang" for trial in plan.trials if trial.entry == entry):
             # The ranks of a gang have one window each.
             settings["layout"] = "array"
-    return _line(plan, settings, [entry], experiment.workers, experiment.repeats)
+    # Both versions of an entry are measured by the name of the new one.
+    named = plan.suite.stages[entry].version_of or entry
+    return _line(plan, settings, [named], experiment.workers, experiment.repeats)
 
 
 def repeat_line(plan: Plan) -> str:
@@ -43,12 +46,13 @@ def repeat_line(plan: Plan) -> str:
     What a stage that is measured alone reads comes from one trial of each stage before it.
     """
     scaling = plan.scaling_trials or plan.trials
-    trials = Counter(trial.entry for trial in scaling)
+    own = _own(plan).stages
+    trials = Counter(trial.entry for trial in scaling if trial.entry in own)
     measured = [entry for entry, count in trials.items() if count > 1] or [*trials]
     # What measures the machine beside a movie is left out only where some of it is named.
     once, beside = plan.suite.measured_once, plan.machine_entries & plan.suite.measured_once
     named = [*dict.fromkeys([*measured, *(sorted(beside) if beside != once else [])])]
-    only = [] if {*named} == {*_own(plan).stages} else named
+    only = [] if {*named} == {*own} else named
     counts = sorted({trial.workers for trial in scaling})
     line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
     alone = plan.is_of_machine
@@ -88,7 +92,8 @@ def suite_argument(plan: Plan) -> str:
 
 def _own(plan: Plan) -> Suite:
     """The suite that was named, without what was measured beside it."""
-    return without_system(plan.suite) if plan.settings.get("with_system") else plan.suite
+    suite = without_base(plan.suite)
+    return without_system(suite) if plan.settings.get("with_system") else suite
 
 
 def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> list[str]:

@@ -82,6 +82,9 @@ class SuiteStage(Record):
         description="Entry whose output its own is set beside, without a verdict: the same point "
         "but for the first value of `versus`; filled by `unfolded`",
     )
+    version_of: str | None = Field(
+        None, description="Entry whose base version this is; filled by `with_base`"
+    )
 
     @property
     def cores(self) -> int | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.plan import Trial
+from pyscale.runtimes.native import NativeRuntime
 from pyscale.runtimes.protocol import Runtime
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import (
@@ -29,7 +30,7 @@ class TaskWriter:
     ----------
     run : RunFolder
     runtime : Runtime
-        How a task's process is started.
+        How a task's process is started, where the plan names no other environment.
     """
 
     def __init__(self, run: RunFolder, runtime: Runtime) -> None:
@@ -55,7 +56,10 @@ class TaskWriter:
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
-            start = self._runtime.start(spec, folder, trial.image)
+            runtime = self._runtime
+            if trial.interpreter is not None:
+                runtime = NativeRuntime(trial.interpreter)
+            start = runtime.start(spec, folder, trial.image)
             drafts[folder] = TaskOrder(
                 argv=start.argv,
                 env=start.env,

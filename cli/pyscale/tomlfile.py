@@ -13,7 +13,7 @@ from pyscale.shipped import shipped
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import did_you_mean, first_problem
 
-Kind = Literal["suite", "site"]
+Kind = Literal["suite", "site", "base"]
 R = TypeVar("R", bound=Record)
 
 
@@ -55,10 +55,9 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
     except ValidationError as error:
         raise UserError(f"the {kind} {path} is wrong: {first_problem(error, model)}") from error
     except FileNotFoundError as error:
-        raise UserError(
-            f"there is no {kind} file {path}: give its path, or one of "
-            f"{', '.join(shipped_names(kind))}"
-        ) from error
+        shipped = shipped_names(kind)
+        others = f", or one of {', '.join(shipped)}" if shipped else ""
+        raise UserError(f"there is no {kind} file {path}: give its path{others}") from error
     except OSError as error:
         raise UserError(f"the {kind} {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -38,12 +38,14 @@ KINDS_BY_FIELD = {
 """Fields that hold a name and nothing else, and what it is the name of."""
 PATHS_BY_SETTING = frozenset(
     [
-        *("data", "path", "runs_folder", "data_folder", "images_folder", "mirror"),
+        *("against", "data", "path", "runs_folder", "data_folder", "images_folder", "mirror"),
         *("references_folder", "site"),
     ]
 )
 """Settings that are a path, which may be relative."""
-PATH_FIELDS = frozenset(["path", "movie", "place", "truth", "meeting"])
+PATH_FIELDS = frozenset(
+    ["path", "movie", "place", "truth", "meeting", "interpreter", "code_folder"]
+)
 """Fields that hold a path and nothing else."""
 FACTORY = "factory"
 """Field that holds the dotted path of a function, which may be a user's own."""

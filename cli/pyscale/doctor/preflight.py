@@ -31,6 +31,7 @@ from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
 from pyscale.mps import absent, is_installed
 from pyscale.plan import Plan
+from pyscale_stages.contract import Stage
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
 
@@ -153,8 +154,7 @@ def _parts(subject: Subject, looks: Looks) -> Iterator[Finding]:
 
 
 def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
-    chosen = (_OF_CHOICE.get((name, str(value))) for name, value in entry.params.items())
-    wanted, extra = next(filter(None, chosen), (_MODULES[entry.stage], entry.definition.extra))
+    wanted, extra = libraries(entry.definition, entry.params)
     absent = [name for name in wanted if find_spec(name) is None]
     if absent:
         yield problem(
@@ -169,6 +169,12 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
     except StageError as error:
         sentence, _, remedy = str(error).rpartition(": ")
         yield problem(f"stage.{entry.name}.works", f"{entry.name}: {sentence}", remedy)
+
+
+def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
+    """Modules that a stage imports with given parameters, and the extra that installs them."""
+    chosen = (_OF_CHOICE.get((name, str(value))) for name, value in params.items())
+    return next(filter(None, chosen), (_MODULES[stage.name], stage.extra))
 
 
 def _look_for_weights(entry: Entry) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from pyscale.baseversion import OF_BASE, BaseVersion
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
@@ -13,10 +14,11 @@ from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.labels import PREFIX, UNKNOWN
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.sif import read_sif
-from pyscale.images.verify import sha256_of, verdict_on
+from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.verify import Verdict, sha256_of, verdict_on
 from pyscale.plan import Plan
 from pyscale.runtimes.apptainer import OPTIONS, ApptainerRuntime
+from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.native import NativeRuntime
 from pyscale.runtimes.protocol import Runtime
 from pyscale.runtimes.words import SLOW_START, unpacked_its_image, why_no_container
@@ -51,7 +53,12 @@ def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
     unlocked = plan.settings["unlocked_images"]
-    return tuple(_frozen(folder, name, report, unlocked=unlocked) for name in names)
+    return tuple(
+        _frozen_base(plan.base, name, report, unlocked=unlocked)
+        if plan.base is not None and name.endswith(OF_BASE)
+        else _frozen(folder, name, report, unlocked=unlocked)
+        for name in names
+    )
 
 
 def runtime_of(run: RunFolder) -> Runtime:
@@ -63,6 +70,7 @@ def runtime_of(run: RunFolder) -> Runtime:
         If an image is another than when the run began, or no container starts here.
     """
     containers = read_provenance(run.path).containers
+    refuse_changed_base(run.plan, run.path.name)
     if containers is None:
         return NativeRuntime()
     engine = find_engine()
@@ -72,7 +80,9 @@ def runtime_of(run: RunFolder) -> Runtime:
     return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
 
 
-def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -> ImageFile:
+def _frozen(
+    folder: ImageFolder, name: str, report: Report, *, unlocked: bool, warns: bool = True
+) -> ImageFile:
     verdict = verdict_on(folder, name, report)
     if verdict.state in {"unlocked", "changed"}:
         if not unlocked:
@@ -80,16 +90,33 @@ def _frozen(folder: ImageFolder, name: str, report: Report, *, unlocked: bool) -
     elif verdict.state != "as locked":
         raise UserError(verdict.sentence)
     known = folder.read_lock().images.get(name)
-    if known is not None and known.content_sha256 != content_sha256(catalog()[name]):
+    if warns and known is not None and known.content_sha256 != content_sha256(catalog()[name]):
         report.say(
             f"warning: the image {name} was made from other code or libraries than this pyscale "
             f"has: its results are its own; `pyscale image build {name}` makes it anew"
         )
+    return _described(verdict, report)
+
+
+def _frozen_base(base: BaseVersion, name: str, report: Report, *, unlocked: bool) -> ImageFile:
+    """An image of the base version, which may well be made from other code."""
+    sif = base.sif(name)
+    if sif == base.path:
+        # Named by itself, it is what is meant, whatever any lock says.
+        refuse_foreign(sif, read_sif(sif))
+        found = _described(Verdict(name=name, file=sif, state="unlocked"), report)
+    else:
+        plain = name.removesuffix(OF_BASE)
+        found = _frozen(ImageFolder(base.path), plain, report, unlocked=unlocked, warns=False)
+    return found.model_copy(update={"name": name})
+
+
+def _described(verdict: Verdict, report: Report) -> ImageFile:
     stat = verdict.file.stat()
     labels = read_sif(verdict.file).labels
     commit = labels.get(f"{PREFIX}git_commit", UNKNOWN)
     return ImageFile(
-        name=name,
+        name=verdict.name,
         path=verdict.file,
         size_bytes=stat.st_size,
         modified_ns=stat.st_mtime_ns,

@@ -11,7 +11,16 @@ from pyscale_stages.contract import TaskSpec
 
 
 class NativeRuntime:
-    """Starts tasks with the Python that runs pyscale."""
+    """Starts tasks with the Python that runs pyscale, or with that of another environment.
+
+    Parameters
+    ----------
+    interpreter : Path, optional
+        Of the other environment.
+    """
+
+    def __init__(self, interpreter: Path | None = None) -> None:
+        self._interpreter = interpreter
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:  # noqa: ARG002
         """How to start a task.
@@ -22,13 +31,16 @@ class NativeRuntime:
         """
         if spec.output is not None:
             spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
-        return Start(tuple(command(spec, folder / PARAMS_FILE, Path(RESULT_FILE))))
+        line = command(spec, folder / PARAMS_FILE, Path(RESULT_FILE), self._interpreter)
+        return Start(tuple(line))
 
 
-def command(spec: TaskSpec, params_file: Path, result_file: Path) -> list[str]:
+def command(
+    spec: TaskSpec, params_file: Path, result_file: Path, interpreter: Path | None = None
+) -> list[str]:
     """Command line of a task's process."""
     return [
-        sys.executable,
+        str(interpreter or sys.executable),
         "-m",
         "pyscale_stages",
         *spec.command_line(params_file, result_file),

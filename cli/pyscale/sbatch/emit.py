@@ -20,7 +20,10 @@ from pyscale.sbatch.scripts import SUBMIT_FILE, render
 from pyscale.sites import load_site
 from pyscale.suite import suite_names
 
-MEASURING = ("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs")
+MEASURING = (
+    *("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs"),
+    "against",
+)
 """Flags that say how to measure, of which scripts know nothing."""
 
 

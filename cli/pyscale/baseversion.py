@@ -1,0 +1,227 @@
+"""The version of a suite's stages that `--against` measures beside them: the base of a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from pyscale.errors import UserError
+from pyscale.images.labels import image_labels
+from pyscale.images.lockfile import LOCK_NAME
+from pyscale.images.sif import read_sif
+from pyscale.suite import Suite, SuiteStage
+from pyscale.tomlfile import read_toml
+from pyscale_stages.contract import Record
+from pyscale_stages.wording import did_you_mean
+
+BASE = "_base"
+"""What the name of an entry's base version ends with."""
+OF_BASE = "@base"
+"""The same of an image."""
+VERSION = "version"
+"""Axis of a grid whose points are measured in both versions."""
+WAYS = (
+    "a folder with a Python environment (it has bin/python), a folder of images (it has "
+    f"{LOCK_NAME}) or one .sif, or a .toml file with parameters under [stages.NAME]"
+)
+
+
+class Identity(Record):
+    """What stages are made from in one environment or image."""
+
+    python: str = Field(description="Version of Python")
+    code_folder: Path = Field(description="Where tasks import pyscale_stages from")
+    code_sha256: str = Field(description="Of all its Python files and their names")
+    packages: dict[str, str] = Field(description="Versions of all installed distributions")
+
+
+class BaseVersion(Record):
+    """What a run measures its stages against."""
+
+    kind: Literal["environment", "images", "parameters"]
+    path: Path = Field(description="What --against named")
+    params: dict[str, dict[str, JsonValue]] = Field(
+        default_factory=dict, description="Parameters that replace the run's, by entry or stage"
+    )
+    identities: dict[str, Identity] = Field(
+        default_factory=dict,
+        description="By `new` and `base` where tasks run natively, else by image",
+    )
+
+    @property
+    def python(self) -> Path | None:
+        """Interpreter of its tasks; None where that is the image's, or the run's own."""
+        return self.path / "bin" / "python" if self.kind == "environment" else None
+
+    def sif(self, image: str) -> Path:
+        """File of an image by the name that a plan gives it."""
+        if self.path.is_file():
+            return self.path
+        return self.path / f"{image.removesuffix(OF_BASE)}.sif"
+
+    def __str__(self) -> str:
+        """What it is, in words."""
+        what = {
+            "environment": "the Python environment",
+            "images": "the image" if self.path.suffix == ".sif" else "the images of",
+            "parameters": "the parameters of",
+        }
+        return f"{what[self.kind]} {self.path}"
+
+
+class _Parameters(Record):
+    """A file of parameters, in the shape that pyscale.toml gives them."""
+
+    stages: dict[str, dict[str, JsonValue]] = Field(min_length=1)
+
+
+def read_base(path: Path, runtime: str) -> BaseVersion:
+    """Recognise what --against names.
+
+    Parameters
+    ----------
+    path : Path
+    runtime : {"native", "apptainer"}
+        Of the run.
+
+    Raises
+    ------
+    UserError
+        If it is nothing that a run can be measured against, or not in this runtime.
+    """
+    given, path = path, path.expanduser().absolute()
+    if path.suffix == ".toml" and not path.is_dir():
+        found = read_toml("base", path, _Parameters)
+        return BaseVersion(kind="parameters", path=path, params=found.stages)
+    if (path / "bin" / "python").exists():
+        if runtime != "native":
+            raise UserError(
+                f"--against {given} is a Python environment, and --runtime {runtime} runs stages "
+                "in images: give a folder of images, or leave --runtime out"
+            )
+        return BaseVersion(kind="environment", path=path)
+    if (path / LOCK_NAME).is_file() or (path.suffix == ".sif" and path.is_file()):
+        if runtime == "native":
+            raise UserError(
+                f"--against {given} holds images, and --runtime native runs stages in this Python "
+                "environment: add --runtime apptainer"
+            )
+        return BaseVersion(kind="images", path=path)
+    why = "is none of what can be measured against" if path.exists() else "does not exist"
+    raise UserError(f"--against {given} {why}: give {WAYS}")
+
+
+def with_base(suite: Suite, base: BaseVersion) -> Suite:
+    """Add the base version of each stage whose N workers share a movie, right after it.
+
+    Both read the same: what the new version of the stage before left. Of parameters only the
+    entries that they name have a base version.
+
+    Raises
+    ------
+    UserError
+        If no stage can have one, or parameters are of another suite's stage.
+    """
+    apart = suite.machine_entries | suite.rank_entries
+    own = {entry for entry in suite.stages if entry not in apart}
+    if not own:
+        raise UserError(
+            f"--against compares stages whose N workers share a movie, and the suite {suite.name} "
+            "has none: leave it out, or measure each version by a run of its own"
+        )
+    if base.kind == "parameters":
+        _refuse_axes(suite, base, own)
+        names = {name for entry in own for name in _names(suite, entry)}
+        for name in base.params:
+            if name not in names:
+                raise UserError(
+                    f"{base.path} gives parameters to [stages.{name}], which the suite "
+                    f"{suite.name} does not measure; {did_you_mean(name, names)}"
+                )
+        own = {entry for entry in own if {*_names(suite, entry)} & base.params.keys()}
+    stages: dict[str, SuiteStage] = {}
+    for entry, step in suite.stages.items():
+        if entry not in own:
+            stages[entry] = step
+            continue
+        name = f"{entry}{BASE}"
+        if name in suite.stages:
+            raise UserError(
+                f"the suite {suite.name} has an entry {name}, as the base version of {entry} is "
+                "called: name one of the two otherwise"
+            )
+        stages[entry] = _at(step, "new")
+        stages[name] = _at(step, "base").model_copy(
+            update={
+                "stage": suite.stage_name(entry),
+                "family": step.family or entry,
+                "version_of": entry,
+                "beside": f"{step.beside}{BASE}" if step.beside else None,
+            }
+        )
+    return suite.model_copy(update={"stages": stages})
+
+
+def without_base(suite: Suite) -> Suite:
+    """The suite to which `with_base` added entries."""
+    stages = {
+        entry: step.model_copy(
+            update={"point": {axis: v for axis, v in step.point.items() if axis != VERSION}}
+        )
+        for entry, step in suite.stages.items()
+        if step.version_of is None
+    }
+    return suite.model_copy(update={"stages": stages})
+
+
+def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
+    """Raise where nothing that is measured has a base version, or one image is to be of several.
+
+    Parameters
+    ----------
+    base : BaseVersion
+    stages : set of str
+        Stages of the entries that are measured in both versions.
+
+    Raises
+    ------
+    UserError
+    """
+    if not stages:
+        raise UserError(
+            f"--against {base.path} changes nothing that is measured: name another stage by --only"
+        )
+    if base.kind != "images" or not base.path.is_file():
+        return
+    stage = image_labels(base.path, read_sif(base.path)).stage
+    others = sorted(stages - {stage})
+    if others:
+        raise UserError(
+            f"--against {base.path} is an image of {stage}, and the run measures "
+            f"{' and '.join(others)} too: add --only {stage}, or give a folder of images"
+        )
+
+
+def _refuse_axes(suite: Suite, base: BaseVersion, entries: set[str]) -> None:
+    """Raise where a parameter of the base is an axis of a grid, whose points stay as they are."""
+    for entry in entries:
+        step = suite.stages[entry]
+        given = {n for name in _names(suite, entry) for n in base.params.get(name, {})}
+        for axis in sorted(given & step.point.keys()):
+            raise UserError(
+                f"{base.path} gives {step.family} the parameter {axis}, which is an axis of its "
+                "grid in this run: give one value of it by --grid, or take it out of the file"
+            )
+
+
+def _names(suite: Suite, entry: str) -> tuple[str, ...]:
+    """Names by which settings may mean an entry, the most general first."""
+    return (suite.stage_name(entry), suite.stages[entry].family or entry, entry)
+
+
+def _at(step: SuiteStage, version: str) -> SuiteStage:
+    """An entry as a point of the axis of versions, where it is a point of a grid."""
+    point = step.point | {VERSION: version} if step.point else {}
+    return step.model_copy(update={"point": point})

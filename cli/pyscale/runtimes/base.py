@@ -1,0 +1,168 @@
+"""The base version of a run, asked in its own environment or images before anything is measured."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from pyscale.baseversion import BaseVersion, Identity, refuse_in_vain
+from pyscale.doctor.preflight import libraries
+from pyscale.errors import UserError
+from pyscale.images.engine import find_engine
+from pyscale.plan import Plan, Trial
+from pyscale.runtimes import identity
+from pyscale.runtimes.apptainer import OPTIONS
+from pyscale_stages.contract import Stage, TaskResult
+from pyscale_stages.registry import load_stage
+
+CONTRACT = TaskResult.model_fields["schema_version"].default
+"""Version of the records that this pyscale reads."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a base said of one stage."""
+
+    parameters: frozenset[str]
+    identity: Identity
+
+
+def fitted_to_base(plan: Plan) -> Plan:
+    """Ask the base of a plan whether it can run its trials, and keep to parameters that it knows.
+
+    Parameters that it does not know are left out of its trials where the run has their default.
+
+    Raises
+    ------
+    UserError
+        If it cannot run a stage, has another contract, or lacks a parameter that the run sets.
+    MissingPart
+        If it holds images and this machine has no container program.
+    """
+    base = plan.base
+    if base is None:
+        return plan
+    entries = {*plan.versions.values()}
+    refuse_in_vain(base, {trial.stage for trial in plan.trials if trial.entry in entries})
+    if base.kind == "parameters":
+        return plan
+    answers: dict[tuple[str, str | None], _Answer] = {}
+    trials = []
+    for trial in plan.trials:
+        fitting = trial
+        if trial.entry in entries:
+            key = (trial.stage, trial.image)
+            if key not in answers:
+                answers[key] = _asked(base, trial)
+            params = _known(base, trial, answers[key].parameters)
+            fitting = trial.model_copy(update={"params": params})
+        trials.append(fitting)
+    identities = {image or "base": answer.identity for (_, image), answer in answers.items()}
+    if base.kind == "environment":
+        own = _identity_of([sys.executable], next(iter(answers))[0])
+        identities = {"new": own.identity} | identities
+    return plan.model_copy(
+        update={
+            "trials": tuple(trials),
+            "base": base.model_copy(update={"identities": identities}),
+        }
+    )
+
+
+def refuse_changed_base(plan: Plan, run: str) -> None:
+    """Raise where the environment that a run is measured against is not what it began with.
+
+    Raises
+    ------
+    UserError
+    """
+    base = plan.base
+    if base is None or base.kind != "environment":
+        return
+    stage = next(trial.stage for trial in plan.trials if trial.interpreter is not None)
+    now = {"new": [sys.executable], "base": [str(base.python)]}
+    for which, interpreter in now.items():
+        if _identity_of(interpreter, stage).identity != base.identities[which]:
+            what = str(base) if which == "base" else f"this environment ({sys.prefix})"
+            raise UserError(
+                f"{what} has other code or packages than when the run {run} began: put it back "
+                "as it was, or start a new run"
+            )
+
+
+def _asked(base: BaseVersion, trial: Trial) -> _Answer:
+    """What the base says of the stage of a trial."""
+    modules = libraries(load_stage(trial.stage), trial.params)[0]
+    if trial.image is None:
+        return _identity_of([str(base.python)], trial.stage, modules, f"--against {base.path}")
+    sif = base.sif(trial.image)
+    if not sif.is_file():
+        raise UserError(
+            f"--against {base.path} has no image {sif.name}: build or pull it into that folder"
+        )
+    engine = find_engine()
+    interpreter = engine.command("exec", *OPTIONS, str(sif), "python3")
+    return _identity_of(interpreter, trial.stage, modules, f"--against {sif}")
+
+
+def _identity_of(
+    interpreter: Sequence[str], stage: str, modules: Sequence[str] = (), named: str = "this Python"
+) -> _Answer:
+    """Ask a Python what it has of a stage.
+
+    It sees the variables that tasks see, and works where no folder can bring a module of its own.
+    """
+    source = Path(identity.__file__).read_text(encoding="utf-8")
+    try:
+        done = subprocess.run(
+            [*interpreter, "-c", source, stage, *modules],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            cwd="/",
+        )
+    except OSError as error:
+        raise UserError(
+            f"{named} cannot be measured against: {interpreter[0]} cannot be started "
+            f"({error.strerror})"
+        ) from error
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise UserError(
+            f"{named} cannot run the stage {stage} ({said}): install pyscale with that stage there"
+        )
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    if told["schema_version"] != CONTRACT:
+        raise UserError(
+            f"{named} writes records of version {told['schema_version']}, and this pyscale reads "
+            f"those of version {CONTRACT}: give a base of a release with the same records"
+        )
+    if told["absent"]:
+        raise UserError(
+            f"{named} lacks {' and '.join(told['absent'])}, which the stage {stage} needs: "
+            f"install pyscale[{load_stage(stage).extra}] there"
+        )
+    return _Answer(frozenset(told["parameters"]), Identity.model_validate(told["identity"]))
+
+
+def _known(base: BaseVersion, trial: Trial, known: frozenset[str]) -> dict[str, JsonValue]:
+    """Parameters of a trial that the base takes."""
+    stage: Stage = load_stage(trial.stage)
+    for name in sorted(trial.params.keys() - known):
+        usual = stage.params.model_fields[name].get_default(call_default_factory=True)
+        if trial.params[name] != stage.params.model_construct(**{name: usual}).model_dump(
+            mode="json", include={name}
+        ).get(name):
+            raise UserError(
+                f"--against {base.path} does not know the parameter {name} of {trial.stage}, "
+                f"which this run sets to {trial.params[name]}: leave it at its default"
+            )
+    return {name: value for name, value in trial.params.items() if name in known}
