@@ -313,8 +313,12 @@ def compare(
         str, typer.Argument(metavar="BASE", help="Run id or folder, or a CSV of wall times.")
     ],
     new: Annotated[
-        str, typer.Argument(metavar="NEW", help="The one that is judged, of the same kind.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[NEW]",
+            help="The one that is judged, of the same kind; none for a run of two versions.",
+        ),
+    ] = None,
     at_least: Annotated[
         str | None, typer.Option(metavar="SHARE", help="Least change that counts, as in 0.05 (5%).")
     ] = None,

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
+from pyscale.analysis.grid.axes import VERSION
 from pyscale.errors import UserError
 from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import LOCK_NAME
@@ -20,8 +21,6 @@ BASE = "_base"
 """What the name of an entry's base version ends with."""
 OF_BASE = "@base"
 """The same of an image."""
-VERSION = "version"
-"""Axis of a grid whose points are measured in both versions."""
 WAYS = (
     "a folder with a Python environment (it has bin/python), a folder of images (it has "
     f"{LOCK_NAME}) or one .sif, or a .toml file with parameters under [stages.NAME]"

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.comparison import MARGIN, comparison, other_work, runs_differ_by
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
 from pyscale.betweenruns import MeasuredRun, between
+from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
 from pyscale.report import comparisontests
@@ -30,6 +32,8 @@ from pyscale.report.table import read_wall_times
 from pyscale.report.wording import amount, listing
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,7 +55,7 @@ class _Loaded:
 
 def compare(
     base: str,
-    new: str,
+    new: str | None,
     *,
     yardsticks: Sequence[str] = (),
     at_least: str | None = None,
@@ -63,7 +67,7 @@ def compare(
     Parameters
     ----------
     base, new : str
-        Two runs by id or folder, or two CSV tables of wall times.
+        Two runs by id or folder, or two CSV tables of wall times; a run alone holds both versions.
     yardsticks : sequence of str
         Further ones of the base's version: a change must exceed how far they differ.
     at_least : str or None
@@ -84,6 +88,47 @@ def compare(
         to be found and no configuration has enough trials to show one.
     """
     counts = MARGIN if at_least is None else _share(at_least)
+    if new is None:
+        context, table, tests = *_of_one_run(base, counts, yardsticks), None
+    else:
+        context, table, tests = _of_two(base, new, counts, yardsticks)
+    if as_json:
+        print(_json(context, table, tests))  # noqa: T201 - the command's answer
+    else:
+        answer(shown(context, table))
+        if tests is not None:
+            answer(comparisontests.shown(tests, counts))
+    return _gate(table, tests, counts) if fail_on_regression else 0
+
+
+def _of_one_run(
+    name: str, at_least: float, yardsticks: Sequence[str]
+) -> tuple[ComparisonContext, pl.DataFrame]:
+    """Compare both versions that a run measured."""
+    if yardsticks:
+        raise UserError(
+            f"--yardstick tells how far runs differ, and {name} holds both versions: leave it out, "
+            "or name a second run to judge"
+        )
+    run = find_run(load_settings().runs_folder, name)
+    tables = build_tables(run)
+    for sentence in tables.sources.unreadable.values():
+        talk(sentence)
+    trials = trial_table(tables.tasks, tables.spans)
+    manifest = build_manifest(run, tables.sources)
+    found = between_versions(run.plan, manifest, tables.tasks, trials, at_least=at_least)
+    if found is None:
+        raise UserError(
+            f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
+            "measure two by `pyscale run SUITE --against BASE`"
+        )
+    return found.context, found.table
+
+
+def _of_two(
+    base: str, new: str, counts: float, yardsticks: Sequence[str]
+) -> tuple[ComparisonContext, pl.DataFrame, pl.DataFrame | None]:
+    """Compare two runs, or two tables."""
     loaded = _loaded([base, new, *yardsticks], counts)
     for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
         _refuse_other_work(base, name, loaded.base, trials)
@@ -108,13 +153,7 @@ def compare(
             f"{base} and {new} have no configuration (stage, device and N) in common, and no test "
             "of the machine: measure the same stages at the same --workers"
         )
-    if as_json:
-        print(_json(context, table, tests))  # noqa: T201 - the command's answer
-    else:
-        answer(shown(context, table))
-        if tests is not None:
-            answer(comparisontests.shown(tests, counts))
-    return _gate(table, tests, counts) if fail_on_regression else 0
+    return context, table, tests
 
 
 def _share(text: str) -> float:

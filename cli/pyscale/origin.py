@@ -40,10 +40,15 @@ def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
         "Input": dict(_input(plan, manifest["input"]["files"])),
         "Folder measured": {"path": str(plan.place)} if plan.place else {},
         "Code": dict(_code(manifest)),
+        "Measured against": {} if plan.base is None else {"base": str(plan.base)},
         "Images": dict(_images(manifest["containers"] or {})),
         **{
-            f"Versions in {stage}": dict(manifest["versions"].get(stage, {}))
+            f"Versions in {stage}{which}": dict(versions.get(stage, {}))
             for stage in dict.fromkeys(map(plan.suite.stage_name, plan.suite.stages))
+            for which, versions in (
+                ("", manifest["versions"]),
+                (", base", (manifest.get("base") or {}).get("versions", {})),
+            )
         },
         "Settings": facts_of(plan, manifest, (), entries)["settings"],
     }

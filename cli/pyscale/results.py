@@ -23,6 +23,7 @@ from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_co
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workertable import worker_table
+from pyscale.betweenversions import between_versions
 from pyscale.console import talk
 from pyscale.cost import prices_of
 from pyscale.origin import commands, facts, node_names, nodes
@@ -137,6 +138,7 @@ def results_of(
             matching_reconstruct(references, reconstruct.points) if reconstruct else []
         ),
         validation=validation_of(run, trials, context.work_id, references),
+        versions=between_versions(run.plan, manifest, tasks, trials),
     )
 
 

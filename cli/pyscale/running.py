@@ -14,6 +14,7 @@ import psutil
 from watchfiles import watch
 
 from pyscale.benchmark import benchmark, plan_run
+from pyscale.betweenversions import told_of_base
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
 from pyscale.doctor.preflight import before_run
@@ -64,6 +65,8 @@ def start(
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
     refuse_other_work(plan)
+    if plan.base is not None:
+        talk(told_of_base(plan))
     _warn_of_sharing(plan)
     on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
     for sentence in (*warn_of_too_few_tiles(plan), *on_site):

@@ -30,6 +30,16 @@ def test_scripts_are_written_and_nothing_runs(
     assert not (home / "runs").exists()
 
 
+def test_a_base_that_a_file_names_means_nothing_for_scripts(
+    pyscale: CommandLine, labels: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "base.toml").write_text("[stages.track]\nmax_distance_px = 5\n", encoding="utf-8")
+    monkeypatch.setenv("PYSCALE_AGAINST", "base.toml")
+    line = ("run", "labels", "--data", labels, "--workers", "1", "--only", "track")
+    assert pyscale(*line, "--emit-sbatch", "scripts").code == 0
+    assert not list((home / "scripts").glob("*_base*"))
+
+
 def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
     pyscale: CommandLine, labels: Path, home: Path
 ) -> None:
@@ -48,6 +58,7 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
         (("--site", "plan"), "path of its .toml: did you mean 'plain'?"),
         (("--site", "nowhere.toml"), "there is no site file nowhere.toml"),
         (("--repeats", "6", "--cache", "cold"), "so it takes no --repeats or --cache"),
+        (("--against", "released"), "so it takes no --against"),
         (("--device", "mps"), "--device mps: no Slurm cluster has it"),
         (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
         (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),

@@ -57,7 +57,9 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     trials = trial_table(tables.tasks, tables.spans)
     if plan.is_of_machine:
         return reference_of_tests(run, tables, name)
-    trials = trials.filter(~trials["stage"].is_in(plan.entries_apart))
+    # What the base of a change took is no reference for anything.
+    others = {*plan.entries_apart, *plan.versions.values()}
+    trials = trials.filter(~trials["stage"].is_in(others))
     if trials.is_empty() and plan.loader_entries:
         raise UserError(
             f"the run {plan.run_id} measured how patches are loaded, and a reference that is made "

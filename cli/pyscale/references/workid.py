@@ -46,7 +46,7 @@ def work_id_of(run: RunFolder) -> str:
 
     Names of files, folders and machines do not count, nor how the work was shared, started or
     repeated: the same work on another machine has the same fingerprint. What the node can do,
-    measured beside the work on a movie, is no part of that work.
+    measured beside the work on a movie, is no part of that work, nor is a base version.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def work_id_of(run: RunFolder) -> str:
                 "params": trial.params,
             }
             for trial in plan.scaling_trials
-            if trial.is_reference
+            if trial.is_reference and plan.suite.stages[trial.entry].version_of is None
         },
     }
     return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
@@ -10,7 +11,16 @@ from pydantic import Field
 from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, UNITS, reasons, unit_between
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.intervals import CONFIDENCE
-from pyscale.report.wording import ABSENT, INVALID, listing, number, quality, with_interval
+from pyscale.report.wording import (
+    ABSENT,
+    INVALID,
+    agreement,
+    listing,
+    number,
+    quality,
+    score,
+    with_interval,
+)
 from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
 
@@ -21,6 +31,12 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+OF_AN_A_A_RUN = (
+    "Nothing that was recorded differs between the versions: this is an A/A run, which shows what "
+    "chance does here."
+)
+OTHER_RESULT = "other result"
+"""Beside the verdict on a version whose output is not the base's: its time proves nothing."""
 STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}
 
 
@@ -38,14 +54,35 @@ def words(at_least: float = MARGIN) -> dict[str, str]:
 
 
 class OutputComparison(Record):
-    """Whether a stage's reference outputs are the same in both runs."""
+    """Whether a stage's outputs are the same in both runs, or in both versions of one run."""
 
     stage: str
-    found: Literal["same", "different", "unknown"] = Field(
-        description="By the bytes; unknown where one of them left no record"
+    found: Literal["same", "agrees", "different", "unknown"] = Field(
+        description="Of runs by the bytes of the reference outputs; of versions by the stage's own "
+        "check, which also says that they agree; unknown where one of them left no record"
     )
+    score: float | None = Field(None, description="Of versions: the lowest at any N")
+    tolerance: float | None = Field(None, description="The smallest that counts as the same")
+    measure: str | None = Field(None, description="What the score is, in words")
     files: tuple[str, ...] = Field((), description="Files that differ, or that one run lacks")
     read_by: tuple[str, ...] = Field((), description="Stages whose input the output is")
+
+
+@dataclass(frozen=True)
+class VersionComparison:
+    """What the two versions that one run measured show.
+
+    Attributes
+    ----------
+    context : ComparisonContext
+    table : polars.DataFrame
+        As `pyscale.analysis.comparison.comparison` gives it, with `output_agreement`,
+        `output_tolerance`, `output_identical` and `output_measure`: of the new output with the
+        base's.
+    """
+
+    context: ComparisonContext
+    table: pl.DataFrame
 
 
 class ComparisonContext(Record):
@@ -87,6 +124,9 @@ def remarks(context: ComparisonContext) -> Iterator[str]:
             "tells whether more than the code differs, nor whether the results are the same."
         )
         return
+    if context.paired:
+        yield from () if context.differences else (OF_AN_A_A_RUN,)
+        return
     kinds = {difference.kind for difference in context.differences}
     if "hardware" in kinds:
         yield (
@@ -124,7 +164,7 @@ def unit_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[st
 
 
 def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[str]:
-    """Say whether both runs computed the same, and each the same at every N."""
+    """Say whether both sides computed the same, and each the same at every N."""
     for side in _SIDES:
         invalid = table.filter(f"{side}_invalid", table["verdict"].is_not_null()).to_dicts()
         if invalid:
@@ -132,6 +172,9 @@ def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[
                 f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
                 "own baseline, so the verdict compares two different results."
             )
+    if context.paired:
+        yield from _version_remarks(context.outputs, table)
+        return
     same = [output.stage for output in context.outputs if output.found == "same"]
     if same:
         yield f"The reference outputs of both runs have the same bytes: {listing(same)}."
@@ -152,6 +195,28 @@ def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[
                 f"{output.stage}: a reference output left no record, so nothing tells whether "
                 "both runs compute the same."
             )
+
+
+def _version_remarks(outputs: Sequence[OutputComparison], table: pl.DataFrame) -> Iterator[str]:
+    """Say whether the new version of each stage computes what the base does."""
+    same = [output.stage for output in outputs if output.found == "same"]
+    if same:
+        yield f"The outputs of both versions have the same bytes: {listing(same)}."
+    for output in outputs:
+        compared = f"agreement {score(output.score)} ({output.measure})"
+        if output.found == "agrees":
+            yield (
+                f"{output.stage}: the outputs of both versions agree within the stage's tolerance: "
+                f"{compared}, at least {score(output.tolerance)} counts as the same."
+            )
+        elif output.found == "different":
+            yield (
+                f"{output.stage}: the outputs of the two versions differ: {compared}, and less "
+                f"than {score(output.tolerance)} does not count as the same. The ratio compares "
+                f"two different results.{_qualities(output.stage, table)}"
+            )
+        elif output.found == "unknown":
+            yield f"{output.stage}: the outputs of the two versions were not compared."
 
 
 def method(context: ComparisonContext, table: pl.DataFrame) -> str:
@@ -290,7 +355,9 @@ def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[st
     table = _empty_table()
     table.add_column("stage", overflow="fold")
     table.add_column("N", justify="right", no_wrap=True)
-    for header in ("base s", "new s", "new / base", "verdict", "flags: base / new"):
+    has_outputs = any("output_agreement" in row for row in rows)
+    outputs = ("output",) if has_outputs else ()
+    for header in ("base s", "new s", "new / base", "verdict", *outputs, "flags: base / new"):
         table.add_column(header, no_wrap=True)
     names = [stage_name(row, rows) for row in rows]
     for place, row in enumerate(rows):
@@ -300,16 +367,30 @@ def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[st
             verdict.append(f" ({marks[row['reason']]})")
         if any(row[f"{side}_invalid"] for side in _SIDES):
             verdict.append(f", {INVALID}", style="bold red")
+        if has_other_result(row):
+            verdict.append(f", {OTHER_RESULT}", style="bold red")
         table.add_row(
             Text("" if place and names[place - 1] == names[place] else names[place]),
             str(row["workers"]),
             *(f"{number(row[f'{side}_wall_s'])} ({row[f'{side}_repeats']})" for side in _SIDES),
             Text(with_interval(*(ratio3(row[end]) for end in _RATIO))),
             verdict,
+            *((output(row),) if has_outputs else ()),
             f"{flags[0] or ABSENT} / {flags[1] or ABSENT}" if any(flags) else ABSENT,
             end_section=place + 1 == len(rows) or names[place + 1] != names[place],
         )
     return table
+
+
+def has_other_result(row: Row) -> bool:
+    """Whether the new version of a configuration computes something else than the base."""
+    found, least = row.get("output_agreement"), row.get("output_tolerance")
+    return found is not None and least is not None and bool(found < least)
+
+
+def output(row: Row) -> str:
+    """Print how far the new output agrees with the base's; `=` says that the bytes are equal."""
+    return agreement({"agreement": row["output_agreement"], "identical": row["output_identical"]})
 
 
 _RATIO = ("ratio", "ratio_low", "ratio_high")

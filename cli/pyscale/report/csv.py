@@ -40,7 +40,9 @@ RECONSTRUCT_FILES = {
     "reconstruct_points": "benchmark_reconstruct_points.csv",
 }
 """Scaling and points of `ReconstructFindings` and the files that they are written to."""
-RARE_FILES = GRID_FILES | MACHINE_FILES | LOADER_FILES | RECONSTRUCT_FILES
+VERSION_FILES = {"versions": "benchmark_versions.csv"}
+"""The comparison of two versions and the file that it is written to."""
+RARE_FILES = GRID_FILES | MACHINE_FILES | LOADER_FILES | RECONSTRUCT_FILES | VERSION_FILES
 """Tables that not every report has, and the files that they are written to."""
 
 
@@ -61,8 +63,8 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     Where there is a grid: one row a point, one a ratio, one a part of a call. Where the machine
     was tested: one row a test, one a test and node, one a stage that reads. Where patches were
     loaded: one row a configuration, one a rank of it. Where images were reconstructed over ranks:
-    one row a component at each N, one an image at each N. Files of an earlier report that this one
-    has no table for are removed.
+    one row a component at each N, one an image at each N. Where two versions were measured: one row
+    a configuration of both. Files of an earlier report that this one has no table for are removed.
     """
     files = files_of(results)
     for name, file in RARE_FILES.items():
@@ -75,7 +77,7 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _rare(results: Results) -> dict[str, pl.DataFrame]:
     """Tables that not every report has, as far as they have rows."""
-    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct)
+    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct, _of_versions)
     return {
         name: table
         for of_results in found
@@ -113,6 +115,11 @@ def _of_reconstruct(results: Results) -> dict[str, pl.DataFrame]:
     if found is None:
         return {}
     return {"reconstruct": found.scaling, "reconstruct_points": found.points}
+
+
+def _of_versions(results: Results) -> dict[str, pl.DataFrame]:
+    """The comparison of two versions."""
+    return {} if results.versions is None else {"versions": results.versions.table}
 
 
 def csv_text(table: pl.DataFrame) -> str:

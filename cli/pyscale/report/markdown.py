@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences
+from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences, versions
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid import text as grid_text
 from pyscale.report.grid.scope import about_workers, without_apart
@@ -110,6 +110,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         small_part=f"{100 * sentences.SMALL_PART:g} %",
         poor_fit=f"{100 * POOR_FIT:g} %",
         validation=validation_text.section(results.validation),
+        versions=versions.section(results.versions),
         table=table,
         laid_out=laid_out,
     )

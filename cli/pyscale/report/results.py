@@ -16,6 +16,7 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.reconstruct.findings import ReconstructFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred, ReferredTests
+from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.validation.findings import ValidationFindings
 
@@ -87,6 +88,8 @@ class Results:
         What others measured of the same problems (see `pyscale.references.matchingreconstruct`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
+    versions : VersionComparison or None
+        What the two versions that the run measured show; None where it measured one.
     """
 
     configurations: pl.DataFrame
@@ -114,6 +117,7 @@ class Results:
     reconstruct_entries: frozenset[str] = frozenset()
     reconstruct_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
     validation: ValidationFindings | None = None
+    versions: VersionComparison | None = None
 
     @property
     def entries_apart(self) -> frozenset[str]:

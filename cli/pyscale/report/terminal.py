@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
 from pyscale.report import beside, scalingkind, sentences
+from pyscale.report.comparison import shown
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
@@ -40,6 +41,7 @@ BESIDE = (
 def summary_of(results: Results) -> RenderableType:
     """Lay out everything that was measured: grids, ranks, the machine, and then what is over N."""
     from rich.console import Group
+    from rich.text import Text
 
     found = sweeps(results.grids)
     apart = [
@@ -50,7 +52,9 @@ def summary_of(results: Results) -> RenderableType:
     left = about_workers(results).configurations
     about_n = [summary(left)] if not ((found or apart) and left.is_empty()) else []
     told = validation_lines(results.validation)
-    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n)
+    versions = results.versions
+    both = [Text(), shown(versions.context, versions.table)] if versions else []
+    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n, *both)
 
 
 def summary(configurations: pl.DataFrame) -> RenderableType:

@@ -51,7 +51,8 @@ def emit(
             f"{' or '.join(given)}: leave that out"
         )
     refuse_unusable(folder)
-    settings = settings_for(suite, flags)
+    # Like the other settings of MEASURING, it means nothing for scripts where a file gives it.
+    settings = settings_for(suite, flags).model_copy(update={"against": None})
     site = load_site(settings.site)
     if settings.workers is None:
         raise UserError(

@@ -51,9 +51,11 @@ def task_schema() -> dict[str, pl.DataType]:
         As planned: the entry with a grid that `stage` is a point of (its own name where there is
         no grid), its place in that grid as a JSON object, the cores of each worker, and how
         workers share GPUs.
-    beside_trial, beside_agreement, beside_identical, beside_details
-        Of a task `beside`: the trial of another point whose output this one is set beside, the
-        score, whether the bytes are equal, and a JSON object of the stage's measures.
+    beside_trial, beside_agreement, beside_tolerance, beside_measure, beside_identical,
+    beside_details
+        Of a task `beside`: the trial of another point or version whose output this one is set
+        beside, the score, the smallest that counts as the same, what it is, whether the bytes are
+        equal, and a JSON object of the stage's measures.
     hardware, image_sha256
         Label of the node's hardware, and the image's file.
     """
@@ -123,6 +125,8 @@ def task_schema() -> dict[str, pl.DataType]:
         "quality": text,
         "beside_trial": text,
         "beside_agreement": real,
+        "beside_tolerance": real,
+        "beside_measure": text,
         "beside_identical": flag,
         "beside_details": text,
         "attempt": whole,

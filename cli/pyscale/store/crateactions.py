@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pyscale.plan import Trial
+from pyscale.plan import Plan, Trial
 from pyscale.store.cratefiles import add_file
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TASKS_FILE
@@ -54,6 +55,8 @@ def add_actions(
     """
     pyscale = _pyscale(crate, manifest)
     stages = {name: _stage(crate, manifest, name) for name in manifest["versions"]}
+    base = (manifest.get("base") or {}).get("versions", {})
+    base_stages = {name: _base_stage(crate, run.plan, name, base[name]) for name in base}
     images = _images(crate, manifest)
     hardware = [_hardware(crate, label) for label in manifest["hardware"]]
     rows = _rows_by_trial(run)
@@ -68,7 +71,9 @@ def add_actions(
         own = rows.get(trial.id, [])
         failed = [row for row in own if row["status"] == "failed"]
         # A trial under way, or one that left no word of its software, is not described.
-        if trial.stage not in stages or (len(own) < len(trial.tasks) and not failed):
+        is_base = run.plan.suite.stages[trial.entry].version_of is not None
+        instrument = (base_stages if is_base else stages).get(trial.stage)
+        if instrument is None or (len(own) < len(trial.tasks) and not failed):
             continue
         fed = inputs if trial.reads_movie else []
         fed = fed + [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
@@ -77,7 +82,7 @@ def add_actions(
             "description": f"{_share(trial)} by `python -m "
             f"pyscale_stages {trial.stage} run` on {trial.device}, "
             f"{' and '.join(sorted({row['hardware'] for row in own if row['hardware']}))}",
-            "instrument": stages[trial.stage],
+            "instrument": instrument,
             "agent": pyscale,
             "object": fed,
             "result": [_records(crate, trial), *outputs.get(trial.id, [])],
@@ -221,14 +226,31 @@ def _stage(crate: ROCrate, manifest: dict[str, Any], name: str) -> Entity:
             "name": f"stage {name} of pyscale",
             "softwareVersion": manifest["pyscale"]["version"],
             "description": stage.summary,
-            # The record names devices and drivers too, which are no packages.
-            "softwareRequirements": [
-                _package(crate, package, versions[package])
-                for package in stage.packages
-                if package in versions
-            ],
+            "softwareRequirements": _packages(crate, name, versions),
         },
     )
+
+
+def _base_stage(crate: ROCrate, plan: Plan, name: str, versions: Mapping[str, str]) -> Entity:
+    """The stage as it is in what a run was measured against, whose release is not known."""
+    return _software(
+        crate,
+        f"#stage-{name}-base",
+        {
+            "name": f"stage {name} of pyscale, base version",
+            "description": f"{load_stage(name).summary} As in {plan.base}",
+            "softwareRequirements": _packages(crate, name, versions),
+        },
+    )
+
+
+def _packages(crate: ROCrate, name: str, versions: Mapping[str, str]) -> list[Entity]:
+    # The record names devices and drivers too, which are no packages.
+    return [
+        _package(crate, package, versions[package])
+        for package in load_stage(name).packages
+        if package in versions
+    ]
 
 
 def _package(crate: ROCrate, name: str, version: str) -> Entity:

@@ -26,10 +26,10 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
     Returns
     -------
     dict
-        The plan's facts, the input and the images with their sha256, the folder whose storage was
-        measured, the versions of the application and of each stage's libraries, every distinct
-        hardware stamp with the tasks that ran on it, the output of each stage's reference trial
-        with its sha256, and warnings.
+        The plan's facts, the input and the images with their sha256, the base version, the folder
+        whose storage was measured, the versions of the application and of each stage's libraries,
+        every distinct hardware stamp with the tasks that ran on it, the output of each stage's
+        reference trial with its sha256, and warnings.
 
     Raises
     ------
@@ -57,6 +57,9 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
             "slides" if plan.suite.data == "slides" else "frames": plan.movie_frames,
             "files": [file.model_dump(mode="json") for file in origin.input_files],
         },
+        "base": None
+        if plan.base is None
+        else plan.base.model_dump(mode="json") | {"versions": told.base_versions},
         "place": None if plan.place is None else str(plan.place),
         "order": [trial.id for trial in plan.trials],
         "versions": told.versions,

@@ -257,6 +257,8 @@ def _beside_columns(trial: Trial, result: TaskResult) -> Row:
     return {
         "beside_trial": trial.beside_trial,
         "beside_agreement": agreement.score if agreement else None,
+        "beside_tolerance": agreement.tolerance if agreement else None,
+        "beside_measure": agreement.measure if agreement else None,
         "beside_identical": agreement.identical if agreement else None,
         "beside_details": json.dumps(agreement.details if agreement else {}, sort_keys=True),
     }

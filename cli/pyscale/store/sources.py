@@ -41,6 +41,7 @@ class Sources:
 
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    base_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     determinism: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     warnings: set[str] = field(default_factory=set)
@@ -61,7 +62,9 @@ class Sources:
         label = str(result.stamp.get("label", "unknown"))
         found = self.hardware.setdefault(label, {"stamp": result.stamp, "tasks": []})
         found["tasks"].append(name)
-        self.versions[result.spec.stage] = result.versions
+        is_base = run.plan.suite.stages[trial.entry].version_of is not None
+        versions = self.base_versions if is_base else self.versions
+        versions[result.spec.stage] = result.versions
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
         if result.timings and record.launch is not None:

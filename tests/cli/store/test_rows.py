@@ -109,7 +109,7 @@ def test_what_is_set_beside_another_point_is_no_check_of_agreement(run: RunFolde
     assert json.loads(beside["beside_details"]) == details
     assert (beside["agreement"], beside["agreement_same"], beside["quality"]) == (None, None, "{}")
     others = tasks.filter(pl.col("task") != "beside")
-    assert others.select(pl.col("^beside_.*$").null_count()).row(0) == (others.height,) * 4
+    assert others.select(pl.col("^beside_.*$").null_count()).row(0) == (others.height,) * 6
     assert others.filter(task="check")["agreement"].to_list() == [1.0]
 
 

@@ -13,6 +13,8 @@ SIZE = "length_px"
 """Axis of the lengths of square images."""
 SHARING = "gpu_sharing"
 """Axis that a CPU does not have: how workers share the GPUs of a node."""
+VERSION = "version"
+"""Axis of points that a run measures in two versions, `new` and `base`."""
 
 Point = Mapping[str, Any]
 

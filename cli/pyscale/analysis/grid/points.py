@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.grid.axes import SIZE, Point, bases_of, series_of
+from pyscale.analysis.grid.axes import SIZE, VERSION, Point, bases_of, series_of
 from pyscale.analysis.grid.pointcolumns import BESIDE, TASK_MEDIANS, point_schema
 from pyscale.analysis.grid.samples import MEASURES, built
 from pyscale.analysis.intervals import median_interval
@@ -82,7 +82,7 @@ def grid_points(
                     **_published(calls.filter(*one), done),
                     **{column: counted[column].median() for column in TASK_MEDIANS},
                     **_quality(done),
-                    **_beside(tasks.filter(*one)),
+                    **_beside(tasks.filter(*one), _of_other_versions(points, point)),
                 }
             )
     table = pl.DataFrame(rows, schema=point_schema())
@@ -182,9 +182,16 @@ def _quality(trials: pl.DataFrame) -> dict[str, float]:
     return {"quality": median(values)} if values else {}
 
 
-def _beside(tasks: pl.DataFrame) -> dict[str, float]:
+def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, ...]:
+    """How the names of trials begin that are of another version than a point."""
+    version = point.get(VERSION)
+    return tuple(f"{stage}-n" for stage, own in points.items() if own.get(VERSION) != version)
+
+
+def _beside(tasks: pl.DataFrame, left_out: tuple[str, ...]) -> dict[str, float]:
     """What the comparisons with the base's output found, the worst of them."""
-    details = [json.loads(told) for told in tasks["beside_details"].drop_nulls()]
+    rows = tasks.select("beside_trial", "beside_details").drop_nulls("beside_details").iter_rows()
+    details = [json.loads(told) for trial, told in rows if not (trial or "").startswith(left_out)]
     found = {}
     for column, measure in BESIDE.items():
         values = [own[measure] for own in details if measure in own]

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import advice, beside, gate, laws, scalingkind, sentences
+from pyscale.report import advice, beside, gate, laws, scalingkind, sentences, versions
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
@@ -91,6 +91,7 @@ def sections(results: Results) -> dict[str, Any]:
         "too_much": list(beside.too_much(found)),
         "method": method(found, results),
         "validation": validation_text.section(results.validation),
+        "versions": versions.section(results.versions),
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for reference, _ in results.grid_references),

@@ -12,6 +12,8 @@ from pyscale_stages.contract import Record
 
 CONFIGURATION = ("suite", "stage", "device", "workers")
 """Columns whose values name a row of the table of configurations."""
+VERSIONS = ("stage", "device", "workers")
+"""The same for the comparison of two versions."""
 PART = (*CONFIGURATION, "part")
 """The same for the table of losses."""
 POINT = ("suite", "stage", "workers")

@@ -1,0 +1,166 @@
+"""What a base says of itself in its own Python, and bases that a run is refused against."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from baseenvironment import base_environment, replace_in
+from pyscale.baseversion import read_base, with_base
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan
+from pyscale.runtimes.base import fitted_to_base, refuse_changed_base
+from pyscale.settings import Settings
+from pyscale.suite import load_suite
+from pyscale_stages.moviewriter import write_movie
+
+LABELS = load_suite("labels")
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """Folder of the packages of a base environment, with a copy of the stages."""
+    return base_environment(tmp_path / "env")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Callable[..., Plan]:
+    """Plan the tracking of a few labels against the base environment."""
+    movie = tmp_path / "labels.ome.tif"
+    write_movie(movie, np.zeros((4, 8, 8), np.uint16), "TYX")
+
+    def planned(base: Path = tmp_path / "env", **settings: object) -> Plan:
+        found = read_base(base, "native")
+        return fitted_to_base(
+            make_plan(
+                with_base(LABELS, found),
+                Dataset(movie, frames=4),
+                run_id="both",
+                settings=Settings.model_validate({"repeats": 1} | settings).model_dump(mode="json"),
+                workers=(1,),
+                only=("track",),
+                base=found,
+            )
+        )
+
+    return planned
+
+
+def refusal(function: Callable[..., object], *arguments: object, **named: object) -> str:
+    with pytest.raises(UserError) as caught:
+        function(*arguments, **named)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_the_plan_freezes_what_both_versions_are_made_from(
+    plan: Callable[..., Plan], packages: Path
+) -> None:
+    base = plan().base
+    assert base is not None
+    older, new = base.identities["base"], base.identities["new"]
+    assert older.code_folder == packages / "pyscale_stages"
+    assert older.code_folder != new.code_folder
+    assert older.code_sha256 == new.code_sha256
+    assert older.packages["laptrack"] == new.packages["laptrack"]
+    replace_in(
+        packages / "pyscale_stages" / "track" / "stage.py", "The stage `track`", "Another stage"
+    )
+    changed = plan().base
+    assert changed is not None
+    assert changed.identities["base"].code_sha256 != new.code_sha256
+
+
+def test_an_environment_without_the_stages_is_refused(
+    plan: Callable[..., Plan], tmp_path: Path
+) -> None:
+    base_environment(tmp_path / "empty", has_stages=False)
+    said = refusal(plan, tmp_path / "empty")
+    assert "cannot run the stage track (ModuleNotFoundError: No module named 'pyscale_stages')" in (
+        said
+    )
+    assert said.endswith("install pyscale with that stage there")
+
+
+def test_an_environment_without_this_stage_is_refused(
+    plan: Callable[..., Plan], packages: Path
+) -> None:
+    shutil.rmtree(packages / "pyscale_stages" / "track")
+    assert "cannot run the stage track (" in refusal(plan)
+
+
+def test_an_interpreter_that_does_not_start_is_refused(
+    plan: Callable[..., Plan], packages: Path
+) -> None:
+    python = packages.parents[2] / "bin" / "python"
+    python.unlink()
+    python.write_text("")
+    said = refusal(plan)
+    assert f"{python} cannot be started (Permission denied)" in said
+
+
+def test_another_contract_is_refused(plan: Callable[..., Plan], packages: Path) -> None:
+    replace_in(
+        packages / "pyscale_stages" / "contract.py",
+        "schema_version: Literal[1] = 1",
+        "schema_version: Literal[2] = 2",
+    )
+    assert "writes records of version 2, and this pyscale reads those of version 1" in refusal(plan)
+
+
+def test_a_missing_library_is_refused_with_what_installs_it(
+    plan: Callable[..., Plan], packages: Path
+) -> None:
+    libraries = packages / "libraries.pth"
+    kept = packages / "kept"
+    kept.mkdir()
+    for one in Path(libraries.read_text().strip()).iterdir():
+        if not one.name.startswith("laptrack"):
+            (kept / one.name).symlink_to(one)
+    libraries.write_text(f"{kept}\n")
+    said = refusal(plan)
+    assert "lacks laptrack, which the stage track needs: install pyscale[track] there" in said
+
+
+class TestParametersThatTheBaseDoesNotKnow:
+    @pytest.fixture(autouse=True)
+    def older(self, packages: Path) -> None:
+        """An older release, which could not close gaps."""
+        params = packages / "pyscale_stages" / "track" / "params.py"
+        text = params.read_text()
+        assert "gap_frames:" in text
+        params.write_text(text.replace("gap_frames:", "frames_of_gap:"))
+
+    def test_are_left_out_at_their_default(self, plan: Callable[..., Plan]) -> None:
+        found = {trial.entry: trial.params for trial in plan().trials}
+        assert "gap_frames" in found["track"]
+        assert found["track"].keys() - found["track_base"].keys() == {"gap_frames"}
+
+    def test_are_refused_at_any_other_value(self, plan: Callable[..., Plan]) -> None:
+        said = refusal(plan, stages={"track": {"gap_frames": 3}})
+        assert "does not know the parameter gap_frames of track, which this run sets to 3" in said
+
+
+def test_a_base_that_has_changed_is_refused_when_the_run_goes_on(
+    plan: Callable[..., Plan], packages: Path
+) -> None:
+    begun = plan()
+    refuse_changed_base(begun, "both")
+    replace_in(
+        packages / "pyscale_stages" / "track" / "stage.py", "The stage `track`", "Another stage"
+    )
+    said = refusal(refuse_changed_base, begun, "both")
+    assert "has other code or packages than when the run both began" in said
+
+
+def test_a_base_that_nothing_measured_has_is_refused(
+    plan: Callable[..., Plan], tmp_path: Path
+) -> None:
+    file = tmp_path / "contacts.toml"
+    file.write_text("[stages.contact]\n")
+    assert "changes nothing that is measured" in refusal(plan, file)

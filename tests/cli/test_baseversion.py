@@ -1,0 +1,250 @@
+"""`run --against BASE`: what a base is, and the entries and trials that it adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.baseversion import BaseVersion, read_base, with_base, without_base
+from pyscale.errors import UserError
+from pyscale.grid import unfolded
+from pyscale.plan import Plan, Trial
+from pyscale.planning import Dataset, make_plan
+from pyscale.runline import repeat_line
+from pyscale.settings import Settings
+from pyscale.suite import Suite, SuiteStage, load_suite
+
+PlanMaker = Callable[..., Plan]
+ENVIRONMENT = BaseVersion(kind="environment", path=Path("/env"))
+PIPELINE = load_suite("pipeline")
+
+
+def parameters(**stages: dict[str, Any]) -> BaseVersion:
+    return BaseVersion(kind="parameters", path=Path("base.toml"), params=stages)
+
+
+@pytest.fixture
+def plan_against(dataset: Dataset, tmp_path: Path) -> PlanMaker:
+    """Plan two versions of the pipeline, or of another suite, on the small movie."""
+
+    def plan(
+        base: BaseVersion = ENVIRONMENT,
+        suite: Suite = PIPELINE,
+        workers: tuple[int, ...] = (1, 2),
+        only: tuple[str, ...] = (),
+        **settings: Any,
+    ) -> Plan:
+        given: dict[str, Any] = {"repeats": 6, "runs_folder": tmp_path, "against": base.path}
+        return make_plan(
+            with_base(suite, base),
+            dataset,
+            run_id="both",
+            settings=Settings(**(given | settings)).model_dump(mode="json"),
+            workers=workers,
+            only=only,
+            base=base,
+        )
+
+    return plan
+
+
+def refusal(function: Callable[..., object], *arguments: object) -> str:
+    with pytest.raises(UserError) as caught:
+        function(*arguments)
+    return str(caught.value)
+
+
+class TestWhatABaseIs:
+    def test_a_folder_with_an_interpreter_is_an_environment(self, tmp_path: Path) -> None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "python").touch()
+        base = read_base(tmp_path, "native")
+        assert (base.kind, base.python) == ("environment", tmp_path / "bin" / "python")
+        said = refusal(read_base, tmp_path, "apptainer")
+        assert said.endswith("give a folder of images, or leave --runtime out")
+
+    def test_a_folder_with_a_lock_or_a_sif_holds_images(self, tmp_path: Path) -> None:
+        (tmp_path / "images.lock").touch()
+        sif = tmp_path / "other.sif"
+        sif.touch()
+        folder, alone = read_base(tmp_path, "apptainer"), read_base(sif, "apptainer")
+        assert (folder.kind, folder.sif("track@base")) == ("images", tmp_path / "track.sif")
+        assert (alone.kind, alone.sif("track@base")) == ("images", sif)
+        assert refusal(read_base, sif, "native").endswith("add --runtime apptainer")
+
+    def test_a_toml_file_holds_parameters(self, tmp_path: Path) -> None:
+        file = tmp_path / "base.toml"
+        file.write_text("[stages.track]\nmax_distance_px = 30\n")
+        assert read_base(file, "native").params == {"track": {"max_distance_px": 30}}
+        file.write_text("[stage.track]\nmax_distance_px = 30\n")
+        assert "unknown key 'stage'; did you mean 'stages'?" in refusal(read_base, file, "native")
+
+    @pytest.mark.parametrize(
+        ("name", "why"), [("absent", "does not exist"), (".", "is none of what")]
+    )
+    def test_all_else_is_refused_with_the_three_ways(
+        self, tmp_path: Path, name: str, why: str
+    ) -> None:
+        said = refusal(read_base, tmp_path / name, "native")
+        assert why in said
+        for way in ("bin/python", "images.lock", ".sif", "[stages.NAME]"):
+            assert way in said
+
+    def test_a_file_of_parameters_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+        assert refusal(read_base, tmp_path / "no.toml", "native").startswith(
+            f"there is no base file {tmp_path / 'no.toml'}"
+        )
+
+
+class TestEntries:
+    def test_each_stage_gets_a_base_version_that_reads_the_same(self) -> None:
+        found = with_base(PIPELINE, ENVIRONMENT).stages
+        assert [name for name in found if name.startswith("segment")] == [
+            "segment",
+            "segment_base",
+        ]
+        assert found["track_base"].inputs == found["track"].inputs
+        assert found["track_base"].version_of == found["track_base"].family == "track"
+        assert without_base(with_base(PIPELINE, ENVIRONMENT)) == PIPELINE
+
+    def test_parameters_give_one_only_to_the_stages_that_they_name(self) -> None:
+        found = with_base(PIPELINE, parameters(track={"max_distance_px": 30}))
+        assert [name for name in found.stages if name.endswith("_base")] == ["track_base"]
+
+    def test_a_misspelt_stage_is_refused(self) -> None:
+        said = refusal(with_base, PIPELINE, parameters(trakc={"max_distance_px": 30}))
+        assert "[stages.trakc]" in said
+        assert "did you mean 'track'?" in said
+
+    @pytest.mark.parametrize("name", ["system", "loader", "reconstruct"])
+    def test_a_suite_without_work_that_workers_share_is_refused(self, name: str) -> None:
+        suite = load_suite(name).model_copy(update={"versus": None, "against": None})
+        assert "share a movie" in refusal(with_base, suite, ENVIRONMENT)
+
+    def test_points_of_a_grid_are_measured_in_both_versions(self) -> None:
+        chosen = {"length_px": (2, "full"), "device": ("cpu", "cuda"), "threads": (1,)}
+        grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
+        found = with_base(grid, ENVIRONMENT).stages
+        assert found["segment_2px_cuda"].point["version"] == "new"
+        base = found["segment_2px_cuda_base"]
+        assert (base.point["version"], base.beside) == ("base", "segment_2px_cpu_base")
+        assert without_base(with_base(grid, ENVIRONMENT)) == grid
+
+    def test_a_parameter_that_is_an_axis_of_a_grid_is_refused(self) -> None:
+        chosen = {"length_px": (2, "full"), "device": ("cpu",), "threads": (1,)}
+        grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
+        said = refusal(with_base, grid, parameters(segment={"length_px": 4}))
+        assert "the parameter length_px, which is an axis of its grid" in said
+
+
+class TestTrials:
+    def test_base_trials_run_in_the_base_and_nothing_reads_them(
+        self, plan_against: PlanMaker
+    ) -> None:
+        plan = plan_against()
+        bases = {trial.entry for trial in plan.trials if trial.interpreter is not None}
+        assert bases == {f"{entry}_base" for entry in PIPELINE.stages} == {*plan.versions.values()}
+        read = {item.from_trial for trial in plan.trials for item in trial.inputs}
+        assert not {one for one in read if one and "_base" in one}
+
+    def test_settings_of_a_stage_hold_for_both_and_the_bases_go_on_top(
+        self, plan_against: PlanMaker
+    ) -> None:
+        plan = plan_against(
+            parameters(track={"max_distance_px": 30}),
+            stages={"track": {"max_distance_px": 20, "gap_frames": 1}},
+        )
+        found = {entry: plan.trial(f"{entry}-n1-b1").params for entry in ("track", "track_base")}
+        assert (found["track"]["max_distance_px"], found["track_base"]["max_distance_px"]) == (
+            20,
+            30,
+        )
+        assert found["track"]["gap_frames"] == found["track_base"]["gap_frames"] == 1
+
+    def test_parameters_that_the_stage_does_not_know_are_refused(
+        self, plan_against: PlanMaker
+    ) -> None:
+        said = refusal(plan_against, parameters(track={"max_distance": 30}))
+        assert said.startswith("the parameters of track_base are wrong: unknown key 'max_distance'")
+
+    def test_naming_a_stage_measures_both_versions_of_it(self, plan_against: PlanMaker) -> None:
+        plan = plan_against(only=("contact",))
+        assert plan.versions == {"contact": "contact_base"}
+        fed = {trial.entry for trial in plan.trials} - {"contact", "contact_base"}
+        assert fed == {"register_denoise", "segment"}
+        said = refusal(lambda: plan_against(only=("contact_base",)))
+        assert "has no stage 'contact_base'" in said
+
+    def test_images_of_the_base_have_names_of_their_own(self, plan_against: PlanMaker) -> None:
+        base = BaseVersion(kind="images", path=Path("/images"))
+        plan = plan_against(base, runtime="apptainer", only=("contact",))
+        images = {trial.entry: trial.image for trial in plan.trials}
+        assert (images["contact"], images["contact_base"]) == ("contact", "contact@base")
+
+    def test_the_line_that_measures_it_again_names_the_base(self, plan_against: PlanMaker) -> None:
+        line = repeat_line(plan_against(only=("contact",)))
+        assert "--only contact --workers" in line
+        assert line.count("--against /env") == 1
+
+
+class TestOrder:
+    @pytest.mark.parametrize("seed", range(10))
+    def test_both_versions_run_one_after_the_other(
+        self, plan_against: PlanMaker, seed: int
+    ) -> None:
+        trials = plan_against(seed=seed).trials
+        pairs = list(zip(trials[::2], trials[1::2], strict=True))
+        for one, other in pairs:
+            assert one.entry.removesuffix("_base") == other.entry.removesuffix("_base")
+            assert (one.workers, one.block) == (other.workers, other.block)
+
+    def test_neither_version_is_usually_the_first_not_even_in_the_first_block(
+        self, plan_against: PlanMaker
+    ) -> None:
+        first = [
+            trial.entry.endswith("_base")
+            for seed in range(60)
+            for trial in plan_against(seed=seed, repeats=2).trials[::2]
+            if trial.block == 1
+        ]
+        # 480 throws of a fair coin leave 200 to 280 once in four thousand times.
+        assert 200 < sum(first) < 280
+
+    def test_outputs_are_set_beside_each_other_a_block_later(self, plan_against: PlanMaker) -> None:
+        assert beside(plan_against(only=("contact",)).trials) == {
+            "contact-n1-b2": "contact_base-n1-b1",
+            "contact-n2-b2": "contact_base-n2-b1",
+        }
+
+    def test_of_one_repeat_the_base_runs_first(self, plan_against: PlanMaker) -> None:
+        trials = plan_against(only=("contact",), repeats=1).trials
+        assert beside(trials)["contact-n2-b1"] == "contact_base-n2-b1"
+        order = [trial.id for trial in trials]
+        assert order.index("contact_base-n2-b1") < order.index("contact-n2-b1")
+
+    def test_a_run_without_a_base_keeps_the_order_of_its_seed(self, make: PlanMaker) -> None:
+        order = [trial.id for trial in make(repeats=2, seed=3).trials if trial.block == 2]
+        assert order == [
+            *("register_denoise-n2-b2", "track-n2-b2", "segment-n1-b2", "contact-n2-b2"),
+            *("register_denoise-n1-b2", "segment-n2-b2", "contact-n1-b2", "track-n1-b2"),
+        ]
+
+
+def beside(trials: tuple[Trial, ...]) -> dict[str, str]:
+    return {trial.id: trial.beside_trial for trial in trials if trial.beside_trial}
+
+
+def test_an_entry_that_has_the_name_of_a_base_version_is_refused() -> None:
+    frames = {"frames": "movie"}
+    suite = Suite(
+        name="own",
+        summary="",
+        stages={
+            "segment": SuiteStage(inputs=frames),
+            "segment_base": SuiteStage(stage="segment", inputs=frames),
+        },
+    )
+    assert "has an entry segment_base" in refusal(with_base, suite, ENVIRONMENT)

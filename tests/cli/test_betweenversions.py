@@ -1,0 +1,224 @@
+"""A run of two versions: what `pyscale compare RUN` and its report say of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import Answer, answer_of
+from pyscale.baseversion import BaseVersion, with_base
+from pyscale.benchmark import execute
+from pyscale.betweenversions import told_of_base
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.grid import unfolded
+from pyscale.planning import Dataset, make_plan
+from pyscale.references.fromrun import reference_from
+from pyscale.references.workid import work_id_of
+from pyscale.runreport import report_run
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.suite import load_suite
+from pyscale_stages.contract import TaskSpec
+
+RunMaker = Callable[..., RunFolder]
+
+
+@pytest.fixture
+def measured(dataset: Dataset, tmp_path: Path) -> RunMaker:
+    """Pretend to track with other parameters as the base, in blocks that differ a lot."""
+
+    def measured(
+        new_over_base: float = 1.0,
+        base_px: int = 30,
+        repeats: int = 6,
+        agrees: bool = True,
+        versions: bool = True,
+        failing: str = " ",
+    ) -> RunFolder:
+        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+            block = int(trial.rpartition("-b")[2])
+            # Neighbouring blocks are 30 % apart, and both versions of a block almost alike.
+            wall_s = 10 * 1.3**block * (1 + 0.001 * (block % 3))
+            if "_base" not in trial:
+                wall_s *= new_over_base * (1 + 0.002 * (block % 2))
+            return MockEnd(
+                wall_s=wall_s,
+                agrees=agrees or task != "beside",
+                returncode=int(trial.startswith(failing)),
+            )
+
+        base = BaseVersion(
+            kind="parameters",
+            path=Path("base.toml"),
+            params={"track": {"max_distance_px": base_px}},
+        )
+        suite = load_suite("pipeline")
+        plan = make_plan(
+            with_base(suite, base) if versions else suite,
+            dataset,
+            run_id=new_run_id(),
+            settings=Settings(repeats=repeats, retries=0).model_dump(mode="json"),
+            workers=(1, 2),
+            only=("track",),
+            base=base if versions else None,
+        )
+        run = RunFolder.create(tmp_path / "runs", plan)
+        execute(run, MockExecutor(behaviour), lambda _event: None)
+        return run
+
+    return measured
+
+
+@pytest.fixture
+def compare(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Answer]:
+    """Run the command in the folder that holds `runs`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(found: RunFolder, *arguments: str) -> Answer:
+        return answer_of(capsys, "pyscale", "compare", found.plan.run_id, *arguments)
+
+    return run
+
+
+def verdicts(answer: Answer) -> list[str]:
+    return [row["verdict"] for row in json.loads(answer.out)["configurations"]]
+
+
+def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    run = measured(new_over_base=1.2)
+    gated = compare(run, "--fail-on", "regression", "--json")
+    assert (gated.code, gated.err) == (1, "regression: track at N = 1 and 2\n")
+    (one, two) = json.loads(gated.out)["configurations"]
+    assert (one["stage"], one["workers"], two["workers"]) == ("track", 1, 2)
+    assert one["verdict"] == two["verdict"] == "worse"
+    assert one["ratio"] == pytest.approx(1.2, rel=0.01)
+    assert 1.19 < one["ratio_low"] < one["ratio_high"] < 1.21
+    assert one["output_agreement"] >= one["output_tolerance"]
+
+
+def test_no_change_is_the_same(measured: RunMaker, compare: Callable[..., Answer]) -> None:
+    answer = compare(measured(), "--fail-on", "regression")
+    assert answer.code == 0
+    assert answer.text.count("] same") == 2
+    assert "max_distance_px of track 30" in answer.text
+    assert "base: the parameters of base.toml" in answer.text
+    assert "Wilcoxon signed-rank tests of the blocks that timed both" in answer.text
+
+
+def test_a_faster_version_with_another_result_is_said_to_have_one(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    run = measured(new_over_base=0.5, agrees=False)
+    answer = compare(run)
+    assert answer.text.count("] better, other result") == 2
+    assert "track: the outputs of the two versions differ: agreement" in answer.text
+    assert "The ratio compares two different results." in answer.text
+    (output,) = json.loads(compare(run, "--json").out)["outputs"]
+    assert (output["found"], output["score"] < output["tolerance"]) == ("different", True)
+
+
+def test_equal_parameters_are_an_a_a_run(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    run = measured(base_px=measured().plan.trial("track-n1-b1").params["max_distance_px"])
+    assert "this is an A/A run, which shows what chance does here" in compare(run).text
+    assert told_of_base(run.plan).endswith("so this is an A/A run")
+
+
+def test_a_run_of_one_version_has_nothing_to_compare(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    run = measured(versions=False, repeats=1)
+    answer = compare(run)
+    assert answer.code == 2
+    assert answer.err.startswith(f"error: the run {run.plan.run_id} measured one version: ")
+    assert "run SUITE --against BASE" in answer.err
+
+
+def test_a_block_that_lost_a_trial_of_one_version_is_left_out(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    answer = compare(measured(new_over_base=1.2, failing="track_base-n2-b3"), "--json")
+    assert verdicts(answer) == ["worse", "not enough data"]
+
+
+def test_one_repeat_gives_no_verdict_and_compares_the_outputs(
+    measured: RunMaker, compare: Callable[..., Answer]
+) -> None:
+    found = json.loads(compare(measured(repeats=1), "--json").out)
+    assert [row["reason"] for row in found["configurations"]] == ["few-trials"] * 2
+    assert found["outputs"][0]["found"] == "same"
+
+
+def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured: RunMaker) -> None:
+    run = measured(new_over_base=1.2)
+    results = report_run(run)
+    text = (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
+    page = (run.report / "report.html").read_text(encoding="utf-8")
+    assert "**Worse: track at N = 1 and 2.** The base is the parameters of base.toml." in text
+    assert "| max_distance_px of track | 30.0 | " in text
+    assert '<section id="versions">' in page
+    assert 'data-table="versions" data-key="track|cpu|2" data-column="ratio"' in page
+    rows = list(csv.DictReader((run.report / "benchmark_versions.csv").open()))
+    assert [(row["stage"], row["workers"], row["verdict"]) for row in rows] == [
+        ("track", "1", "worse"),
+        ("track", "2", "worse"),
+    ]
+    curves = results.configurations.group_by("stage", maintain_order=True).len()
+    assert {stage: count for stage, count in curves.iter_rows() if "track" in stage} == {
+        "track": 2,
+        "track_base": 2,
+    }
+
+
+def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured: RunMaker) -> None:
+    both, alone = measured(), measured(versions=False)
+    assert work_id_of(both) == work_id_of(alone)
+    assert set(reference_from(both, "mine").table["stage"]) == set(
+        reference_from(alone, "mine").table["stage"]
+    )
+
+
+def test_each_point_of_a_grid_is_compared_once_with_its_base(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    chosen = {"length_px": (2, 4), "device": ("cpu", "cuda"), "threads": (1,)}
+    grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
+    base = BaseVersion(
+        kind="parameters", path=Path("base.toml"), params={"segment": {"diameter_px": 20}}
+    )
+    plan = make_plan(
+        with_base(grid, base),
+        dataset,
+        run_id=new_run_id(),
+        settings=Settings(repeats=2, retries=0).model_dump(mode="json"),
+        workers=(1,),
+        base=base,
+    )
+    run = RunFolder.create(tmp_path / "runs", plan)
+    # Devices differ in what they compute, and versions do not.
+    behaviour = MockExecutor(
+        lambda trial, task, _: MockEnd(agrees=task != "beside" or "-b2" in trial)
+    )
+    assert execute(run, behaviour, lambda _event: None).incomplete == ()
+    results = report_run(run)
+    assert results.versions is not None
+    table = results.versions.table
+    assert table["stage"].to_list() == [
+        f"segment_{length}px_{device}" for length in (2, 4) for device in ("cpu", "cuda")
+    ]
+    assert table["output_identical"].all()
+    (found,) = results.grids
+    assert found.points["series"].unique(maintain_order=True).to_list() == [
+        "version new",
+        "version base",
+    ]

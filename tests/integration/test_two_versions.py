@@ -1,0 +1,104 @@
+"""Two environments measured in one run, killed in its middle and finished by `--resume`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from watchfiles import watch
+
+from baseenvironment import base_environment, replace_in
+from commandline import Answer
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.taskfiles import read_task
+
+pytestmark = pytest.mark.slow
+
+LINK = "links = laptrack_backend.link(detections, first, end, params)"
+SHORT = 'params.model_copy(update={"max_distance_px": 0.5, "gap_distance_px": 0.5})'
+
+
+@pytest.fixture
+def base(home: Path) -> Path:
+    """An environment whose tracking links cells only where they hardly move."""
+    stage = base_environment(home / "env") / "pyscale_stages" / "track" / "stage.py"
+    replace_in(stage, LINK, LINK.replace("params", SHORT))
+    return home / "env"
+
+
+def only_run() -> RunFolder:
+    (path,) = Path("runs").iterdir()
+    return RunFolder(path)
+
+
+def wait_for_a_finished_trial(process: subprocess.Popen[str]) -> None:
+    Path("runs").mkdir(exist_ok=True)
+    for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        assert process.poll() is None, process.communicate()
+        journals = list(Path("runs").glob("*/journal.jsonl"))
+        if journals and any(e.kind == "trial_finished" for e in Journal(journals[0]).read()):
+            return
+
+
+def test_both_environments_are_measured_and_compared_after_a_kill(
+    pyscale: Callable[..., Answer],
+    start: Callable[..., subprocess.Popen[str]],
+    labels: Path,
+    base: Path,
+) -> None:
+    process = start(
+        *("run", "labels", "--data", labels, "--only", "track", "--against", base),
+        *("--workers", "1,2", "--repeats", "2"),
+    )
+    wait_for_a_finished_trial(process)
+    process.kill()
+    process.communicate()
+    run = only_run()
+    resumed = pyscale("run", "--resume", run.path.name)
+    assert resumed.code == 0, resumed.err
+
+    plan = run.plan
+    assert len(plan.trials) == 8
+    for trial in plan.trials:
+        order = read_task(run.task(trial, "w0")).order
+        assert order is not None
+        interpreter = base / "bin" / "python" if trial.entry == "track_base" else sys.executable
+        assert order.argv[0] == str(interpreter)
+
+    compared = pyscale("compare", run.path.name, "--json")
+    found = json.loads(compared.out)
+    assert [row["workers"] for row in found["configurations"]] == [1, 2]
+    assert {row["verdict"] for row in found["configurations"]} == {"not enough data"}
+    assert [one["what"] for one in found["differences"]] == ["code of the stages (sha256)"]
+    assert found["outputs"][0]["found"] == "different"
+    assert "track: the outputs of the two versions differ" in resumed.text
+    status = pyscale("status", run.path.name)
+    assert status.text.count("track_base") == 2
+
+    replace_in(
+        next(base.glob("lib/*/site-packages/pyscale_stages/track/stage.py")), SHORT, "params"
+    )
+    refused = pyscale("run", "--resume", run.path.name)
+    assert refused.code == 2
+    assert "has other code or packages than when the run" in refused.err
+
+
+def test_two_sets_of_parameters_are_measured_and_compared(
+    pyscale: Callable[..., Answer], labels: Path, home: Path
+) -> None:
+    file = home / "short.toml"
+    file.write_text(
+        "[stages.track]\nmax_distance_px = 0.5\ngap_distance_px = 0.5\n", encoding="utf-8"
+    )
+    arguments = ("--data", labels, "--only", "track", "--workers", "1", "--repeats", "1")
+    shown = pyscale("run", "labels", *arguments, "--against", file, "--dry-run")
+    assert "track_base-n1-b1" in shown.text
+    assert "max_distance_px of track (0.5 -> " in shown.err
+    measured = pyscale("run", "labels", *arguments, "--against", file)
+    assert measured.code == 0, measured.err
+    assert "track: the outputs of the two versions differ" in measured.text
