@@ -7,7 +7,7 @@ CELLPOSE4 := build/cellpose4
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 2
 
-.PHONY: setup parts demo test check cluster bench model locks debian-locks clean
+.PHONY: setup parts demo test check fuzz cluster bench model locks debian-locks clean
 
 setup: $(SETUP_DONE)
 
@@ -49,6 +49,12 @@ check: setup
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Damaged inputs of every kind, other ones each time: make fuzz [SECONDS=300] [SEED=n] [TARGET=name].
+SECONDS ?= 300
+fuzz: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.fuzzing --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) \
+		$(if $(TARGET),--target $(TARGET)) $(if $(INPUT),--input '$(INPUT)')
 
 # In the foreground, until Ctrl-C: the cluster that the tests run on.
 cluster: setup

@@ -21,7 +21,7 @@ trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
 
 echo '== Tests that may run beside each other'
 run --numprocesses 2 --dist loadfile "${alone[@]/#/--ignore=}" \
-	tests/cli tests/stages tests/browser tests/test_house.py || failed=1
+	tests/cli tests/stages tests/fuzz tests/browser tests/test_house.py || failed=1
 echo '== Tests that share images or the machine'
 run --ignore=tests/integration/test_causes.py tests/containers tests/integration || failed=1
 wait "$cluster" || failed=1

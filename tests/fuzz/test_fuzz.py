@@ -1,0 +1,59 @@
+"""The fuzzer works, and finds nothing in a few inputs of each target; `make fuzz` reads on."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from fuzz import fuzzing
+from fuzz.fuzzing import Hangs, failure_of
+from fuzz.targets import TARGETS, Target, damaged
+from pyscale.errors import UserError
+from pyscale_stages.errors import BadInput
+
+CASES = {"runs": 5}
+"""Of each target; a run takes longest."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TARGETS)
+def test_damaged_inputs_are_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+    (tmp_path / "whole").mkdir()
+    TARGETS[name].make(tmp_path / "whole")
+    # Nothing could be damaged in what is not whole.
+    for whole in sorted((tmp_path / "whole").iterdir()):
+        TARGETS[name].read(whole)
+    for case in range(CASES.get(name, 25)):
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        path = damaged(TARGETS[name], tmp_path / "whole", folder, Random(f"1 {name} {case}"))
+        error = failure_of(TARGETS[name], path)
+        if error is not None:
+            raise error
+
+
+def reads(outcome: BaseException | None) -> Target:
+    def read(path: Path) -> None:
+        if outcome is not None:
+            raise outcome
+
+    return Target(lambda folder: None, (), read)
+
+
+@pytest.mark.parametrize("outcome", [None, UserError("sentence"), BadInput("sentence")])
+def test_a_sentence_is_no_failure(outcome: BaseException | None) -> None:
+    assert failure_of(reads(outcome), Path()) is None
+
+
+@pytest.mark.parametrize("outcome", [ZeroDivisionError(), SystemExit(1), RecursionError()])
+def test_anything_else_is_one(outcome: BaseException) -> None:
+    assert failure_of(reads(outcome), Path()) is outcome
+
+
+def test_what_hangs_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzzing, "LONGEST_S", 0.05)
+    target = Target(lambda folder: None, (), lambda path: time.sleep(60))
+    assert isinstance(failure_of(target, Path()), Hangs)
