@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from pyscale.analysis.intervals import CONFIDENCE, Interval
+from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
 from pyscale.analysis.losses import GROUP, OfCurve
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
     Returns
     -------
     list of Drift
-        No item for a curve with fewer blocks than `LEAST_BLOCKS`, or in an order that is not
-        known.
+        No item for a curve with fewer than six later trials or fewer blocks than `LEAST_BLOCKS`,
+        or in an order that is not known.
 
     Notes
     -----
@@ -122,7 +122,8 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
         curve = curves.get(key)
         if curve is None or curve["position"].null_count():
             continue
-        if 1 + curve.filter(~pl.col("is_first"))["block"].n_unique() >= LEAST_BLOCKS:
+        later = curve.filter(~pl.col("is_first"))
+        if later.height >= repeats_needed() and later["block"].n_unique() >= LEAST_BLOCKS - 1:
             found.append(_of_curve(dict(zip(GROUP, key, strict=True)), curve))
     return [drift for drift in found if drift is not None]
 

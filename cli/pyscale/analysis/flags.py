@@ -27,6 +27,11 @@ SENTENCES = {
         f"Wall times rose or fell by {100 * SIZE:g} % or more over the run, beyond chance: what "
         "changed meanwhile (temperature, other load, a filling disk) is in every comparison."
     ),
+    "superlinear": (
+        "Efficiency is above 1 by more than the trials scatter: mostly the base case was slow (a "
+        "cold start, swapping, data too large for a cache), and then every speedup over it is too "
+        "high."
+    ),
     "warm-not-cold": (
         "The input lay in the page cache, though nobody asked for that: reading was timed from "
         "memory, not from storage."
@@ -83,7 +88,11 @@ TIE = 1e-9
 
 
 def flag_codes(
-    trials: pl.DataFrame, baseline: pl.DataFrame, *, drifting: bool = False
+    trials: pl.DataFrame,
+    baseline: pl.DataFrame,
+    *,
+    drifting: bool = False,
+    superlinear: bool = False,
 ) -> list[str]:
     """Codes of all doubts about one configuration, in the order of `SENTENCES`.
 
@@ -95,6 +104,8 @@ def flag_codes(
         Every trial of the baseline of its curve.
     drifting : bool
         Whether the wall times of its curve drift (see `pyscale.analysis.drift`).
+    superlinear : bool
+        Whether its efficiency is above 1 (see `pyscale.analysis.scaling`).
     """
     import polars as pl
 
@@ -112,6 +123,7 @@ def flag_codes(
         "unstable": is_unstable(walls[1:] if warmed_up else walls),
         "first-trial": warmed_up,
         "drift": drifting,
+        "superlinear": superlinear,
         "warm-not-cold": not from_memory.is_empty(),
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.drift import Drift
-from pyscale.analysis.flags import flag_codes, is_invalid
+from pyscale.analysis.flags import TIE, flag_codes, is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
 from pyscale.analysis.losses import GROUP, factors, sums
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 OVER_N = (
-    *("speedup", "speedup_low", "speedup_high", "efficiency", "computation_scaling"),
-    *("karp_flatt", "gustafson"),
+    *("speedup", "speedup_low", "speedup_high", "computation_scaling"),
+    *("efficiency", "efficiency_low", "efficiency_high"),
+    *("karp_flatt", "karp_flatt_low", "karp_flatt_high"),
+    *("gustafson", "gustafson_low", "gustafson_high"),
 )
 """Columns that compare a wall time with the baseline's."""
+SUPERLINEAR = 0.1
+"""Efficiency beyond 1 that is said of too few trials for an interval, where none contradicts it."""
 
 
 def configurations(
@@ -58,9 +62,11 @@ def configurations(
             N, and the number of timed trials.
         wall_s, wall_s_low, wall_s_high : float
             Median T(N) and its order-statistic interval.
-        speedup, speedup_low, speedup_high, efficiency : float
-            `S = growth * T(N0) / T(N)`, its bootstrap interval, and `S * N0 / N`: in weak
-            scaling `T(N0) / T(N)`.
+        speedup, speedup_low, speedup_high : float
+            `S = growth * T(N0) / T(N)`, and its bootstrap interval.
+        efficiency, efficiency_low, efficiency_high : float
+            `S * N0 / N`, in weak scaling `T(N0) / T(N)`; as all that follows from the speedup
+            alone, with the ends that follow from those of the speedup.
         load_balance, computation_scaling, useful_share : float
         worker_seconds : float
             `N * T(N)`.
@@ -77,10 +83,10 @@ def configurations(
             N0.
         merge_s, queue_s, start_stagger_s, overlap : float
             Merge, inside T. Median wait, stagger and overlap of workers, beside T.
-        karp_flatt : float
+        karp_flatt, karp_flatt_low, karp_flatt_high : float
             Experimentally determined serial fraction; only where N0 is 1 and the work is the
             same at every N, or not known.
-        gustafson : float
+        gustafson, gustafson_low, gustafson_high : float
             Serial fraction of the time on N workers; only where N0 is 1 and scaling is weak.
         work, growth : float
             Median over timed trials, in frames or the unit of the table; and that over the
@@ -121,11 +127,14 @@ def configurations(
         base = curve.filter(pl.col("workers") == base_workers)
         work = curve_work(curve.filter("valid"))
         for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
-            flags = flag_codes(own, base, drifting=key in drifting)
-            rows.append(
-                _row(own, base, work, interleaved=interleaved)
-                | {"flags": flags, "invalid": is_invalid(flags)}
+            row = _row(own, base, work, interleaved=interleaved)
+            flags = flag_codes(
+                own,
+                base,
+                drifting=key in drifting,
+                superlinear=_is_superlinear(row, own, base),
             )
+            rows.append(row | {"flags": flags, "invalid": is_invalid(flags)})
     return pl.DataFrame(rows, schema=_schema())
 
 
@@ -178,6 +187,7 @@ def _row(
         "speedup": speedup,
         **_ends("speedup", speedup_interval),
         "efficiency": speedup * base_workers / workers,
+        **_ends("efficiency", _following(speedup_interval, lambda s: s * base_workers / workers)),
         "load_balance": own_factors.load_balance,
         "computation_scaling": own_factors.computation_scaling,
         "useful_share": own_factors.useful_share,
@@ -190,20 +200,46 @@ def _row(
         "overlap": timed["overlap"].median(),
         "gap_s": timed["gap_s"].median(),
         "nodes": timed["nodes"].max(),
-        **_serial_fraction(speedup, workers, base_workers, work),
+        **_serial_fraction(speedup, speedup_interval, workers, base_workers, work),
         **requested_and_used(timed),
     }
 
 
+def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base: pl.DataFrame) -> bool:
+    """Whether the efficiency is above 1 by more than the trials scatter."""
+    if row.get("wall_s") is None or row["workers"] == row["baseline_workers"]:
+        return False
+    if row["efficiency_low"] is not None:
+        return bool(row["efficiency_low"] > 1 + TIE)
+    slowest_s = own.filter("valid")["wall_s"].to_numpy().max()
+    fastest_base_s = base.filter("valid")["wall_s"].to_numpy().min()
+    least = row["growth"] * fastest_base_s / slowest_s * row["baseline_workers"] / row["workers"]
+    return bool(least > 1 and row["efficiency"] >= 1 + SUPERLINEAR)
+
+
+def _following(interval: Interval | None, formula: Callable[[float], float]) -> Interval | None:
+    """Interval of what rises or falls with a number, from the ends of that number's own."""
+    if interval is None:
+        return None
+    low, high = sorted(map(formula, interval[:2]))
+    return Interval(low, high, interval.coverage)
+
+
 def _serial_fraction(
-    speedup: float, workers: int, base_workers: int, work: CurveWork
-) -> dict[str, float]:
+    speedup: float,
+    interval: Interval | None,
+    workers: int,
+    base_workers: int,
+    work: CurveWork,
+) -> dict[str, float | None]:
     """Serial fraction by the law that the curve's kind of scaling follows, where one does."""
     if not base_workers == 1 < workers or work.kind == "mixed":
         return {}
-    if work.kind == "weak":
-        return {"gustafson": scaled_serial_fraction(speedup, workers)}
-    return {"karp_flatt": karp_flatt(speedup, workers)}
+    name, law = (
+        ("gustafson", scaled_serial_fraction) if work.kind == "weak" else ("karp_flatt", karp_flatt)
+    )
+    ends = _following(interval, lambda own: law(own, workers))
+    return {name: law(speedup, workers), **_ends(name, ends)}
 
 
 def _speedup_interval(
@@ -266,8 +302,14 @@ def _schema() -> dict[str, Any]:
         "queue_s": number,
         "start_stagger_s": number,
         "overlap": number,
+        "efficiency_low": number,
+        "efficiency_high": number,
         "karp_flatt": number,
+        "karp_flatt_low": number,
+        "karp_flatt_high": number,
         "gustafson": number,
+        "gustafson_low": number,
+        "gustafson_high": number,
         "work": number,
         "growth": number,
         "scaling": pl.String,

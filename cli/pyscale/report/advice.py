@@ -15,7 +15,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.sureness import LIKELY, SURE
 from pyscale.report import limits as limit_sentences
-from pyscale.report import sentences
+from pyscale.report import scalingkind, sentences
 from pyscale.report.curves import Curve
 from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
@@ -213,11 +213,11 @@ def excluded(curve: Curve) -> list[str]:
 
 
 def doubts(found: Sequence[Curve]) -> list[str]:
-    """Give the sentence of every flag by which another N could be the best in truth."""
+    """Give the sentence of every flag, or assumption, by which another N could be the best."""
     valid = [
         replace(curve, rows=[row for row in curve.rows if not row["invalid"]]) for curve in found
     ]
-    return list(sentences.doubts(valid, DOUBTFUL))
+    return [*sentences.doubts(valid, DOUBTFUL), *scalingkind.assumed_strong(found)]
 
 
 def limits_near(curve: Curve, choices: Sequence[Choice], found: Sequence[Limits]) -> list[Limits]:

@@ -10,6 +10,8 @@ from pyscale.report.curves import Curve
 from pyscale.report.wording import listing
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
+LEAST_MISS = 0.001
+"""Percentage below which a miss is not told in digits."""
 LARGEST = {"f": 1.0, "sigma": 1.0, "kappa": None}
 
 
@@ -19,6 +21,7 @@ def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
         if curve.owns(own):
             yield from _left_out(curve)
             yield from sentences(own)
+            yield from _superlinear(curve, own)
 
 
 def sentences(found: CurveFits) -> Iterator[str]:
@@ -32,6 +35,18 @@ def _left_out(curve: Curve) -> Iterator[str]:
     counts = [row["workers"] for row in curve.timed if row["invalid"]]
     if counts:
         yield f"No law is fitted to N = {listing(counts)}, where the work was not the base case's."
+
+
+def _superlinear(curve: Curve, found: CurveFits) -> Iterator[str]:
+    """Say where efficiency is above 1, if a law was cut at 0 for it or it is more than scatter."""
+    counts = found.usl.superlinear_at
+    serial = (found.amdahl.parameters.get("f"), found.usl.parameters.get("sigma"))
+    is_cut = any(shape is not None and shape.at_bound and shape.value == 0 for shape in serial)
+    if counts and (is_cut or any("superlinear" in row["flags"] for row in curve.rows)):
+        yield (
+            f"Efficiency is above 1 at N = {listing(counts)}. Neither law allows that: both are "
+            "linear at best."
+        )
 
 
 def _law(fit: Fit) -> str:
@@ -62,10 +77,10 @@ def _parameter(name: str, found: Parameter, largest: float | None) -> str:
 
 def _misses(fit: Fit) -> str:
     worst = max(fit.residuals, key=lambda residual: abs(residual.log_ratio))
-    missed = (
-        f"It misses the mean wall times by at most {100 * abs(worst.log_ratio):.2g} % "
-        f"(N = {worst.workers})"
-    )
+    percent = 100 * abs(worst.log_ratio)
+    # Below that there is rounding alone.
+    at_most = f"at most {percent:.2g} %" if percent >= LEAST_MISS else f"less than {LEAST_MISS} %"
+    missed = f"It misses the mean wall times by {at_most} (N = {worst.workers})"
     return (
         missed
         + {

@@ -26,6 +26,7 @@ from pyscale.report.wording import (
     ABSENT,
     INVALID,
     agreement,
+    efficiency,
     factor,
     growth,
     number,
@@ -145,9 +146,10 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
         row["repeats"],
         wall_time(row),
         speedup(row),
+        efficiency(row),
         *(
             factor(row, column)
-            for column in ("efficiency", "load_balance", "computation_scaling", "useful_share")
+            for column in ("load_balance", "computation_scaling", "useful_share")
         ),
         number(row["worker_seconds"]),
         row["cache_state"] or ABSENT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyscale.report import wording
 from pyscale.report.curves import Curve
 from pyscale.report.wording import amount, listing, ratio
 
@@ -57,7 +58,7 @@ def serial_fractions(curve: Curve) -> str | None:
     rows = [row for row in curve.timed if row["gustafson"] is not None and not row["invalid"]]
     if not rows:
         return None
-    found = listing(f"{ratio(row['gustafson'])} at N = {row['workers']}" for row in rows)
+    found = wording.serial_fractions(rows, "gustafson")
     return f"Serial fraction by Gustafson, of the time on N workers: {found}."
 
 
@@ -71,12 +72,17 @@ def not_compared(found: Sequence[Curve]) -> Iterator[str]:
             "other frames than N0, so there is nothing to compare; how right it is, where the "
             "truth is known, is measured at the largest N alone."
         )
+    yield from assumed_strong(found)
+
+
+def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:
+    """Say of which curves the work is known at some N only."""
     for curve in found:
         unknown = [row["workers"] for row in curve.timed if row["work"] is None]
         if 0 < len(unknown) < len(curve.timed):
             yield (
-                f"{curve.name}: the work at N = {listing(unknown)}. Speedups are as if it were the "
-                "same at every N."
+                f"{curve.name}: the work at N = {listing(unknown)} is not known. Strong scaling is "
+                "assumed: speedups are as if the work were the same at every N."
             )
 
 

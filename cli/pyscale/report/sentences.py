@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report import scalingkind
+from pyscale.report import scalingkind, wording
 from pyscale.report.curves import Curve
 from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
@@ -93,8 +93,7 @@ def serial_fractions(curve: Curve) -> str | None:
     rows = [row for row in curve.timed if row["karp_flatt"] is not None and not row["invalid"]]
     if not rows:
         return scalingkind.serial_fractions(curve)
-    found = listing(f"{ratio(row['karp_flatt'])} at N = {row['workers']}" for row in rows)
-    return f"Serial fraction by Karp and Flatt: {found}."
+    return f"Serial fraction by Karp and Flatt: {wording.serial_fractions(rows, 'karp_flatt')}."
 
 
 def agreement(curve: Curve) -> str | None:

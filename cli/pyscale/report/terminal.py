@@ -84,6 +84,7 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
     scaled = scalingkind.legend(drawn)
     if scaled is not None:
         notes.append(Text(scaled))
+    notes += map(Text, scalingkind.assumed_strong(drawn))
     if configurations["identical"].any():
         notes.append(Text.assemble(("=", "bold"), f": {sentences.SAME_BYTES}."))
     notes += [

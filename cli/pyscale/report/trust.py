@@ -19,6 +19,7 @@ IN_SHORT = {
     "unstable": "wall times scatter",
     "first-trial": "the first trial stands apart",
     "drift": "wall times drifted over the run",
+    "superlinear": "efficiency above 1: was the base case slow?",
     "warm-not-cold": "the input was in the page cache unasked",
     "evicted-unverified": "nothing proves that the page cache was cold",
     "cache-uncontrolled": "the page cache was not controlled",

@@ -129,6 +129,26 @@ def factor(row: Mapping[str, float | None], column: str) -> str:
     return ABSENT if row["invalid"] and compares else ratio(row[column])
 
 
+def efficiency(row: Mapping[str, float | None]) -> str:
+    """Efficiency of a configuration, with its interval; other work has none."""
+    if row["invalid"]:
+        return ABSENT
+    return with_interval(
+        ratio(row["efficiency"]), ratio(row["efficiency_low"]), ratio(row["efficiency_high"])
+    )
+
+
+def serial_fractions(rows: Iterable[Mapping[str, float | None]], column: str) -> str:
+    """List a serial fraction at every N, with its interval."""
+    return listing(
+        with_interval(
+            ratio(row[column]), *(ratio(row[f"{column}_{end}"]) for end in ("low", "high"))
+        )
+        + f" at N = {row['workers']}"
+        for row in rows
+    )
+
+
 def quality(record: str) -> str:
     """Measures of a JSON object as `name value`, joined by commas."""
     measures = json.loads(record)

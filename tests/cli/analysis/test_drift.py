@@ -108,6 +108,8 @@ def test_a_warm_up_is_found_beside_what_blocks_share():
 def test_too_few_blocks_say_nothing():
     assert drifts(run(blocks=3)) == []
     assert len(drifts(run(blocks=4))) == 1
+    # A point of a grid is a curve of one configuration, and a grid has many.
+    assert drifts(run(blocks=6).filter(pl.col("workers") == 1)) == []
 
 
 def test_blocks_about_one_moment_have_no_drift():

@@ -318,9 +318,9 @@ def test_every_doubt_is_raised_at_once(new_run):
         cache_state="evicted-unverified",
         nodes=["a", "b"],
     )
-    # A first trial apart is no scatter, drift is told of whole curves, and a retried trial is
-    # either counted or not.
-    others = {"first-trial", "drift", "retried-counted"}
+    # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
+    # counted or not, and the speedup is none beyond N.
+    others = {"first-trial", "drift", "retried-counted", "superlinear"}
     every_other = [code for code in SENTENCES if code not in others]
     assert flags_of(builder, workers=2) == every_other
 

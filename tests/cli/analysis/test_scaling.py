@@ -4,11 +4,14 @@ import json
 import subprocess
 import sys
 
+import numpy as np
+import polars as pl
 import pytest
 
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.scaling import configurations, karp_flatt
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import trials_from_wall_times
 
 DESIGN_COLUMNS = [
     *("suite", "stage", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"),
@@ -41,6 +44,16 @@ def table_of(builder):
     return configurations(trials, drifts=drifts(trials))
 
 
+def wall_times(base_s, own_s, workers=2):
+    """Trials of one worker, and of more."""
+    walls_s = [*base_s, *own_s]
+    counts = [1] * len(base_s) + [workers] * len(own_s)
+    repeats = [*range(len(base_s)), *range(len(own_s))]
+    return trials_from_wall_times(
+        pl.DataFrame({"stage": "a", "workers": counts, "repeat": repeats, "wall_s": walls_s})
+    )
+
+
 def test_the_aggregated_columns_begin_with_those_that_users_know(new_run):
     assert table_of(sweep(new_run)).columns[: len(DESIGN_COLUMNS)] == DESIGN_COLUMNS
 
@@ -65,6 +78,56 @@ def test_one_row_says_all_about_a_configuration(new_run):
     assert row["agreement"] == pytest.approx(0.96)
     assert json.loads(row["quality"]) == {"ap_50": pytest.approx(0.925)}
     assert row["flags"] == ["drift"]
+
+
+def test_efficiency_and_the_serial_fraction_have_the_ends_of_the_speedup():
+    table = wall_times([10.0, 10.4, 10.2, 10.1, 10.3, 10.0], [6.0, 6.3, 6.1, 6.2, 6.0, 6.4])
+    base, row = configurations(table, interleaved=False).to_dicts()
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+    for end in ("low", "high"):
+        assert row[f"efficiency_{end}"] == row[f"speedup_{end}"] / 2
+        assert base[f"efficiency_{end}"] is None
+    # The faster, the less is serial.
+    assert row["karp_flatt_low"] == karp_flatt(row["speedup_high"], 2)
+    assert row["karp_flatt_high"] == karp_flatt(row["speedup_low"], 2)
+    assert row["gustafson_low"] is None
+    weak = configurations(table.with_columns(work=pl.col("workers").cast(pl.Float64)))
+    grown = weak.row(1, named=True)
+    assert grown["gustafson_low"] == pytest.approx(2 - grown["speedup_high"])
+    assert grown["gustafson_low"] < grown["gustafson"] < grown["gustafson_high"]
+
+
+def test_an_interval_above_linear_is_flagged_superlinear():
+    noise = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0]
+    for factor, flagged in ((1.36, True), (1.0, False), (1 / 1.36, False)):
+        table = wall_times([100 * one for one in noise], [50 / factor * one for one in noise])
+        rows = configurations(table, interleaved=False).to_dicts()
+        assert ["superlinear" in row["flags"] for row in rows] == [False, flagged]
+
+
+def test_a_linear_speedup_without_noise_is_not_superlinear():
+    for base_s in (10.0, 0.1, 1 / 3):
+        table = wall_times([base_s] * 6, [base_s / 3] * 6, workers=3)
+        assert configurations(table)["flags"].to_list() == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("base_s", "own_s", "flagged"),
+    [([10.0], [4.0], True), ([10.0], [4.8], False), ([10.0, 7.0, 10.0], [4.0, 4.0, 4.0], False)],
+)
+def test_few_trials_are_superlinear_only_far_beyond_scatter(base_s, own_s, flagged):
+    rows = configurations(wall_times(base_s, own_s)).to_dicts()
+    assert ("superlinear" in rows[1]["flags"]) is flagged
+
+
+def test_linear_curves_with_noise_are_seldom_superlinear():
+    random = np.random.default_rng(4)
+    flagged = 0
+    for _ in range(100):
+        base_s, own_s = random.lognormal(0, 0.05, (2, 6))
+        table = configurations(wall_times(100 * base_s, 50 * own_s), interleaved=False)
+        flagged += "superlinear" in table["flags"][1]
+    assert flagged <= 8
 
 
 def test_the_baseline_has_a_speedup_of_one_without_an_interval(new_run):

@@ -123,3 +123,29 @@ def test_drift_is_told_with_its_numbers_among_the_doubts(tmp_path, new_run):
     assert "- `drift` (segment at N = 1 and 2): Wall times rose or fell by 5 % or more" in doubts
     assert "- segment: Wall times rose by 2" in doubts
     assert "16 trials in 8 blocks)." in doubts
+
+
+def superlinear_lines(tmp_path, walls_s):
+    counts = [1, 2, 4, 8, 16][: len(walls_s)]
+    table = pl.DataFrame({"stage": "a", "workers": counts, "wall_s": walls_s})
+    trials = trials_from_wall_times(table)
+    write_markdown(tmp_path, analysed(trials, ReportContext(title="a table"), interleaved=False))
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    return [line for line in text.splitlines() if "Efficiency is above 1 at N" in line]
+
+
+def test_a_law_that_ends_at_linear_says_where_the_curve_goes_beyond(tmp_path):
+    (line,) = superlinear_lines(tmp_path, [100.0, 48.0, 23.0, 11.0, 5.5])
+    assert line.endswith(
+        "Efficiency is above 1 at N = 2, 4, 8 and 16. Neither law allows that: both are linear at "
+        "best."
+    )
+
+
+def test_a_curve_below_linear_says_nothing_of_that(tmp_path):
+    assert superlinear_lines(tmp_path, [100.0, 52.0, 27.0, 14.5, 8.0]) == []
+
+
+def test_a_miss_of_rounding_alone_is_not_told_in_digits():
+    amdahl, _ = told(EIGHT, sigma=0.05)
+    assert "It misses the mean wall times by less than 0.001 % (N = " in amdahl

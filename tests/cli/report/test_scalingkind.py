@@ -11,6 +11,7 @@ from rich.console import Console
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.advice import doubts
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
 from pyscale.report.markdown import write_markdown
@@ -94,8 +95,16 @@ def test_work_that_is_neither_strong_nor_weak_is_told_apart():
 
 
 def test_work_that_is_known_in_part_is_said_to_be_taken_for_the_same():
-    (said,) = not_compared(curves(table_of([20.0, None, 80.0])))
-    assert said == "a: the work at N = 2. Speedups are as if it were the same at every N."
+    table = table_of([20.0, None, 80.0])
+    (said,) = not_compared(curves(table))
+    assert said == (
+        "a: the work at N = 2 is not known. Strong scaling is assumed: speedups are as if the work "
+        "were the same at every N."
+    )
+    assert doubts(curves(table)) == [said]
+    out = StringIO()
+    Console(file=out, width=200).print(summary(table))
+    assert said in out.getvalue()
 
 
 def test_of_strong_scaling_and_of_unknown_work_nothing_is_said():

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from pyscale.report.wording import (
+    ABSENT,
     coarse,
+    efficiency,
     growth,
     listing,
     number,
@@ -12,6 +14,7 @@ from pyscale.report.wording import (
     score,
     score_below,
     seconds,
+    serial_fractions,
 )
 
 
@@ -73,3 +76,15 @@ def test_lists_read_as_sentences():
 )
 def test_a_score_below_the_tolerance_is_seen_to_be(value, tolerance, text):
     assert score_below(value, tolerance) == text
+
+
+def test_efficiency_and_serial_fractions_stand_with_their_intervals():
+    row = {"invalid": False, "workers": 4, "efficiency": 0.9, "karp_flatt": 0.037}
+    known = row | {"efficiency_low": 0.85, "efficiency_high": 0.95}
+    known |= {"karp_flatt_low": 0.018, "karp_flatt_high": 0.059}
+    unknown = dict.fromkeys(known, None) | row
+    assert efficiency(known) == "0.90 [0.85, 0.95]"
+    assert efficiency(unknown) == "0.90"
+    assert efficiency(known | {"invalid": True}) == ABSENT
+    said = serial_fractions([known, unknown], "karp_flatt")
+    assert said == "0.04 [0.02, 0.06] at N = 4 and 0.04 at N = 4"

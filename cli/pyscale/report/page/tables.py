@@ -40,7 +40,10 @@ def results(found: Sequence[Curve]) -> Table | None:
             lambda row: with_interval(row, "wall_s", number),
         ),
         (Column(name="Speedup", means="Over the base case; 95 % interval"), _speedup),
-        (Column(name="Efficiency", means="Speedup x N0/N"), _factor("efficiency")),
+        (
+            Column(name="Efficiency", means="Speedup x N0/N; 95 % interval"),
+            lambda row: (ABSENT,) if row["invalid"] else with_interval(row, "efficiency", ratio),
+        ),
         (
             Column(name="Load balance", means="Mean busy time of the workers over the wall time"),
             _factor("load_balance"),
@@ -268,7 +271,7 @@ def _plain(column: str, written: Callable[[Any], str]) -> Writer:
 
 
 def _factor(column: str) -> Writer:
-    compares = column in {"efficiency", "computation_scaling"}
+    compares = column == "computation_scaling"
     return lambda row: (ABSENT,) if row["invalid"] and compares else cell(row, column, ratio)
 
 
@@ -295,7 +298,7 @@ def _choice(choice: Choice, row: Row | None) -> Iterable[Cell]:
     yield _workers(row)
     yield with_interval(row, "wall_s", number)
     yield with_interval(row, "speedup", ratio)
-    yield cell(row, "efficiency", ratio)
+    yield with_interval(row, "efficiency", ratio)
     yield cell(row, "worker_seconds", number)
     yield (advice.cells(choice)[-1],)
 
