@@ -470,6 +470,7 @@ def main() -> None:
 
     try:
         with termination_as_interrupt():
+            _refuse_other_text()
             app()
     except SystemExit as end:
         # So Typer answers Ctrl-C, without a word.
@@ -486,10 +487,28 @@ def main() -> None:
 
         if isinstance(raised, UserError):
             sys.exit(_said(f"error: {raised}", 2))
+        if "surrogates not allowed" in str(raised):
+            # Neither pydantic nor Python says of which path.
+            remedy = "rename it (find FOLDER | LC_ALL=C.UTF-8 grep -axv '.*' names such files)"
+            sys.exit(_said(f"error: a file's name in the data is not UTF-8: {remedy}", 2))
         known = as_stage_error(raised)
         if known is None:
             raise
         sys.exit(_said(f"error: {known}", known.exit_code))
+
+
+def _refuse_other_text() -> None:
+    """Raise where an argument, or the working folder, is not UTF-8: no record could hold it."""
+    for text in (*sys.argv[1:], str(Path.cwd())):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            from pyscale.errors import UserError
+
+            raise UserError(
+                f"{text.encode(errors='backslashreplace').decode()} is not UTF-8, as every path in "
+                "a record must be: rename it"
+            ) from error
 
 
 def _said(sentence: str, exit_code: int) -> int:

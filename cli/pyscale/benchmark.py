@@ -22,13 +22,14 @@ from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.settings import Settings
 from pyscale.sites import Site, load_site
-from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.folder import RunFolder, new_run_id, written_by_owner_alone
 from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, load_suite
 from pyscale.trialrunner import TrialRunner
 from pyscale.withsystem import with_system
+from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 
 USUAL_ON_A_CLUSTER = 8
@@ -127,7 +128,7 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
         Hears of every event as it happens.
     """
     # Who follows the run hears of its end when the report is there.
-    with run_lock(run.path):
+    with written_by_owner_alone(), naming(run.path), run_lock(run.path):
         outcome = _execute(run, executor, listener)
         results = report_run(run)
     return outcome, results
@@ -135,7 +136,7 @@ def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[O
 
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
-    with run_lock(run.path):
+    with written_by_owner_alone(), naming(run.path), run_lock(run.path):
         return _execute(run, executor, listener)
 
 
@@ -157,6 +158,7 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
             with blocked(*ENDING):
                 executor.end_all()
+                run.refuse_moved()
                 if isinstance(error, KeyboardInterrupt):
                     journal.append("run_interrupted")
             raise

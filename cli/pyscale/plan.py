@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
 
 from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
-from pyscale.suite import Layout, Suite
+from pyscale.suite import EntryName, Layout, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
 from pyscale_stages.registry import load_stage
+
+# Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
+RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+TrialId = Annotated[str, Field(pattern=r"^[a-z0-9_]+-n[0-9]+-b[0-9]+$")]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")]
 
 
 class TrialInput(Record):
@@ -19,8 +24,8 @@ class TrialInput(Record):
 
     slot: str
     path: Path | None = Field(None, description="A file or folder given from outside")
-    from_trial: str | None = Field(None, description="Trial whose merged output it is")
-    file: str | None = Field(None, description="Name of the file in that output")
+    from_trial: TrialId | None = Field(None, description="Trial whose merged output it is")
+    file: FileName | None = Field(None, description="Name of the file in that output")
     is_place: bool = Field(
         False, description="Whether it is a folder whose storage is measured, and no input to read"
     )
@@ -34,9 +39,9 @@ class TrialInput(Record):
 class Trial(Record):
     """One repeat of one configuration."""
 
-    id: str = Field(description="Like segment-n2-b3")
-    entry: str = Field(description="Entry of the suite")
-    stage: str = Field(description="Stage that runs")
+    id: TrialId = Field(description="Like segment-n2-b3")
+    entry: EntryName = Field(description="Entry of the suite")
+    stage: EntryName = Field(description="Stage that runs")
     workers: int
     block: int = Field(description="Which repeat, from 1")
     device: Device
@@ -65,13 +70,13 @@ class Trial(Record):
     inputs: tuple[TrialInput, ...]
     params: dict[str, JsonValue]
     truth: Path | None
-    reference_trial: str = Field(
+    reference_trial: TrialId = Field(
         description="Trial of its entry whose output is kept, and read by later stages"
     )
     compared: bool = Field(
         True, description="Whether its output must be that of the reference, from the same frames"
     )
-    beside_trial: str | None = Field(
+    beside_trial: TrialId | None = Field(
         None,
         description="Trial of another point of the grid, or of the base version, whose output its "
         "own is set beside, without a verdict",
@@ -133,7 +138,7 @@ class Trial(Record):
 class Plan(Record):
     """Everything that a run will do, frozen before it does anything."""
 
-    run_id: str
+    run_id: RunId
     suite: Suite
     settings: dict[str, Any]
     movie: Path | None = Field(
@@ -150,6 +155,22 @@ class Plan(Record):
     site: Site | None = Field(None, description="The cluster that tasks run on, if one does")
     baseline_workers: int = Field(description="N0: the smallest number of workers measured")
     trials: tuple[Trial, ...] = Field(description="In the order in which they run")
+
+    @model_validator(mode="after")
+    def _speaks_of_its_own(self) -> Self:
+        """Refuse trials of one name, and a trial that needs one that there is not."""
+        ids = {trial.id for trial in self.trials}
+        for trial in self.trials:
+            needed = (
+                trial.reference_trial,
+                trial.beside_trial,
+                *(i.from_trial for i in trial.inputs),
+            )
+            if not ids.issuperset(filter(None, needed)):
+                raise ValueError(f"{trial.id} needs a trial that is not in the plan")
+        if len(ids) < len(self.trials):
+            raise ValueError("two trials have one name")
+        return self
 
     @property
     def title(self) -> str:

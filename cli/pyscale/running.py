@@ -36,7 +36,7 @@ from pyscale.runtimes.frozen import freeze_containers
 from pyscale.sbatch.gpus import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.status import run_status
-from pyscale.store.folder import RunFolder, find_run
+from pyscale.store.folder import RunFolder, find_run, written_by_owner_alone
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.suite import suite_names
@@ -79,7 +79,8 @@ def start(
         _refuse_blind_gate(plan)
     before_run(plan)
     containers = freeze_containers(plan, TerminalReport())
-    run = RunFolder.create(settings.runs_folder, plan, containers)
+    with written_by_owner_alone():
+        run = RunFolder.create(settings.runs_folder, plan, containers)
     return _detached(run) if detach else _carry_out(run, strict=strict)
 
 
@@ -99,6 +100,7 @@ def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> 
         )
     if strict:
         _refuse_blind_gate(run.plan)
+    run.make_safe()
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
     before_run(run.plan, asks_slurm=False)
     return _detached(run) if detach else _carry_out(run, strict=strict)
@@ -120,6 +122,7 @@ def cancel(name: str | None) -> None:
     over = state == "cancelled" and run.plan.site is None and not status.left_running
     if state == "complete" or over:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
+    run.make_safe()
     if is_locked(run.path):
         process = writer_here(run.path)
         with suppress(psutil.NoSuchProcess):

@@ -24,6 +24,8 @@ SLIDES = "slides"
 """The name by which a suite calls the folder of slides that ranks load patches from."""
 ALL_CORES: Final = "all"
 """As many threads as a worker's node has cores."""
+EntryName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+"""Name of an entry; folders and files of a run are named by it."""
 GridValue = bool | int | float | str
 """A value of an axis of a grid; "full" stands for None, "all" for every core of a worker's node."""
 
@@ -116,7 +118,7 @@ class Suite(Record):
     expected: str | None = Field(
         None, description="Results that a right installation gives: a file of config/validation"
     )
-    stages: dict[Annotated[str, Field(pattern=r"^[a-z0-9_]+$")], SuiteStage]
+    stages: dict[EntryName, SuiteStage]
 
     def stage_name(self, entry: str) -> str:
         """Name of the stage that an entry runs."""

@@ -41,7 +41,9 @@ class TaskWriter:
     def write_spec(self, trial: Trial, task: str) -> None:
         """Write what a task has to do."""
         folder = self._run.task(trial, task)
-        folder.mkdir(parents=True)
+        # Not with all its parents: the run's folder may have been moved meanwhile.
+        folder.parent.mkdir(exist_ok=True)
+        folder.mkdir()
         spec = self._spec(trial, task)
         if spec.meeting is not None:
             spec.meeting.parent.mkdir(exist_ok=True)

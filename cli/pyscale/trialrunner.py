@@ -189,6 +189,7 @@ class TrialRunner:
 
     def _attempt(self, trial: Trial) -> _Failure | None:
         """Run the tasks of a trial that have no record, as far as they succeed."""
+        self._run.refuse_moved()
         self._make_room(trial)
         states = self._states(trial)
         before: Bystanders | None = None
@@ -207,6 +208,7 @@ class TrialRunner:
             for task in tasks:
                 self._tasks.write_spec(trial, task)
             self._executor.run(self._batch(trial, name, tasks))
+            self._run.refuse_moved()
             if before is not None and name == WINDOWS:
                 self._write_surroundings(trial, before)
             failure = self._failure(trial, tasks)

@@ -14,17 +14,19 @@ def atomic_path(final: Path) -> Iterator[Path]:
     """Yield a temporary path beside `final`; move it there when the block succeeds.
 
     The data is on the disk before the name is: a file that can be seen is complete, even
-    after a power cut. If the block fails, nothing stays behind.
+    after a power cut. If the block fails, nothing stays behind. The folder is made where it is
+    absent, but not those above it: they may have been moved, and would be made anew.
     """
-    final.parent.mkdir(parents=True, exist_ok=True)
+    final.parent.mkdir(exist_ok=True)
     # The suffix is kept, because writers choose their format by it. Process ids of two nodes
     # may be the same on a shared filesystem, so the name is random.
     temporary = final.with_name(f".{final.stem}.{token_hex(4)}.partial{final.suffix}")
     try:
-        yield temporary
-        _flush_to_disk(temporary)
-        temporary.replace(final)
-        _flush_to_disk(final.parent)
+        with naming(final):
+            yield temporary
+            _flush_to_disk(temporary)
+            temporary.replace(final)
+            _flush_to_disk(final.parent)
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
@@ -34,6 +36,18 @@ def write_atomically(final: Path, text: str) -> None:
     """Write a small text file so that readers see all of it or none of it."""
     with atomic_path(final) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add a path to errors of the system in the block that name none, as those of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        # An error without a number would lose its own words.
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -148,6 +148,7 @@ def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResul
     if options.result is not None:
         # An earlier one would speak for an output that is no more, were this task ended.
         with suppress(OSError):
+            options.result.parent.mkdir(parents=True, exist_ok=True)
             options.result.unlink()
     return run_task(stage, spec, recorder, options.result)
 

@@ -62,6 +62,11 @@ def as_stage_error(error: BaseException) -> StageError | None:
             f"the disk of {where} is full: free space there and run the same again, "
             "or write to another disk"
         )
+    if isinstance(error, OSError) and error.errno == errno.EFBIG:
+        return ResourceExhausted(
+            f"{error.filename or 'a file'} would be larger than this shell lets files be: raise "
+            "its limit (`ulimit -f unlimited`), and run the same again"
+        )
     return None
 
 

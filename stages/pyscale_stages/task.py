@@ -141,6 +141,8 @@ class Task:
                 f"--output {output} cannot become a folder of results, because {nearest} is no "
                 "folder that may be written: give another one"
             )
+        # What is written later makes no folder anew that was moved meanwhile.
+        output.absolute().parent.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:

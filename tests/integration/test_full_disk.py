@@ -17,12 +17,12 @@ OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 
 @pytest.fixture
 def small_disk(home: Path, missing: Callable[[str, str], None]) -> Iterator[Path]:
-    """A disk of one megabyte where the runs go."""
+    """A disk of four megabytes where the runs go."""
     runs = home / "runs"
     runs.mkdir()
     if os.geteuid() != 0:
         missing("root", "run the tests as root, who alone may mount a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(runs)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(runs)]
     if subprocess.run(mount, check=False).returncode != 0:
         missing("a small disk", "allow this machine to mount a tmpfs")
     yield runs
@@ -38,7 +38,7 @@ def fill(disk: Path, *, but_kib: int) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("left_kib", [16, 48, 64, 80])
+@pytest.mark.parametrize("left_kib", [16, 1028, 1064, 1088, 1112])
 def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
     pyscale: Callable[..., object], labels: Path, small_disk: Path, left_kib: int
 ) -> None:
@@ -46,6 +46,8 @@ def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
     answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
     assert answer.code in {1, 3}, answer
     assert "is full: free space" in answer.err
+    assert str(small_disk) in answer.err
+    assert "the output folder" not in answer.err
     assert "Traceback" not in answer.err
     filler.unlink()
     planned = [path for path in small_disk.iterdir() if (path / "plan.json").exists()]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages import atomic
-from pyscale_stages.atomic import atomic_path, write_atomically
+from pyscale_stages.atomic import atomic_path, naming, write_atomically
 
 
 @pytest.fixture
@@ -42,3 +42,19 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert final.read_text() == "old"
     assert list(tmp_path.iterdir()) == [final]
+
+
+def test_an_error_of_the_disk_says_which_file(tmp_path: Path) -> None:
+    """The system tells of a full disk by a number alone."""
+    full = Path("/dev/full")
+    with pytest.raises(OSError, match="No space left") as raised, naming(tmp_path / "record.json"):
+        full.write_text("x")
+    assert raised.value.filename == str(tmp_path / "record.json")
+    with pytest.raises(OSError, match="^24 requested and 12 written$"), naming(tmp_path):
+        raise OSError("24 requested and 12 written")
+
+
+def test_no_folder_is_made_anew_that_was_moved(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        write_atomically(tmp_path / "moved" / "task" / "exit.json", "{}")
+    assert list(tmp_path.iterdir()) == []

@@ -101,6 +101,12 @@ def test_a_full_disk_is_named() -> None:
     assert translated(cut_short).startswith("the disk of the output folder is full")
 
 
+def test_a_file_that_is_larger_than_a_limit_of_the_shell_is_named() -> None:
+    too_large = OSError(errno.EFBIG, "File too large", "/runs/labels.tif")
+    assert translated(too_large).startswith("/runs/labels.tif would be larger than this shell")
+    assert "`ulimit -f unlimited`" in translated(too_large)
+
+
 def test_what_onednn_has_no_room_for_is_memory_and_what_it_cannot_compute_is_not() -> None:
     said = "could not create a primitive"
     assert translated(RuntimeError(said)).startswith(f"memory ran out ({said})")

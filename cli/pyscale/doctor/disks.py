@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
 from pyscale.doctor.subject import Subject
+from pyscale_stages.atomic import naming
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
 
@@ -129,7 +130,7 @@ def page_cache(name: str, path: Path, asked: str) -> Finding:
     check, there = f"disk.page_cache.{name}", nearest(path)
     if refusal(there):
         return beside_the_point(check, f"nothing can be written into {path} to try its page cache")
-    with tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
+    with naming(there), tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
         file.write(os.urandom(_TRIED_BYTES))
         file.flush()
         eviction = pagecache.evict(Path(file.name))

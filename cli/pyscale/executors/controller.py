@@ -37,6 +37,9 @@ class MortalExecutor(LocalExecutor):
                 "SUBMITIT_STDERR_TO_STDOUT": "",
                 "CUDA_VISIBLE_DEVICES": "",
             },
+            # Where it cannot begin, its traceback would stand between the lines of the progress.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         return LocalJob(folder=self.folder, job_id=str(process.pid), process=process)
 

@@ -45,6 +45,7 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
     """
     path = own / f"{loaded.reference.name}.toml"
     try:
+        own.mkdir(parents=True, exist_ok=True)
         write_atomically(path.with_suffix(".csv"), loaded.table.write_csv())
         write_atomically(path, _toml(loaded))
     except OSError as error:

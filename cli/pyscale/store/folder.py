@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 import random
 import shutil
+import stat
 import string
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,6 +40,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         # One spelling, whatever link it was reached by: processes are found by it.
         self.path = path.resolve()
+        self._inode = _inode(self.path)
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
         except (OSError, ValidationError) as error:
@@ -49,6 +54,7 @@ class RunFolder:
     ) -> RunFolder:
         """Make the folder of a new run; the plan is written last, so a run is whole or absent."""
         path = runs_folder / plan.run_id
+        _refuse_pattern(path.resolve())
         try:
             (path / "tasks").mkdir(parents=True)
         except OSError as error:
@@ -61,6 +67,54 @@ class RunFolder:
         write_provenance(path, plan.movie, containers)
         write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
         return cls(path)
+
+    def make_safe(self) -> None:
+        """Keep what is done for the run inside its folder, which may come from anybody.
+
+        Nobody but its owner may write into the folder afterwards: pyscale executes what stands in
+        it.
+
+        Raises
+        ------
+        UserError
+            If a link in it leads out of it, or its path means something else to Slurm.
+        """
+        _refuse_pattern(self.path)
+        try:
+            self._close_and_refuse_links()
+        except PermissionError as error:
+            raise UserError(
+                f"{error.filename} cannot be read or changed ({error.strerror}): resume and cancel "
+                "a run as the user who started it"
+            ) from error
+
+    def _close_and_refuse_links(self) -> None:
+        _close_to_others(self.path)
+        for entry in _entries(self.path):
+            if entry.is_symlink():
+                path = Path(entry.path)
+                if not path.resolve().is_relative_to(self.path):
+                    raise UserError(
+                        f"{path} is a link that leads out of the run's folder, where this would "
+                        "write and delete: replace it by what it leads to, or remove it"
+                    )
+            elif entry.is_dir():
+                _close_to_others(Path(entry.path))
+
+    def refuse_moved(self) -> None:
+        """Raise where the folder is not at its place any more.
+
+        Raises
+        ------
+        UserError
+            If it was moved or removed: whatever is written now would lie in a folder of that name
+            that holds no run.
+        """
+        if _inode(self.path) != self._inode:
+            raise UserError(
+                f"the run's folder {self.path} was moved or removed while it was written, so the "
+                "run has ended: finish it with `pyscale run --resume FOLDER`, wherever it lies now"
+            )
 
     @property
     def journal_file(self) -> Path:
@@ -110,6 +164,49 @@ class RunFolder:
         """Delete a trial's outputs and keep its records."""
         for output in self.trial(trial).glob("*/out"):
             shutil.rmtree(output)
+
+
+@contextmanager
+def written_by_owner_alone() -> Iterator[None]:
+    """Let what is made in the block be nobody else's to change, whatever the umask allows."""
+    asked = os.umask(0o022)
+    os.umask(asked | 0o022)
+    try:
+        yield
+    finally:
+        os.umask(asked)
+
+
+def _entries(folder: str | Path) -> Iterator[os.DirEntry[str]]:
+    """Everything in a folder and in those in it; no link is followed."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from _entries(entry.path)
+
+
+def _close_to_others(folder: Path) -> None:
+    """Take from others the right to write into a folder of this user."""
+    status = folder.stat()
+    if status.st_uid == os.getuid() and status.st_mode & 0o022:
+        folder.chmod(stat.S_IMODE(status.st_mode) & ~0o022)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _refuse_pattern(path: Path) -> None:
+    if "%" in str(path):
+        raise UserError(
+            f"{path} cannot hold a run: Slurm takes % in the path of a log for a number that it "
+            "fills in; set runs_folder to a folder without it"
+        )
 
 
 def _count(folder: Path, why: str) -> int:

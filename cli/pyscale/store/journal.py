@@ -11,6 +11,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from pyscale.errors import UserError
+from pyscale_stages.atomic import naming
 from pyscale_stages.contract import Record
 
 EventKind = Literal[
@@ -75,7 +76,7 @@ class Journal:
         # A line torn by a crash would swallow the next one, so each event starts on its own.
         prefix = "" if self._ends_whole() else "\n"
         line = prefix + event.model_dump_json(exclude_defaults=True) + "\n"
-        with self._path.open("a", encoding="utf-8") as journal:
+        with naming(self._path), self._path.open("a", encoding="utf-8") as journal:
             journal.write(line)
             journal.flush()
             os.fsync(journal.fileno())

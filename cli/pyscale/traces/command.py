@@ -78,6 +78,7 @@ def import_traces(
     if out is None:
         sys.stdout.write(table)
         return
+    out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, table)
     talk(f"table: {out}; see `pyscale report --table {out}` and `pyscale advise --table {out}`")
 

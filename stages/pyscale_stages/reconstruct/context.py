@@ -70,15 +70,25 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
         gathered: torch.Tensor = self._exchanged(super().all_gather, x, group=group)
         return gathered
 
-    def all_gather_object(self, obj_list: list[Any], obj: object, group: Any = None) -> None:
-        """Give every rank an object of each."""
-        self._exchanged(super().all_gather_object, obj_list, obj, group=group)
+    # torch's own ways unpickle what arrives: the engine's few objects go as JSON.
+
+    def all_gather_object(
+        self,
+        obj_list: list[Any],
+        obj: object,
+        group: Any = None,  # noqa: ARG002 - the engine's signature
+    ) -> None:
+        """Give every rank an object of each, which is a JSON value."""
+        obj_list[:] = self._exchanged(self.group.all_gather, obj)
 
     def broadcast_object_list(
-        self, object_list: list[Any], src: int = 0, device: Any = None
+        self,
+        object_list: list[Any],
+        src: int = 0,
+        device: Any = None,  # noqa: ARG002 - the engine's signature
     ) -> None:
-        """Give every rank the objects of one."""
-        self._exchanged(super().broadcast_object_list, object_list, src=src, device=device)
+        """Give every rank the objects of one, which are JSON values."""
+        object_list[:] = self._exchanged(self.group.all_gather, object_list)[src]
 
     def _collective(self, *arguments: Any, **options: Any) -> torch.Tensor:
         """Sums and broadcasts of tensors."""

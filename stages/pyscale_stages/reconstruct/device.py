@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, StageError
@@ -50,6 +50,11 @@ class Report:
             uuid = str(torch.cuda.get_device_properties(device).uuid)
         asked = f"{seed} {params.model_dump_json(exclude={'weights'})}"
         return cls(place, name_of(device), uuid, memory_total_bytes(device), weights, asked)
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> Report:
+        """Return that of another rank from what it told, which is `dataclasses.asdict` of it."""
+        return cls(**{**told, "place": Place(**told["place"])})
 
 
 def backend_of(kind: Device) -> str:

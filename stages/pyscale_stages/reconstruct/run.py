@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from pyscale_stages.ranks.group import Group
@@ -117,7 +117,7 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
         grid = grid_of(problem.shape, params, group.count)
         network = network_of(problem.shape, params, spec.seed, device)
         report = Report.of(place, device, weights, params, spec.seed)
-    refuse_unequal(group.all_gather(report))
+    refuse_unequal([Report.read(said) for said in group.all_gather(asdict(report))])
     context = TimedContext(group, device, Components(waiting_for(device)))
     with told(place, params):
         solver = solver_of(problem, network, params, grid, context)

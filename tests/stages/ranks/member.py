@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ def talk(group: Group) -> Any:
     group.meet()
     group.barrier()
     group.agree(None)
-    return group.all_gather({"number": group.number, "nothing": None})
+    # Of another length in each rank.
+    return group.all_gather({"number": group.number, "nothing": None, "text": "ä" * group.number})
 
 
 def addresses(group: Group) -> Any:
@@ -37,6 +39,22 @@ def addresses(group: Group) -> Any:
     standing = sorted({each.laddr.ip for each in found if each.status == "ESTABLISHED"})
     group.meet()
     return standing
+
+
+def send_a_pickle(group: Group) -> Any:
+    """Send from the first rank what prints a word if it is unpickled, in the way of torch."""
+    import torch.distributed as dist
+
+    class Trap:
+        def __reduce__(self) -> Any:
+            return print, ("executed",)
+
+    if group.number == 0:
+        # It cannot read the answers of the others itself.
+        with suppress(Exception):
+            dist.all_gather_object([None] * group.count, Trap())
+        return "sent"
+    return group.all_gather("here")
 
 
 def meet_without_the_last(group: Group) -> None:

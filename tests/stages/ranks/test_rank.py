@@ -13,6 +13,8 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank import Rank
 
 HOST = node_name()
+PATIENCE_S = 400.0
+"""For a rank that does what it should, on a busy machine."""
 ALONE = """
 import sys
 from pyscale_stages.ranks.rank import Rank
@@ -38,9 +40,17 @@ def test_a_task_says_which_rank_it_is(tmp_path: Path) -> None:
 
 def test_ranks_gather_values_in_their_order(ranks) -> None:
     outcomes = ranks.run("talk", 3)
-    of_each = [{"number": number, "nothing": None} for number in range(3)]
+    of_each = [{"number": n, "nothing": None, "text": "ä" * n} for n in range(3)]
     assert [outcome.given for outcome in outcomes] == [of_each] * 3
     assert [outcome.err for outcome in outcomes] == [""] * 3
+
+
+def test_what_a_rank_gathers_is_read_and_never_executed(ranks) -> None:
+    """Whoever reaches its port could send anything."""
+    _, receiver = [ranks.start("send_a_pickle", number, 2) for number in range(2)]
+    out, err = receiver.communicate(timeout=PATIENCE_S)
+    assert "executed" not in out
+    assert "JSONDecodeError" in err or "UnicodeDecodeError" in err
 
 
 def test_a_meeting_that_ended_well_leaves_no_file_and_may_be_used_again(ranks) -> None:

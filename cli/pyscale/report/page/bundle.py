@@ -55,6 +55,7 @@ def _libraries() -> str:
         return kept.read_text(encoding="utf-8")
     made = _made()
     with suppress(OSError):
+        kept.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(kept, made)
     return made
 

@@ -1,0 +1,208 @@
+"""A run folder that somebody else made: what is done with it stays inside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from commandline import Answer
+from pyscale.store.folder import RunFolder
+from pyscale.store.lock import LockHolder
+from pyscale_stages.measure.nodename import host_name
+from waitingforruns import only_run
+
+CommandLine = Callable[..., Answer]
+OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the run of this module is kept."""
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture
+def foreign(home: Path, made: Path, labels: Path, pyscale: CommandLine) -> RunFolder:
+    """A run that was interrupted in its last trial, which resuming it starts anew."""
+    if not any(made.iterdir()):
+        assert pyscale("run", "labels", "--data", labels, *OPTIONS).code == 0
+        shutil.copytree("runs", made / "runs")
+        shutil.copy(labels, made)
+    elif not Path("runs").exists():
+        shutil.copytree(made / "runs", "runs")
+    run = only_run()
+    (run.path / "tasks" / "contact-n2-b1" / "w0" / "exit.json").unlink()
+    started, *_ = run.journal_file.read_text().splitlines()
+    run.journal_file.write_text(f"{started}\n")
+    return run
+
+
+@pytest.fixture
+def victim(home: Path) -> Path:
+    """A folder of the user that looks like one of a trial."""
+    folder = home / "victim"
+    for task in ("w0", "project"):
+        (folder / task / "out").mkdir(parents=True)
+        (folder / task / "out" / "data.txt").write_text("years of work")
+    return folder
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def rewrite_plan(run: RunFolder, change: Callable[[Any], None]) -> None:
+    file = run.path / "plan.json"
+    plan = json.loads(file.read_text())
+    change(plan)
+    file.write_text(json.dumps(plan))
+
+
+def out_of_the_folder(plan: Any) -> None:
+    plan["trials"][0]["id"] = plan["trials"][0]["reference_trial"] = "../../../victim"
+
+
+def another_reference(plan: Any) -> None:
+    plan["trials"][1]["reference_trial"] = "../../../victim"
+
+
+def no_such_reference(plan: Any) -> None:
+    plan["trials"][1]["reference_trial"] = "contact-n9-b9"
+
+
+def an_absolute_entry(plan: Any) -> None:
+    plan["trials"][0]["entry"] = "/victim"
+
+
+def a_file_elsewhere(plan: Any) -> None:
+    given = plan["trials"][1]["inputs"][0]
+    given |= {"path": None, "from_trial": "contact-n1-b1", "file": "../../../../../victim/w0"}
+
+
+def the_jobs_of_all(plan: Any) -> None:
+    plan["run_id"] = "x,pyscale-20260317T114224Z-k3f9"
+
+
+def one_name_for_two(plan: Any) -> None:
+    plan["trials"][1]["id"] = plan["trials"][0]["id"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        out_of_the_folder,
+        another_reference,
+        no_such_reference,
+        an_absolute_entry,
+        a_file_elsewhere,
+        the_jobs_of_all,
+        one_name_for_two,
+    ],
+)
+def test_a_plan_that_names_what_is_outside_is_refused(
+    foreign: RunFolder, victim: Path, pyscale: CommandLine, change: Callable[[Any], None]
+) -> None:
+    rewrite_plan(foreign, change)
+    before = everything_in(victim)
+    for words in (("run", "--resume"), ("cancel",), ("status",), ("report",)):
+        answer = pyscale(*words, foreign.path.name)
+        assert answer.code == 2, answer
+        assert "plan.json" in answer.err
+    assert everything_in(victim) == before
+
+
+def a_trial_elsewhere(run: Path, victim: Path) -> Path:
+    shutil.rmtree(run / "tasks" / "contact-n2-b1")
+    (run / "tasks" / "contact-n2-b1").symlink_to(victim)
+    return run / "tasks" / "contact-n2-b1"
+
+
+def an_output_elsewhere(run: Path, victim: Path) -> Path:
+    shutil.rmtree(run / "tasks" / "contact-n2-b1" / "w1" / "out")
+    (run / "tasks" / "contact-n2-b1" / "w1" / "out").symlink_to(victim / "w0" / "out")
+    return run / "tasks" / "contact-n2-b1" / "w1" / "out"
+
+
+def a_log_elsewhere(run: Path, victim: Path) -> Path:
+    (run / "journal.jsonl").replace(victim / "journal.jsonl")
+    (run / "journal.jsonl").symlink_to(victim / "journal.jsonl")
+    return run / "journal.jsonl"
+
+
+def a_file_that_is_not_there_yet(run: Path, victim: Path) -> Path:
+    (run / "lock").unlink()
+    (run / "lock").symlink_to(victim / "new")
+    return run / "lock"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "link",
+    [a_trial_elsewhere, an_output_elsewhere, a_log_elsewhere, a_file_that_is_not_there_yet],
+)
+def test_a_link_that_leads_outside_is_named_and_not_followed(
+    foreign: RunFolder, victim: Path, pyscale: CommandLine, link: Callable[[Path, Path], Path]
+) -> None:
+    path = link(foreign.path, victim)
+    before = everything_in(victim)
+    for words in (("run", "--resume"), ("cancel",)):
+        answer = pyscale(*words, foreign.path.name)
+        assert answer.code == 2, answer
+        assert f"{path} is a link that leads out" in answer.err
+    assert everything_in(victim) == before
+
+
+@pytest.mark.slow
+def test_a_link_inside_the_folder_is_no_harm(foreign: RunFolder, pyscale: CommandLine) -> None:
+    (foreign.path / "first").symlink_to("tasks/contact-n1-b1")
+    assert pyscale("run", "--resume", foreign.path.name).code == 0
+
+
+@pytest.mark.slow
+def test_no_process_is_ended_because_the_folder_names_it(
+    foreign: RunFolder, pyscale: CommandLine
+) -> None:
+    stranger = psutil.Popen(["sleep", "1000"])
+    try:
+        named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
+        (foreign.path / "lock.json").write_text(named.model_dump_json())
+        (foreign.path / "lock.held").write_text(f"{stranger.pid}\n{host_name()}\n")
+        assert pyscale("cancel", foreign.path.name).code == 0
+        assert stranger.is_running()
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+@pytest.mark.slow
+def test_what_a_run_executes_is_its_owners_alone_to_write(
+    foreign: RunFolder, pyscale: CommandLine
+) -> None:
+    """A group that may write into the folder could put another order into a task's place."""
+    for folder in [foreign.path, *foreign.path.rglob("*")]:
+        if folder.is_dir():
+            folder.chmod(0o775)
+    before = os.umask(0o002)
+    try:
+        assert pyscale("run", "--resume", foreign.path.name).code == 0
+    finally:
+        os.umask(before)
+    executed = [foreign.path, *foreign.path.rglob("*")]
+    open_to_others = [
+        path for path in executed if path.is_dir() and stat.S_IMODE(path.stat().st_mode) & 0o022
+    ]
+    assert open_to_others == []
+    orders = list(foreign.path.glob("tasks/contact-n2-b1/*/order.json"))
+    pickles = list(foreign.path.glob("submitit/*/*.pkl"))
+    assert orders
+    assert pickles
+    assert not [p for p in (*orders, *pickles) if stat.S_IMODE(p.stat().st_mode) & 0o022]

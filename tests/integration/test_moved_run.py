@@ -1,0 +1,46 @@
+"""A run whose folder goes away while it runs ends, and no folder of its name is made anew."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import Answer
+from heldtasks import HeldTasks
+from waitingforruns import living, only_run, wait_for_event
+
+CommandLine = Callable[..., Answer]
+OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("new_name", [None, "moved"])
+def test_it_ends_in_a_sentence_and_can_be_finished_where_it_lies(
+    home: Path,
+    start: Callable[..., subprocess.Popen[str]],
+    pyscale: CommandLine,
+    labels: Path,
+    held: HeldTasks,
+    new_name: str | None,
+) -> None:
+    process = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", process)
+    run = only_run()
+    if new_name is None:
+        shutil.rmtree(run.path)
+    else:
+        run.path.rename(home / new_name)
+    held.let_go()
+    _, said = process.communicate()
+    assert process.returncode == 2
+    assert f"{run.path} was moved or removed while it was written" in said
+    assert "Traceback" not in said
+    assert not run.path.exists()
+    assert living(run) == []
+    if new_name is not None:
+        resumed = pyscale("run", "--resume", new_name)
+        assert resumed.code == 0, resumed
