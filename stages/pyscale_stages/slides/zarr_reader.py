@@ -59,7 +59,8 @@ class ZarrSlide(Slide):
 
     def _sizes(self, array: zarr.Array[Any]) -> dict[str, int]:
         named = set(self._axes)
-        if not len(array.shape) == len(self._axes) == len(named) or not {"y", "x"} <= named:
+        fits = len(array.shape) == len(self._axes) == len(named) and {"y", "x"} <= named
+        if not fits or 0 in array.shape:
             raise BadInput(
                 f"{self.path} has the axes {' '.join(self._axes)} and arrays of the shape "
                 f"{array.shape}: convert it to OME-Zarr again"

@@ -156,6 +156,16 @@ def test_metadata_that_the_library_cannot_take_are_said(tmp_path: Path, values: 
         open_slide(path)
 
 
+def test_an_image_of_no_pixels_is_said(tmp_path: Path, values: Values) -> None:
+    _write(tmp_path / "empty.zarr", values[0, 0, 0, :1], "yx")
+    described = json.loads((tmp_path / "empty.zarr" / "1" / "zarr.json").read_text())
+    (tmp_path / "empty.zarr" / "1" / "zarr.json").write_text(
+        json.dumps(described | {"shape": [0, 51]})
+    )
+    with pytest.raises(BadInput, match=r"empty.zarr has the axes y x and arrays of the shape \(0,"):
+        open_slide(tmp_path / "empty.zarr")
+
+
 def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
     path = tmp_path / "image.zarr"
     _write(path, values[0, :, 0], "cyx")
