@@ -156,6 +156,7 @@ def _public_words() -> frozenset[str]:
         *(slot.name for stage in stages for slot in stage.inputs),
         *(suite.name for suite in suites),
         *catalog(),
+        *OWN_FACTORIES,
         *(word for model in models for word in _choices(model)),
         *(word for stage in stages for word in _strings(stage.params.model_construct())),
         *(word for suite in suites for word in _strings(suite.stages | suite.settings)),
