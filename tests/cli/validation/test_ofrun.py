@@ -65,7 +65,7 @@ def test_a_wrong_measure_in_one_record_is_found(
     assert verdicts(validated(run)) == ["identical", "wrong", "identical", "identical"]
 
 
-def test_a_quality_that_is_no_number_is_wrong(
+def test_a_record_whose_quality_is_no_number_proves_nothing(
     plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
 ) -> None:
     run = carried_out(plan(repeats=1))
@@ -73,8 +73,8 @@ def test_a_quality_that_is_no_number_is_wrong(
     told = json.loads(path.read_bytes())
     path.write_text(json.dumps(told | {"quality": {"ap_iou50": float("nan")}}))
     found = validated(run)
-    assert found.stages[1].verdict == "wrong"
-    assert found.verdict == "wrong"
+    assert found.stages[1].verdict == "not run"
+    assert found.verdict == "cannot say"
 
 
 def test_a_missing_library_leaves_its_stage_and_those_after_it_out(
