@@ -155,6 +155,7 @@ def end(run: RunFolder, trial: Trial, tasks: Sequence[str]) -> None:
     def one(task: str) -> None:
         folder = run.task(trial, task)
         spec = TaskSpec(stage=trial.stage, inputs=(), params={}, seed=0, output=folder / "out")
+        folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
         executor.run(
             Batch(

@@ -12,6 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
+from filelock import FileLock
 
 from commandline import Answer
 from pyscale.store.folder import RunFolder
@@ -175,9 +176,12 @@ def test_no_process_is_ended_because_the_folder_names_it(
     try:
         named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
         (foreign.path / "lock.json").write_text(named.model_dump_json())
-        (foreign.path / "lock.held").write_text(f"{stranger.pid}\n{host_name()}\n")
-        assert pyscale("cancel", foreign.path.name).code == 0
-        assert stranger.is_running()
+        # Somebody else holds it.
+        with FileLock(foreign.path / "lock"):
+            answer = pyscale("cancel", foreign.path.name)
+        assert answer.code == 2
+        assert "not by a process of yours that its lock.json names" in answer.err
+        assert stranger.status() != psutil.STATUS_ZOMBIE
     finally:
         stranger.kill()
         stranger.wait()
