@@ -113,9 +113,23 @@ def flag_codes(
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
     states = set(timed["cache_state"].drop_nulls())
-    from_memory = timed.filter(
-        pl.col("cache_state") == "warm", pl.col("cache_asked").ne_missing("warm")
-    )
+    # All at once: a query of its own for each doubt takes most of the time of a small table.
+    of_any = timed.select(
+        from_memory=(
+            (pl.col("cache_state") == "warm") & pl.col("cache_asked").ne_missing("warm")
+        ).any(),
+        oversubscribed=pl.col("oversubscribed").any(),
+        disturbed=pl.col("disturbed").any(),
+        apart=(_together_beyond_half_s() < 0).any(),
+        clocks=_clocks_leave_doubt().any(),
+        retried=(pl.col("attempt") > 1).any(),
+    ).row(0, named=True)
+    of_all = trials.select(
+        retried=(pl.col("complete") & ~pl.col("valid")).any(),
+        failed=(~pl.col("complete")).any(),
+        disagrees=(~pl.col("agreement_same")).any(),
+        unchecked=pl.col("check_failed").any(),
+    ).row(0, named=True)
     machines = set(timed["hardware"].explode().drop_nulls())
     base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
     found = {
@@ -124,20 +138,20 @@ def flag_codes(
         "first-trial": warmed_up,
         "drift": drifting,
         "superlinear": superlinear,
-        "warm-not-cold": not from_memory.is_empty(),
+        "warm-not-cold": of_any["from_memory"],
         "evicted-unverified": "evicted-unverified" in states,
         "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
-        "oversubscribed": bool(timed["oversubscribed"].any()),
-        "disturbed": bool(timed["disturbed"].any()),
-        "workers-did-not-overlap": not timed.filter(_together_beyond_half_s() < 0).is_empty(),
-        "clocks-unknown": not timed.filter(_clocks_leave_doubt()).is_empty(),
-        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
-        "retried-counted": not timed.filter(pl.col("attempt") > 1).is_empty(),
-        "failed-trials": not trials.filter(~pl.col("complete")).is_empty(),
+        "oversubscribed": of_any["oversubscribed"],
+        "disturbed": of_any["disturbed"],
+        "workers-did-not-overlap": of_any["apart"],
+        "clocks-unknown": of_any["clocks"],
+        "retried": of_all["retried"],
+        "retried-counted": of_any["retried"],
+        "failed-trials": of_all["failed"],
         "mixed-hardware": len(machines) > 1
         or bool(machines and base_machines and machines != base_machines),
-        "disagrees": not trials.filter(~pl.col("agreement_same")).is_empty(),
-        "check-failed": bool(trials["check_failed"].any()),
+        "disagrees": of_all["disagrees"],
+        "check-failed": of_all["unchecked"],
     }
     return [code for code in SENTENCES if found[code]]
 

@@ -91,8 +91,9 @@ def medians(values: Array, axis: int = -1) -> Array:
     import numpy as np
 
     count = values.shape[axis]
-    middle = range((count - 1) // 2, count // 2 + 1)
-    return np.asarray(np.sort(values, axis=axis).take(middle, axis=axis).mean(axis=axis))
+    ordered = np.sort(values, axis=axis)
+    low = ordered.take((count - 1) // 2, axis=axis)
+    return np.asarray(low if count % 2 else (low + ordered.take(count // 2, axis=axis)) / 2)
 
 
 def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> Array:

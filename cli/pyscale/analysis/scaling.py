@@ -10,7 +10,7 @@ from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import TIE, flag_codes, is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
-from pyscale.analysis.losses import GROUP, factors, sums
+from pyscale.analysis.losses import GROUP, Sums, factors, sums
 from pyscale.analysis.requested import requested_and_used
 
 if TYPE_CHECKING:
@@ -122,17 +122,19 @@ def configurations(
         tuple(getattr(found, column) for column in GROUP) for found in drifts if found.drifts
     }
     for key, curve in trials.group_by(GROUP, maintain_order=True):
-        timed_counts = curve.filter("valid")["workers"]
-        base_workers = timed_counts.min() if timed_counts.len() else curve["workers"].min()
+        timed = curve.filter("valid")
+        base_workers = min((curve if timed.is_empty() else timed)["workers"].to_list())
         base = curve.filter(pl.col("workers") == base_workers)
-        work = curve_work(curve.filter("valid"))
+        base_timed = base.filter("valid")
+        there = None if base_timed.is_empty() else sums(base_timed)
+        work = curve_work(timed)
         for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
-            row = _row(own, base, work, interleaved=interleaved)
+            row = _row(own, base_timed, there, base_workers, work, interleaved=interleaved)
             flags = flag_codes(
                 own,
                 base,
                 drifting=key in drifting,
-                superlinear=_is_superlinear(row, own, base),
+                superlinear=_is_superlinear(row, own, base_timed),
             )
             rows.append(row | {"flags": flags, "invalid": is_invalid(flags)})
     return pl.DataFrame(rows, schema=_schema())
@@ -148,15 +150,22 @@ def karp_flatt(speedup: float, workers: int) -> float:
 
 
 def _row(
-    own: pl.DataFrame, base: pl.DataFrame, work: CurveWork, *, interleaved: bool
+    own: pl.DataFrame,
+    base_timed: pl.DataFrame,
+    there: Sums | None,
+    base_workers: int,
+    work: CurveWork,
+    *,
+    interleaved: bool,
 ) -> dict[str, Any]:
-    """Describe one configuration; `own` and `base` hold all its trials, timed or not."""
-    workers, base_workers = int(own["workers"][0]), int(base["workers"][0])
+    """Describe one configuration; `own` holds all its trials, `there` is what the base's gave."""
+    timed = own.filter("valid")
+    workers = int(own["workers"][0])
     row: dict[str, Any] = {
         **{key: own[key][0] for key in GROUP},
         "workers": workers,
         "baseline_workers": base_workers,
-        "repeats": own.filter("valid").height,
+        "repeats": timed.height,
         "windows": own["windows"].max(),
         "agreement": own["agreement"].min(),
         "agreement_tolerance": own["agreement_tolerance"].max(),
@@ -166,10 +175,9 @@ def _row(
         "work": work.by_workers.get(workers),
         "scaling": work.kind,
     }
-    timed, base_timed = own.filter("valid"), base.filter("valid")
-    if timed.is_empty():
+    if there is None or timed.is_empty():
         return row
-    here, there = sums(timed), sums(base_timed)
+    here = sums(timed)
     growth = work.growth(workers)
     own_factors = factors(here, there, growth=growth)
     speedup = growth * there.wall_s / here.wall_s
@@ -205,14 +213,14 @@ def _row(
     }
 
 
-def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base: pl.DataFrame) -> bool:
+def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base_timed: pl.DataFrame) -> bool:
     """Whether the efficiency is above 1 by more than the trials scatter."""
     if row.get("wall_s") is None or row["workers"] == row["baseline_workers"]:
         return False
     if row["efficiency_low"] is not None:
         return bool(row["efficiency_low"] > 1 + TIE)
     slowest_s = own.filter("valid")["wall_s"].to_numpy().max()
-    fastest_base_s = base.filter("valid")["wall_s"].to_numpy().min()
+    fastest_base_s = base_timed["wall_s"].to_numpy().min()
     least = row["growth"] * fastest_base_s / slowest_s * row["baseline_workers"] / row["workers"]
     return bool(least > 1 and row["efficiency"] >= 1 + SUPERLINEAR)
 
