@@ -65,7 +65,7 @@ def test_a_wrong_measure_in_one_record_is_found(
     assert verdicts(validated(run)) == ["identical", "wrong", "identical", "identical"]
 
 
-def test_a_record_whose_quality_is_no_number_proves_nothing(
+def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
     plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
 ) -> None:
     run = carried_out(plan(repeats=1))
@@ -74,6 +74,7 @@ def test_a_record_whose_quality_is_no_number_proves_nothing(
     path.write_text(json.dumps(told | {"quality": {"ap_iou50": float("nan")}}))
     found = validated(run)
     assert found.stages[1].verdict == "not run"
+    assert "has a record that is wrong: 'quality.ap_iou50'" in found.stages[1].why
     assert found.verdict == "cannot say"
 
 
