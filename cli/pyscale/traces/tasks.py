@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pyscale.analysis.lanes import Interval
-from pyscale.errors import UserError
+from pyscale.errors import UserError, why_no_name
 from pyscale.report.tablecells import LEAST
 
 
@@ -98,13 +98,16 @@ def stage_name(where: str, told: str | None, asked: Asked, advice: str) -> str:
     Raises
     ------
     UserError
-        If both or none name it.
+        If both or none name it, or by what a table cannot hold as a name.
     """
     if told is None and asked.stage is None:
         raise UserError(f"{where} does not name its stage: name it with --stage, or {advice}")
     if told is not None and asked.stage is not None:
         raise UserError(f"{where} names its stage {told!r} itself: leave out --stage")
-    return told or asked.stage or ""
+    name = told or asked.stage or ""
+    if (why_not := why_no_name(name)) is not None:
+        raise UserError(f"{where}: {name!r} cannot name a stage: {why_not}; write another")
+    return name
 
 
 def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:

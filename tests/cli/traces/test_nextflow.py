@@ -180,3 +180,10 @@ def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(write, imported, cha
     assert said.startswith(str(path))
     assert sentence in said
     assert "\n" not in said
+
+
+def test_a_process_whose_name_would_be_a_formula_is_refused_as_a_table_would_be(write, imported):
+    line = raw(1, 0)
+    line[2] = "=SEGMENT (1)"
+    with pytest.raises(UserError, match="'=SEGMENT' cannot name a stage: it begins with ="):
+        imported("nextflow", write(trace(RAW, line)))
