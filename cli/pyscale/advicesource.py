@@ -44,7 +44,7 @@ class Measured:
     title: str
     measured_for: str
     trials: pl.DataFrame
-    interleaved: bool
+    interleaved: bool = True
     workers: pl.DataFrame | None = None
     plan: Plan | None = None
     cores: int | None = None
@@ -77,7 +77,6 @@ def measured_run(name: str | None) -> Measured:
         title=plan.title,
         measured_for=f"{plan.measured_for} on {hardware}",
         trials=trials,
-        interleaved=True,
         workers=worker_table(tables.tasks, tables.spans),
         plan=plan,
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
