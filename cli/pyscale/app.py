@@ -315,7 +315,7 @@ def compare(
     new: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NEW]",
+            metavar="NEW",
             help="The one that is judged, of the same kind; none for a run of two versions.",
         ),
     ] = None,
