@@ -134,6 +134,8 @@ def _advice(
 def _of_processing(measured: Measured) -> Measured:
     """What was measured of independent tasks: wall times of others give no N to request.
 
+    Of two versions the new one is what will be run.
+
     Raises
     ------
     UserError
@@ -143,8 +145,8 @@ def _of_processing(measured: Measured) -> Measured:
 
     if measured.plan is None:
         return measured
-    others = ~pl.col("stage").is_in(sorted(measured.plan.entries_apart))
-    trials = measured.trials.filter(others)
+    apart = measured.plan.entries_apart.union(measured.plan.versions.values())
+    trials = measured.trials.filter(~pl.col("stage").is_in(sorted(apart)))
     if trials.is_empty() and measured.plan.loader_entries:
         raise UserError(
             f"{measured.title}: it measured how patches are loaded, and its report says which "

@@ -222,3 +222,18 @@ def test_each_point_of_a_grid_is_compared_once_with_its_base(
         "version new",
         "version base",
     ]
+
+
+def test_advice_is_for_the_new_version_alone(
+    measured: RunMaker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = measured(new_over_base=0.8)
+    code, out, _ = answer_of(capsys, "pyscale", "advise", run.plan.run_id, "--json")
+    assert code == 0
+    advised = {one["stage"] for stage in json.loads(out)["stages"] for one in stage["choices"]}
+    assert "track" in advised
+    assert "track_base" not in advised
