@@ -340,10 +340,8 @@ def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
         assert cancelling.returncode == 0, said
         process.communicate()
     else:
-        # Its launcher goes too: nobody is left who could tidy up before the resume.
-        launcher = next(p for p in of_the_run(run) if SUBMISSION in (p.info["cmdline"] or []))
+        # Its launcher goes with it: nobody is left who could tidy up before the resume.
         os.kill(process.pid, signal.SIGKILL)
-        launcher.kill()
         process.communicate()
     if how != "killed":
         assert of_the_run(run) == []

@@ -16,8 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pyscale_stages.measure.nodename import host_name
+
 AMD_DEVICE = Path("/dev/kfd")
 NVIDIA_DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
+_NODE_FILE = ".node"
+_NAME = re.compile(r"pyscale-[0-9a-f]{8}-([0-9]+)-\w+")
 MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 """Names the folder of sockets by which workers share an NVIDIA GPU at once."""
 
@@ -54,6 +58,8 @@ def scratch(prefix: str) -> Iterator[str]:
     """
     folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getsid(0)}-")
     try:
+        # Nodes may share the folder that it lies in, and count their sessions alike.
+        Path(folder, _NODE_FILE).write_text(host_name(), encoding="utf-8")
         yield folder
     finally:
         # A stage that locked its own folder must not cost its record.
@@ -85,13 +91,36 @@ def scratch_prefix(run: Path) -> str:
 
 def left_scratch(run: Path) -> dict[Path, int]:
     """Scratch folders on this node that killed launchers of a run left, with their sessions."""
-    prefix = scratch_prefix(run)
-    name = re.compile(rf"{prefix}(\d+)-\w+")
+    return _sessions(scratch_prefix(run))
+
+
+def dead_scratch() -> list[Path]:
+    """Scratch folders of any run whose session on this node has ended."""
+    import psutil
+
+    living = set()
+    for pid in psutil.pids():
+        with suppress(OSError):
+            living.add(os.getsid(pid))
+    return [
+        folder
+        for folder, session in _sessions("pyscale-").items()
+        if session not in living and _is_of_this_node(folder)
+    ]
+
+
+def _sessions(prefix: str) -> dict[Path, int]:
     return {
         folder: int(found[1])
         for folder in own_folders(prefix)
-        if (found := name.fullmatch(folder.name))
+        if (found := _NAME.fullmatch(folder.name))
     }
+
+
+def _is_of_this_node(folder: Path) -> bool:
+    with suppress(OSError, UnicodeDecodeError):
+        return (folder / _NODE_FILE).read_text(encoding="utf-8") == host_name()
+    return False
 
 
 def own_folders(prefix: str) -> list[Path]:

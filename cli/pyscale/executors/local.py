@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from pyscale.executors.containernode import left_scratch, scratch_prefix
+from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.waiting import wait_for_any
@@ -155,6 +155,8 @@ class LocalExecutor:
             ended += _end_trees(launchers, [] if launchers else found)
         for folder, session in left_scratch(run).items():
             ended += _end_trees(_orphaned_containers(session))
+            shutil.rmtree(folder, ignore_errors=True)
+        for folder in dead_scratch():
             shutil.rmtree(folder, ignore_errors=True)
         return ended
 

@@ -442,7 +442,7 @@ class TestTemporaryFiles:
         family = start_and_kill_pyscale(executor, batch)
         assert wait_until_ended(family, PATIENCE_S) == []
         own = Path((folder / "stdout").read_text().strip())
-        assert own.is_dir()
+        # Any pyscale of this machine may have found them before.
         executor.end_strays()
         assert not own.exists()
 
