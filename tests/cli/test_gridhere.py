@@ -147,7 +147,7 @@ def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch
 
 def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text('name = "mine"\nsummary = ""\n[request]\ncpus = 12\n')
+    file.write_text('name = "mine"\nsummary = "ours"\n[request]\ncpus = 12\n')
     suite = measured_suite(load_suite("device"), settings(), load_site(str(file)))
     assert [step.threads for step in suite.stages.values()] == [12]
     with pytest.raises(UserError, match="site plain does not say how many cores a task of segment"):

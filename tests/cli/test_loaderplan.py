@@ -79,7 +79,7 @@ def loading(slides: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pl
 
 
 def cluster() -> Site:
-    return Site.model_validate({"name": "mine", "summary": "", "request": {"cpus": 6}})
+    return Site.model_validate({"name": "mine", "summary": "ours", "request": {"cpus": 6}})
 
 
 def made(plan: Plan, tmp_path: Path) -> RunFolder:

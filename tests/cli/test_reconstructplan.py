@@ -74,7 +74,9 @@ def sharing(tmp_path: Path) -> PlanMaker:
 
 
 def cluster(**request: object) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "", "request": {"cpus": 6, **request}})
+    return Site.model_validate(
+        {"name": "mine", "summary": "ours", "request": {"cpus": 6, **request}}
+    )
 
 
 def carried_out(plan: Plan, folder: Path, executor: MockExecutor) -> tuple[RunFolder, Outcome]:

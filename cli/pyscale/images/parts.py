@@ -56,5 +56,6 @@ def fetch_parts(
     lock, copy = definition.lock_file.read_text("utf-8"), parts / "lock.txt"
     # A folder that is complete may be one that only others can write.
     if not copy.is_file() or copy.read_text("utf-8") != lock:
+        parts.mkdir(parents=True, exist_ok=True)
         write_atomically(copy, lock)
     return parts

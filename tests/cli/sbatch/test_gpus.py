@@ -15,7 +15,7 @@ PlanMaker = Callable[..., Plan]
 
 
 def site(**changes: Any) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "", **changes})
+    return Site.model_validate({"name": "mine", "summary": "ours", **changes})
 
 
 def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(

@@ -70,5 +70,5 @@ def test_training_without_cellpose_3_says_how_to_get_it(
     from pyscale_stages.segment import models
 
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
-    with pytest.raises(MissingPart, match=r"pyscale\[segment\]"):
+    with pytest.raises(MissingPart, match=r"pip install cellpose==3\.1\.1\.3"):
         train_embedded_model(SHORT, tmp_path, None)

@@ -270,7 +270,7 @@ def test_a_file_that_the_disk_refuses_to_let_grow_leaves_nothing_behind(tmp_path
         arguments, capture_output=True, text=True, check=False, preexec_fn=limited
     )
     assert done.returncode != 0
-    assert "s cannot be written (File too large): choose another place" in done.stderr
+    assert "would be larger than this shell lets files be: raise its limit" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
