@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -26,20 +27,31 @@ CommandLine = Callable[..., Answer]
 def command(*words: object) -> Answer:
     """Run a command in a process of its own, which has the variables of the test."""
     line = [sys.executable, "-m", "pyscale", *map(str, words)]
-    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    # In one line, whatever is said.
+    wide = os.environ | {"COLUMNS": "2000"}
+    ended = subprocess.run(line, capture_output=True, text=True, check=False, env=wide)
     return Answer(ended.returncode, ended.stdout, ended.stderr)
 
 
-@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
-def no_flock(
-    request: pytest.FixtureRequest,
+@pytest.fixture
+def forbid_flock(
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
     missing: Callable[[str, str], None],
-) -> None:
-    folder = tmp_path_factory.mktemp("noflock")
-    for name, text in without_flock(folder, request.param, missing).items():
-        monkeypatch.setenv(name, text)
+) -> Callable[[int], None]:
+    """Let flock fail by this number in every process that is started from then on."""
+
+    def forbid(number: int) -> None:
+        folder = tmp_path_factory.mktemp("noflock")
+        for name, text in without_flock(folder, number, missing).items():
+            monkeypatch.setenv(name, text)
+
+    return forbid
+
+
+@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
+def no_flock(request: pytest.FixtureRequest, forbid_flock: Callable[[int], None]) -> None:
+    forbid_flock(request.param)
 
 
 @pytest.mark.slow
@@ -100,20 +112,20 @@ def planned(home: Path, labels: Path, held: HeldTasks, pyscale: CommandLine) -> 
 
 @pytest.mark.slow
 def test_a_run_that_was_copied_there_is_held_by_nobody(
-    planned: RunFolder, request: pytest.FixtureRequest
+    planned: RunFolder, forbid_flock: Callable[[int], None]
 ) -> None:
     assert (planned.path / "lock").read_bytes() == b""
     shutil.rmtree(next((planned.path / "tasks").iterdir()))
-    request.getfixturevalue("no_flock")
+    forbid_flock(errno.ENOSYS)
     assert "running" not in command("status", planned.path.name).out
     assert command("run", "--resume", planned.path.name).code == 0
 
 
 @pytest.mark.slow
 def test_whether_a_process_of_another_node_writes_is_said_to_be_unknown(
-    planned: RunFolder, request: pytest.FixtureRequest
+    planned: RunFolder, forbid_flock: Callable[[int], None]
 ) -> None:
-    request.getfixturevalue("no_flock")
+    forbid_flock(errno.ENOSYS)
     name = planned.path.name
     holder = {"pid": 4711, "started_s": 1.0, "node": "n17"}
     (planned.path / "lock.json").write_text(json.dumps(holder))
