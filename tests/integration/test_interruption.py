@@ -239,8 +239,11 @@ def test_status_names_what_still_runs_and_cancel_ends_it(
 ) -> None:
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
+    family = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.communicate()
+    # Its workers end with it, but not at once: `status` would name them too.
+    assert wait_until_ended(family, PATIENCE_S) == []
     run = only_run()
     record = run.path / "tasks" / "contact-n1-b1" / "w0" / "result.json"
     words = ["pyscale_stages", "contact", "run", "--result", str(record)]
