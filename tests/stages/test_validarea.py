@@ -1,0 +1,72 @@
+"""The part of frames that the camera saw is found beside them, or refused in one sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.validarea import VALID_FILE, beside, refuse_other
+
+SEEN = np.ones((3, 5, 7), np.uint8)
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Path:
+    path = tmp_path / "frames.ome.tif"
+    write_movie(path, SEEN.astype(np.uint16), "TYX")
+    return path
+
+
+def test_the_valid_area_is_read_beside_the_frames(frames: Path) -> None:
+    seen = SEEN.copy()
+    seen[1, :2] = 0
+    write_movie(frames.parent / VALID_FILE, seen, "TYX")
+    area = beside(frames)
+    assert area is not None
+    refuse_other(area, Movie.open(frames))
+    np.testing.assert_array_equal(area.read(1, 2, channel=0), seen[1:2])
+
+
+def test_frames_without_one_have_none(frames: Path) -> None:
+    assert beside(frames) is None
+    assert beside(frames.parent) is None
+    assert beside(frames.parent / "absent.tif") is None
+
+
+def test_a_valid_area_has_none_of_its_own(frames: Path) -> None:
+    write_movie(frames.parent / VALID_FILE, SEEN, "TYX")
+    assert beside(frames.parent / VALID_FILE) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SEEN.astype(np.uint16),
+        np.ones((3, 2, 5, 7), np.uint8),
+    ],
+)
+def test_what_is_no_valid_area_is_refused(frames: Path, other: np.ndarray) -> None:
+    write_movie(frames.parent / VALID_FILE, other, "TYX" if other.ndim == 3 else "TCYX")
+    with pytest.raises(BadInput, match=r"valid\.ome\.tif is not the valid area of .*frames"):
+        beside(frames)
+
+
+@pytest.mark.parametrize("content", [b"", b"II*\0", b"no image"])
+def test_a_damaged_valid_area_is_refused_by_name(frames: Path, content: bytes) -> None:
+    (frames.parent / VALID_FILE).write_bytes(content)
+    with pytest.raises(BadInput, match=VALID_FILE):
+        beside(frames)
+
+
+@pytest.mark.parametrize("other", [SEEN[:2], SEEN[:, :4]])
+def test_that_of_another_movie_is_refused_with_both_names(frames: Path, other: np.ndarray) -> None:
+    write_movie(frames.parent / VALID_FILE, other, "TYX")
+    area = beside(frames)
+    assert area is not None
+    with pytest.raises(BadInput, match=r"valid\.ome\.tif has .*frames\.ome\.tif has 3 frames of 7"):
+        refuse_other(area, Movie.open(frames))
