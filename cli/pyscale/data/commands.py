@@ -69,12 +69,13 @@ def fetch(
     options = FetchOptions(
         mirror=settings.mirror, parallel=parallel, trust_first_download=trust_first_download
     )
-    entries = {name: registry.get(name) for name in names}
+    for name in names:
+        registry.get(name)
     report = TerminalReport()
-    for name, dataset in entries.items():
+    for name in names:
         movie = fetch_dataset(
             name,
-            dataset,
+            registry,
             settings.data_folder,
             options=options,
             consent=consent.given if accept_terms else consent.asked,

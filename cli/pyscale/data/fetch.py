@@ -80,7 +80,7 @@ def ensure(
         )
     return fetch_dataset(
         name_or_path,
-        registry.get(name_or_path),
+        registry,
         data_root,
         options=options,
         consent=consent,
@@ -90,7 +90,7 @@ def ensure(
 
 def fetch_dataset(
     name: str,
-    dataset: Dataset,
+    registry: Registry,
     data_root: Path,
     *,
     options: FetchOptions,
@@ -101,13 +101,13 @@ def fetch_dataset(
 
     Files appear under their names when they are whole and their checksum is right. What a
     broken download brought stays in a part, from which the next call goes on. A synthetic dataset
-    is made instead, without a network.
+    is made instead, without a network; one that is made from another's image brings that too.
 
     Parameters
     ----------
     name : str
         Name in the registry.
-    dataset : Dataset
+    registry : Registry
     data_root : Path
         Folder that holds the datasets.
     options : FetchOptions
@@ -122,6 +122,16 @@ def fetch_dataset(
         If a file cannot be fetched, is not what the registry says, has no checksum that it
         could be held to, or an archive is unsafe; or if the disk is full or read-only.
     """
+    dataset = registry.get(name)
+    if dataset.drifted is not None:
+        fetch_dataset(
+            dataset.drifted.source,
+            registry,
+            data_root,
+            options=options,
+            consent=consent,
+            report=report,
+        )
     if dataset.consent and presence(name, dataset, data_root) != "here":
         consent(name, dataset)
     folder = data_root / name

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from pyscale.data.registry import MadeParams
 from pyscale_stages.slides.synthetic import PARAMS_FILE as SLIDES_FILE
-from pyscale_stages.slides.synthetic import SlidesParams
-from pyscale_stages.synth.params import SynthParams
 
 SYNTH_FILE = "synth.json"
 SYNTH_MOVIE = "movie.ome.tif"
@@ -35,8 +33,9 @@ def made_by(folder: Path) -> MadeParams | None:
     kind = made_kind(folder)
     if kind is None:
         return None
-    params: type[MadeParams] = SynthParams if kind == "movie" else SlidesParams
+    params: TypeAdapter[MadeParams] = TypeAdapter(MadeParams)
     try:
-        return params.model_validate_json((folder / FILES[kind]).read_bytes())
+        # Each kind of parameters is written with all its fields, and refuses those of others.
+        return params.validate_json((folder / FILES[kind]).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None

@@ -11,6 +11,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
 from pyscale_stages.slides.synthetic import SlidesParams
+from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import did_you_mean, first_problem
 
@@ -20,7 +21,7 @@ NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
 DatasetName = Annotated[str, StringConstraints(pattern=NAME_PATTERN)]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Kind = Literal["movie", "labels", "images", "slide", "slides"]
-MadeParams = SynthParams | SlidesParams
+MadeParams = SynthParams | DriftedParams | SlidesParams
 """What a movie or slides are made by."""
 
 
@@ -68,6 +69,9 @@ class Dataset(Record):
     synth: SynthParams | None = Field(
         None, description="What it is made by, where it is not fetched but a synthetic movie"
     )
+    drifted: DriftedParams | None = Field(
+        None, description="What it is made by, where it is a movie of another dataset's image"
+    )
     slides: SlidesParams | None = Field(
         None, description="What they are made by, where it is synthetic slides"
     )
@@ -99,10 +103,11 @@ class Dataset(Record):
 
     @model_validator(mode="after")
     def _is_fetched_or_made(self) -> Self:
-        if [bool(self.files), self.synth is not None, self.slides is not None].count(True) != 1:
-            raise ValueError("a dataset has either files or synth, or slides")
-        if self.synth is not None and self.kind != "movie":
-            raise ValueError("what synth makes is a movie")
+        ways = (self.files, self.synth, self.drifted, self.slides)
+        if sum(bool(way) for way in ways) != 1:
+            raise ValueError("a dataset has one of files, synth, drifted and slides")
+        if (self.synth or self.drifted) is not None and self.kind != "movie":
+            raise ValueError("what synth and drifted make is a movie")
         if self.slides is not None and self.kind != "slides":
             raise ValueError('what slides makes is of the kind "slides"')
         return self
@@ -128,7 +133,7 @@ class Dataset(Record):
     @property
     def made(self) -> MadeParams | None:
         """What it is made by; None where it is fetched."""
-        return self.synth or self.slides
+        return self.synth or self.drifted or self.slides
 
     @property
     def size_bytes(self) -> int | None:
@@ -143,6 +148,14 @@ class Registry(Record):
     """All datasets that are known by name."""
 
     datasets: dict[DatasetName, Dataset]
+
+    @model_validator(mode="after")
+    def _sources_are_fetched(self) -> Self:
+        for name, dataset in self.datasets.items():
+            source = self.datasets.get(dataset.drifted.source) if dataset.drifted else None
+            if dataset.drifted is not None and (source is None or not source.files):
+                raise ValueError(f"the source of {name} is not a dataset with files")
+        return self
 
     def get(self, name: str) -> Dataset:
         """Entry of that name.

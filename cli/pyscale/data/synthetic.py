@@ -18,6 +18,7 @@ from pyscale.data.verify import verify_synthetic
 from pyscale.errors import UserError
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams
+from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.wording import first_problem
 
@@ -88,7 +89,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
     ----------
     name : str
         Name in the registry.
-    params : SynthParams or SlidesParams
+    params : SynthParams, DriftedParams or SlidesParams
     data_root : Path
         Folder that holds the datasets.
     report : Report
@@ -129,6 +130,13 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
 def _make(folder: Path, params: MadeParams, report: Report) -> None:
     if isinstance(params, SlidesParams):
         _make_slides(folder, params, report)
+        return
+    if isinstance(params, DriftedParams):
+        from pyscale_stages.synth.drifted import write_drifted_movie
+
+        with report.bar(f"make {folder.name}", params.frames) as advance:
+            source = folder.parent / params.source
+            write_drifted_movie(folder, params, source, lambda _made, _of: advance(1))
         return
     from pyscale_stages.synth.movie import write_synthetic_movie
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.streams import random_stream
 
 
-def drift_path(params: SynthParams) -> npt.NDArray[np.float64]:
+class Drifting(Protocol):
+    """Parameters of a movie that drifts."""
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+
+    @property
+    def frames(self) -> int:
+        """Length of the movie."""
+
+    @property
+    def max_drift_px(self) -> float:
+        """Largest drift along each axis."""
+
+
+def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
     """Position of the specimen in each frame minus its position in frame 0.
 
     A random walk, reflected at `max_drift_px`, in fractions of a pixel.

@@ -260,7 +260,7 @@ def fetch(server: FaultyServer, data_root: Path, report: Report) -> Callable[...
     def fetch_cells(dataset: Dataset, patience: Patience = QUICK, **options: Any) -> Path:
         return fetch_dataset(
             "cells",
-            dataset,
+            Registry(datasets={"cells": dataset}),
             data_root,
             options=FetchOptions(**{"mirror": server.address, "patience": patience} | options),
             consent=consent.asked,

@@ -17,7 +17,7 @@ from pyscale.data import consent
 from pyscale.data.disk import disk_errors_explained
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, download
 from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
-from pyscale.data.registry import Dataset, load_registry
+from pyscale.data.registry import Dataset, Registry, load_registry
 from pyscale.data.verify import verify_dataset
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
@@ -548,7 +548,7 @@ def test_consent_is_asked_once(cells: Dataset, server: Any, data_root: Path, rep
     for _ in range(2):
         fetch_dataset(
             "cells",
-            with_terms,
+            Registry(datasets={"cells": with_terms}),
             data_root,
             options=options,
             consent=lambda name, _: asked.append(name),

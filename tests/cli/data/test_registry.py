@@ -160,13 +160,16 @@ def test_slides_that_are_made_stand_in_place_of_files_too(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SYNTHETIC, "either files or synth"),
-        (GOOD + SYNTH, "either files or synth"),
-        (SYNTHETIC.replace('"movie"', '"labels"') + SYNTH, "what synth makes is a movie"),
+        (SYNTHETIC, "one of files, synth, drifted and slides"),
+        (GOOD + SYNTH, "one of files, synth, drifted and slides"),
+        (
+            SYNTHETIC.replace('"movie"', '"labels"') + SYNTH,
+            "what synth and drifted make is a movie",
+        ),
         (SYNTHETIC + "synth = { frmes = 4 }", "did you mean 'frames'"),
         (SYNTHETIC + "synth = { cells = 9999 }", "use at most"),
-        (GOOD + SLIDES, "either files or synth, or slides"),
-        (SYNTHETIC + SYNTH + SLIDES, "either files or synth, or slides"),
+        (GOOD + SLIDES, "one of files, synth, drifted and slides"),
+        (SYNTHETIC + SYNTH + SLIDES, "one of files, synth, drifted and slides"),
         (SYNTHETIC + SLIDES, 'what slides makes is of the kind "slides"'),
         (SYNTHETIC + "slides = { height = 600 }", "did you mean 'height_px'"),
     ],

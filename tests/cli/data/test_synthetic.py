@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import tifffile
 
 from pyscale.data import consent
 from pyscale.data.contents import read_contents
@@ -109,7 +112,7 @@ def fetch_made(made_registry: Registry, data_root: Path, report: Any) -> Callabl
     def fetch_cells(report: Report = report) -> Path:
         return fetch_dataset(
             "cells",
-            made_registry.get("cells"),
+            made_registry,
             data_root,
             options=FetchOptions(mirror="http://127.0.0.1:9"),
             consent=consent.asked,
@@ -224,7 +227,7 @@ def fetch_slides(slides_registry: Registry, data_root: Path, report: Any) -> Cal
     def fetch_cells(report: Report = report) -> Path:
         return fetch_dataset(
             "cells",
-            slides_registry.get("cells"),
+            slides_registry,
             data_root,
             options=FetchOptions(mirror="http://127.0.0.1:9"),
             consent=consent.asked,
@@ -309,3 +312,49 @@ def test_own_slides_that_changed_are_not_passed_as_made(
 def left_of(data_root: Path) -> set[str]:
     """What lies in a data folder, but locks and records."""
     return {path.name for path in data_root.iterdir() if path.suffix not in {".lock", ".json"}}
+
+
+@pytest.fixture
+def drifting_registry(entry: Any, row: Any, put: Any) -> Registry:
+    """A registry with an image and its labels, `cells`, and a movie that is made of them."""
+    rng = np.random.default_rng(1)
+    images = {"image.tif": rng.integers(0, 200, (64, 72)), "labels.tif": np.zeros((64, 72))}
+    images["labels.tif"][20:30, 20:34] = 3
+    files = []
+    for name, image in images.items():
+        content = io.BytesIO()
+        tifffile.imwrite(content, image.astype(np.uint16))
+        put(name, content.getvalue())
+        files.append(row(name, content.getvalue()))
+    made = {"source": "cells", "image": "image.tif", "labels": "labels.tif", "frames": 3}
+    movie = entry([], base_url=None, drifted=made, movie="movie.ome.tif")
+    source = entry(files, kind="images", movie="image.tif", axes="YX")
+    return Registry.model_validate({"datasets": {"cells": source, "drifting": movie}})
+
+
+def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
+    drifting_registry: Registry, server: Any, data_root: Path, report: Any
+) -> None:
+    for _ in range(2):
+        movie = fetch_dataset(
+            "drifting",
+            drifting_registry,
+            data_root,
+            options=FetchOptions(mirror=server.address),
+            consent=consent.asked,
+            report=report,
+        )
+    assert [request.path for request in server.requests] == [
+        "/cells/image.tif",
+        "/cells/labels.tif",
+    ]
+    assert (movie.parent / "truth" / "specimen" / "labels_ch0.ome.tif").is_file()
+    assert presence("drifting", drifting_registry.get("drifting"), data_root) == "here"
+    assert report.said[-1].endswith("and unchanged")
+
+
+def test_a_movie_is_not_made_of_what_is_not_fetched(entry: Any) -> None:
+    made = {"source": "cells", "image": "image.tif", "labels": "labels.tif"}
+    movie = entry([], base_url=None, drifted=made, movie="movie.ome.tif")
+    with pytest.raises(ValueError, match="the source of drifting is not a dataset with files"):
+        Registry.model_validate({"datasets": {"drifting": movie}})

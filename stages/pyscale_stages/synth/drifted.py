@@ -1,0 +1,180 @@
+"""A real image with real labels made into a movie: shifted by a known drift, with camera noise."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from pyscale_stages.contract import Record
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.synth.cells import CELL, Cells
+from pyscale_stages.synth.drift import drift_path
+from pyscale_stages.synth.movie import COORDINATES, KIND, MOVIE_FILE, TRUTH_FOLDER, Progress
+from pyscale_stages.synth.shapes import Labels
+from pyscale_stages.synth.spool import FrameSpool
+from pyscale_stages.synth.streams import random_stream
+from pyscale_stages.synth.truth import TruthTables, write_tables
+from pyscale_stages.synth.wholefolder import make_whole
+
+CLEAN_FILE = "clean_ch0.ome.tif"
+"""Frames as the camera would count them without noise, beside the true labels."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class DriftedParams(Record):
+    """Parameters of a movie of one real image; the same image and parameters give the same bytes.
+
+    The frames are cut from inside the image, so that real pixels fill what the drift reveals.
+    """
+
+    source: str = Field(description="Dataset that holds the image and its labels")
+    image: str = Field(description="File of the image, of axes YX")
+    labels: str = Field(description="File of its labels")
+    seed: int = Field(0, ge=0, lt=2**32, description="Seed of drift and noise")
+    frames: int = Field(8, ge=1, le=10_000, description="Length of the movie")
+    max_drift_px: float = Field(
+        9.0, ge=0, le=500, description="Largest drift of the stage along each axis; 0 is none"
+    )
+    peak_photons: float = Field(
+        100.0, gt=0, le=10_000, description="Photons of the image's brightest pixel"
+    )
+    read_noise_electrons: float = Field(
+        1.4, ge=0, le=100, description="Read noise of a camera pixel"
+    )
+    gain_counts: float = Field(2.0, gt=0, le=50, description="Camera counts a photo-electron")
+    offset_counts: float = Field(
+        100.0, ge=0, le=10_000, description="Camera counts of a pixel that sees no light"
+    )
+
+    @property
+    def margin_px(self) -> int:
+        """Pixels around the frames, for the drift and for the interpolation beyond it."""
+        return math.ceil(self.max_drift_px) + 1
+
+
+def write_drifted_movie(
+    folder: Path, params: DriftedParams, source: Path, progress: Progress | None = None
+) -> Path:
+    """Write a movie of a real image with the files and truth of a synthetic movie.
+
+    The cells do not move, so each keeps its label as its track. True labels in specimen
+    coordinates end where the camera's view of that frame ends.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to make. If it already holds the movie of these parameters, it is kept.
+    params : DriftedParams
+    source : Path
+        Folder with the image and its labels.
+    progress : callable, optional
+        Called with the frames done and the frames in all.
+
+    Returns
+    -------
+    Path
+        `folder`.
+
+    Raises
+    ------
+    BadInput
+        If `folder` holds anything else or cannot be made, or the image or its labels do not fit.
+    ResourceExhausted
+        If the disk is full.
+    """
+    return make_whole(
+        folder, params, KIND, lambda into: _write_into(into, params, source, progress)
+    )
+
+
+def _write_into(
+    folder: Path, params: DriftedParams, source: Path, progress: Progress | None
+) -> None:
+    image, labels = (_read(source / name) for name in (params.image, params.labels))
+    _refuse_unfit(image, labels, params, source)
+    photons = image * (params.peak_photons / max(float(image.max()), 1.0))
+    still = np.zeros(2)
+    drift = drift_path(params)
+    tables = {name: TruthTables() for name in COORDINATES}
+    cells = _still_cells(labels)
+    with FrameSpool(folder) as spool:
+        for frame, moved in enumerate(drift):
+            rng = random_stream(params.seed, "noise", frame)
+            shot = rng.poisson(_view(photons, moved, params)).astype(np.float64)
+            shot += params.read_noise_electrons * rng.standard_normal(shot.shape)
+            spool.append(MOVIE_FILE, _counts(shot, params))
+            true = {"camera": moved, "specimen": still}
+            for name in COORDINATES:
+                own = _labels_seen(labels, true[name], moved, params)
+                place = f"{TRUTH_FOLDER}/{name}"
+                spool.append(f"{place}/labels_ch0.ome.tif", own)
+                clean = _counts(_view(photons, true[name], params), params)
+                spool.append(f"{place}/{CLEAN_FILE}", clean)
+                tables[name].add(frame, cells, [own])
+            if progress is not None:
+                progress(frame + 1, params.frames)
+    for name in COORDINATES:
+        write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
+
+
+def _read(path: Path) -> Pixels:
+    """The one image of a file, shape (Y, X)."""
+    movie = Movie.open(path, axes="YX")
+    image: Pixels = movie.read(0, 1, channel=0)[0]
+    return image
+
+
+def _refuse_unfit(image: Pixels, labels: Pixels, params: DriftedParams, source: Path) -> None:
+    if image.shape != labels.shape or min(image.shape) <= 2 * params.margin_px:
+        raise BadInput(
+            f"{params.image} and {params.labels} in {source} have {image.shape} and "
+            f"{labels.shape} pixels: give an image and labels of one size, above "
+            f"{2 * params.margin_px} pixels each way"
+        )
+    if labels.dtype.kind != "u" or int(labels.max()) > np.iinfo(np.uint16).max:
+        raise BadInput(
+            f"{source / params.labels} does not hold labels of 16 bits: give whole numbers from "
+            "0 to 65535"
+        )
+
+
+def _view(image: Pixels, shift_yx: Floats, params: DriftedParams) -> Floats:
+    """What the camera sees of an image that moved by (dy, dx), shape (Y, X)."""
+    from scipy.ndimage import shift
+
+    cut = slice(params.margin_px, -params.margin_px)
+    # Splines overshoot beside bright pixels, and light is not negative.
+    moved: Floats = np.maximum(shift(image.astype(np.float64), shift_yx, order=3)[cut, cut], 0)
+    return moved
+
+
+def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: DriftedParams) -> Labels:
+    """Labels shifted by (dy, dx), without the pixels that a camera moved by `moved` missed."""
+    seen = np.zeros(labels.shape, np.uint16)
+    cut = slice(params.margin_px, -params.margin_px)
+    seen[cut, cut] = 1
+    dy, dx = np.rint(shift_yx - moved).astype(int)
+    seen = np.roll(seen, (dy, dx), axis=(0, 1))
+    dy, dx = np.rint(shift_yx).astype(int)
+    own: Labels = (np.roll(labels, (dy, dx), axis=(0, 1)) * seen)[cut, cut].astype(np.uint16)
+    return own
+
+
+def _counts(electrons: Floats, params: DriftedParams) -> npt.NDArray[np.uint16]:
+    counts = np.rint(params.offset_counts + params.gain_counts * electrons)
+    counted: npt.NDArray[np.uint16] = np.clip(counts, 0, np.iinfo(np.uint16).max).astype(np.uint16)
+    return counted
+
+
+def _still_cells(labels: Pixels) -> Cells:
+    """The cells of the image, each its own track."""
+    found = np.unique(labels)
+    cells = np.zeros(len(found), CELL)
+    cells["track_id"] = found
+    return cells

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+from scipy.ndimage import gaussian_filter, shift
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
+
+PARAMS = DriftedParams(
+    source="blobs", image="image.tif", labels="labels.tif", seed=103, frames=5, peak_photons=2000
+)
+SIZE = 100
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Folder with an image of blobs, one of which no frame shows, and their labels."""
+    folder = tmp_path / "blobs"
+    folder.mkdir()
+    labels = np.zeros((SIZE, SIZE), np.uint16)
+    for label, (y, x) in {4: (30, 40), 9: (60, 30), 11: (70, 70), 12: (0, 0)}.items():
+        labels[y : y + 8, x : x + 10] = label
+    image = gaussian_filter(np.where(labels > 0, 200.0, 5.0), 1.5)
+    tifffile.imwrite(folder / "image.tif", np.rint(image).astype(np.uint8))
+    tifffile.imwrite(folder / "labels.tif", labels)
+    return folder
+
+
+def test_frames_are_the_image_moved_by_the_true_drift(source: Path, tmp_path: Path) -> None:
+    folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
+    movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
+    drift = pl.read_parquet(folder / "truth" / "camera" / "drift.parquet")
+    assert movie.shape == (5, SIZE - 20, SIZE - 20)
+    for frame, dy, dx in drift.iter_rows():
+        back = shift(movie[frame], (-dy, -dx), order=3)[15:-15, 15:-15]
+        assert np.corrcoef(back.ravel(), movie[0][15:-15, 15:-15].ravel())[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("name", ["camera", "specimen"])
+def test_truth_fits_the_frames_in_both_coordinates(name: str, source: Path, tmp_path: Path) -> None:
+    truth = write_drifted_movie(tmp_path / "movie", PARAMS, source) / "truth" / name
+    labels = tifffile.imread(truth / "labels_ch0.ome.tif")
+    clean = tifffile.imread(truth / "clean_ch0.ome.tif").astype(float)
+    # Nuclei are bright, and the ground is not; the noise-free frames tell them apart alone.
+    assert ((clean > 100 + 2 * 1000) == (labels > 0)).mean() > 0.98
+    tracks = pl.read_parquet(truth / "tracks.parquet")
+    assert sorted(tracks["track_id"].unique()) == [4, 9, 11]
+    assert tracks["parent_id"].sum() == 0
+    assert len(tracks) == 3 * PARAMS.frames
+
+
+def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(
+    source: Path, tmp_path: Path
+) -> None:
+    everywhere = np.ones((SIZE, SIZE), np.uint16)
+    tifffile.imwrite(source / "labels.tif", everywhere)
+    truth = write_drifted_movie(tmp_path / "movie", PARAMS, source) / "truth"
+    labels = tifffile.imread(truth / "specimen" / "labels_ch0.ome.tif")
+    drift = pl.read_parquet(truth / "specimen" / "drift.parquet")
+    for frame, dy, dx in drift.iter_rows():
+        unseen = np.ones_like(labels[frame])
+        rows, columns = (np.rint(np.arange(SIZE - 20) + by) for by in (dy, dx))
+        seen = [(at >= 0) & (at < SIZE - 20) for at in (rows, columns)]
+        unseen[np.ix_(*seen)] = 0
+        assert (labels[frame] == 1 - unseen).all()
+
+
+def test_the_same_parameters_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
+    def digests(name: str) -> list[str]:
+        folder = write_drifted_movie(tmp_path / name, PARAMS, source)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
+
+    assert digests("one") == digests("two")
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (np.zeros((SIZE, SIZE + 1), np.uint16), "of one size"),
+        (np.zeros((SIZE, SIZE), np.float32), "labels of 16 bits"),
+        (np.full((SIZE, SIZE), 70_000, np.uint32), "labels of 16 bits"),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(
+    labels: np.ndarray, said: str, source: Path, tmp_path: Path
+) -> None:
+    tifffile.imwrite(source / "labels.tif", labels)
+    with pytest.raises(BadInput, match=said):
+        write_drifted_movie(tmp_path / "movie", PARAMS, source)
+    assert not (tmp_path / "movie").exists()
