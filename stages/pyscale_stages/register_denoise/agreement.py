@@ -20,6 +20,7 @@ from pyscale_stages.register_denoise.transforms import (
     read_transforms,
 )
 from pyscale_stages.task import Task
+from pyscale_stages.validarea import VALID_FILE
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def check(task: Task) -> Agreement:
     score = float(agreeing.mean())
     return Agreement(
         same=score >= 1,
-        identical=same_bytes(reference, other, (FRAMES_FILE, TRANSFORMS_FILE)),
+        identical=same_bytes(reference, other, (FRAMES_FILE, VALID_FILE, TRANSFORMS_FILE)),
         score=score,
         measure=(
             f"share of frames whose corners are mapped within {CORNER_TOLERANCE_PX} px and "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,12 @@ import numpy as np
 
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import LinearTransform
+from pyscale_stages.register_denoise.transforms import LinearTransform, image_centre
+from pyscale_stages.validarea import Mask
 
 LARGEST_SEED = 2**31 - 1
+BACKGROUND_PERCENTILE = 1
+"""Of a frame's values. The edge's values in place of it would draw cells out into streaks."""
 LIKENESS_BLOCK_PX = 4
 """Side of the blocks whose means are correlated: they average out most of the noise."""
 
@@ -117,16 +120,50 @@ def register(
     )
 
 
-def move(image: FloatImage, correction: Correction) -> FloatImage:
-    """Show a frame where the reference has it, linearly interpolated.
+def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatImage], Mask]:
+    """Show the channels of a frame where the reference has them, linearly interpolated.
 
-    Pixels that the camera did not see are 0.
+    Parameters
+    ----------
+    images : list of ndarray, shape (Y, X)
+    files : tuple of str
+        ANTs' files of the transform.
+
+    Returns
+    -------
+    list of ndarray, shape (Y, X)
+        What the camera did not see is filled with the channel's background. 0 would lie far below
+        a camera's offset: a segmentation that scales a frame by its percentiles would then lose
+        the dim cells.
+    ndarray of bool, shape (Y, X)
+        Where the camera saw the specimen.
     """
+    fills = [float(np.percentile(image, BACKGROUND_PERCENTILE)) for image in images]
+    moved = [_moved(image, files, fill) for image, fill in zip(images, fills, strict=True)]
+    return moved, _moved(np.ones_like(images[0]), files, fill=0.0) >= 0.5
+
+
+def write_transform(linear: LinearTransform, shape_yx: tuple[int, int], path: Path) -> None:
+    """Write a linear transform as a file that `move` reads."""
+    import ants
+
+    values = asdict(linear)
+    transform = ants.new_ants_transform(
+        precision="double",
+        dimension=2,
+        transform_type="AffineTransform",
+        parameters=list(values.values()),
+        fixed_parameters=list(image_centre(shape_yx)),
+    )
+    ants.write_transform(transform, str(path))
+
+
+def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage:
     import ants
 
     # Reference and frame have one size and one pixel grid, so the frame is its own grid.
     pixels = ants.from_numpy(image)
-    return _pixels_of(ants.apply_transforms(pixels, pixels, list(correction.files)))
+    return _pixels_of(ants.apply_transforms(pixels, pixels, list(files), defaultvalue=fill))
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> FloatImage:

@@ -22,6 +22,7 @@ from pyscale_stages.register_denoise.doubts import is_doubtful
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform, Status
+from pyscale_stages.validarea import Mask
 
 IDENTITY = Correction(LinearTransform())
 
@@ -33,34 +34,42 @@ class CorrectedFrame:
     Attributes
     ----------
     pixels : ndarray, shape (C, Y, X)
+    seen : ndarray of bool, shape (Y, X)
+        Which of them the camera saw; the others were filled.
     row : dict
         The frame's row in the table of transforms.
     """
 
     pixels: Pixels
+    seen: Mask
     row: dict[str, Any]
 
 
-def reference_image(movie: Movie, params: RegisterDenoiseParams) -> FloatImage | None:
-    """Driving channel of the reference frame, which need not lie in the task's window.
+def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> FloatImage | None:
+    """Driving channel of what the frame `start` is registered to.
 
     Parameters
     ----------
     movie : Movie
+    start : int
+        First frame of the task's window; what it is registered to may lie outside.
     params : RegisterDenoiseParams
 
     Returns
     -------
     ndarray, shape (Y, X), or None
-        None where no registration is asked for.
+        None where nothing is registered: nothing was asked for, or the first frame has none
+        before it.
 
     Raises
     ------
     BadInput
-        If the frame has one value everywhere.
+        If the reference frame has one value everywhere.
     """
     if not params.registration:
         return None
+    if params.adds_up:
+        return driving_channel(movie.read(start - 1, start)[0], params) if start else None
     index = params.reference_frame
     image = movie.read(index, index + 1, params.channel)[0]
     if np.ptp(image) == 0:
@@ -69,6 +78,12 @@ def reference_image(movie: Movie, params: RegisterDenoiseParams) -> FloatImage |
             f"{params.channel}: choose another reference_frame or channel"
         )
     driving: FloatImage = image.astype(np.float32)
+    return driving
+
+
+def driving_channel(frame: Pixels, params: RegisterDenoiseParams) -> FloatImage:
+    """Channel of a frame, shape (C, Y, X), that is registered."""
+    driving: FloatImage = frame[params.channel].astype(np.float32)
     return driving
 
 
@@ -99,19 +114,23 @@ def correct_frame(
     BadInput
         If ANTs cannot register the frame.
     """
+    to = index - 1 if params.adds_up else params.reference_frame
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
     with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
         try:
             correction, status = _found(frame, index, reference, params, Path(scratch))
         except RegistrationFailed as failure:
             raise BadInput(
-                f"ANTs cannot register frame {index} of {movie_path} to frame "
-                f"{params.reference_frame} by {params.transform} ({failure}): "
-                "choose another reference_frame, channel or transform"
+                f"ANTs cannot register frame {index} of {movie_path} to frame {to} by "
+                f"{params.transform} ({failure}): choose another reference_frame, channel or "
+                "transform"
             ) from failure
-        pixels = _corrected(frame, correction, params)
+        # A step between neighbours moves nothing until it is added to those before it.
+        files = () if params.adds_up else correction.files
+        pixels, seen = _corrected(frame, files, params)
     return CorrectedFrame(
         pixels=pixels,
+        seen=seen,
         row={
             "frame": index,
             "status": status,
@@ -136,12 +155,13 @@ def _found(
     any amount, and a frame of cells that went elsewhere to some other cells: these keep the
     identity.
     """
-    if reference is None:
+    if not params.registration:
         return IDENTITY, "not_registered"
-    if index == params.reference_frame:
+    if reference is None or index == params.reference_frame:
         return IDENTITY, "reference"
-    image = frame[params.channel].astype(np.float32)
-    if np.ptp(image) == 0:
+    image = driving_channel(frame, params)
+    # The frame before may have one value everywhere; a reference frame that has was refused.
+    if np.ptp(image) == 0 or np.ptp(reference) == 0:
         return IDENTITY, "constant"
     found = register(reference, image, params, scratch)
     if is_doubtful(found, (reference.shape[0], reference.shape[1])):
@@ -149,16 +169,16 @@ def _found(
     return found, "registered"
 
 
-def _corrected(frame: Pixels, correction: Correction, params: RegisterDenoiseParams) -> Pixels:
+def _corrected(
+    frame: Pixels, files: tuple[str, ...], params: RegisterDenoiseParams
+) -> tuple[Pixels, Mask]:
     dtype = output_dtype(frame.dtype)
-    if not (params.denoise or correction.files):
-        return frame.astype(dtype)
-    images = []
-    for raw in frame:
-        image = raw.astype(np.float32)
-        if params.denoise:
-            image = denoise(image, params)
-        if correction.files:
-            image = move(image, correction)
-        images.append(as_dtype(image, dtype))
-    return np.stack(images)
+    seen = np.ones(frame.shape[1:], dtype=bool)
+    if not (params.denoise or files):
+        return frame.astype(dtype), seen
+    images = [raw.astype(np.float32) for raw in frame]
+    if params.denoise:
+        images = [denoise(image, params) for image in images]
+    if files:
+        images, seen = move(images, files)
+    return np.stack([as_dtype(image, dtype) for image in images]), seen

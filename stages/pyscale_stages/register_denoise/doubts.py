@@ -44,7 +44,7 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
 
 
 def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]:
-    """Say which frames were left where they are although registration was asked for.
+    """Say which frames were not registered although registration was asked for.
 
     Parameters
     ----------
@@ -59,21 +59,30 @@ def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]
     """
     import polars as pl
 
-    reasons = {
-        "constant": f"they have one value everywhere in channel {params.channel}",
-        "doubtful": (
+    if params.adds_up:
+        left = "moved as the frame before them"
+        constant = "they have one value everywhere, or the frame before them has,"
+        doubtful = (
+            "what registration to the frame before them found is hardly drift; where cells wander, "
+            "register by a channel of what stays in place"
+        )
+    else:
+        left = "left where they are"
+        constant = "they have one value everywhere"
+        doubtful = (
             f"what registration to the reference frame {params.reference_frame} found is hardly "
-            "drift; where cells wander, register by a channel of what stays in place, or choose "
-            "a reference_frame nearer to the frames"
-        ),
-    }
+            "drift; where cells wander, register by a channel of what stays in place; where the "
+            "specimen changes over the movie, set reference to previous, or choose a "
+            "reference_frame nearer to the frames"
+        )
+    reasons = {"constant": f"{constant} in channel {params.channel}", "doubtful": doubtful}
     found = {
         reason: transforms.filter(pl.col("status") == status)["frame"]
         for status, reason in reasons.items()
     }
     return [
-        f"{len(frames)} of {len(transforms)} frames (the first is {frames[0]}) were left where "
-        f"they are: {reason}"
+        f"{len(frames)} of {len(transforms)} frames (the first is {frames[0]}) were {left}: "
+        f"{reason}"
         for reason, frames in found.items()
         if len(frames)
     ]

@@ -22,6 +22,12 @@ class RegisterDenoiseParams(StageParams):
         "Translation",
         description="Kind of transform; SyN is an Affine followed by a deformation",
     )
+    reference: Literal["frame", "previous"] = Field(
+        "frame",
+        description="Register every frame to one reference frame, or each to the frame before it "
+        "(for specimens that change over the movie): the shifts between neighbours are then "
+        "added up from frame 0 when windows are merged",
+    )
     reference_frame: int = Field(
         0,
         ge=0,
@@ -75,6 +81,21 @@ class RegisterDenoiseParams(StageParams):
                 f"levels, but name {len(self.iterations)}, {len(self.shrink_factors)} and "
                 f"{len(self.smoothing_sigmas_px)}"
             )
+        if self.reference == "previous" and self.reference_frame:
+            raise ValueError(
+                f"reference is previous, so shifts are added up from frame 0: leave out "
+                f"reference_frame {self.reference_frame}"
+            )
+        if self.reference == "previous" and self.transform == "SyN":
+            raise ValueError(
+                "reference is previous, but deformations cannot be added up: choose the transform "
+                "Translation, Rigid or Affine"
+            )
         if not (self.registration or self.denoise):
             raise ValueError("registration and denoise are both off: switch one of them on")
         return self
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether frames are registered to their neighbours, and the transforms added up."""
+        return self.registration and self.reference == "previous"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
@@ -13,7 +15,13 @@ from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.parquet import write_table
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
-from pyscale_stages.register_denoise.correction import correct_frame, reference_image
+from pyscale_stages.register_denoise.composition import Composition
+from pyscale_stages.register_denoise.correction import (
+    CorrectedFrame,
+    correct_frame,
+    driving_channel,
+    reference_image,
+)
 from pyscale_stages.register_denoise.doubts import doubts
 from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
@@ -28,7 +36,11 @@ from pyscale_stages.register_denoise.transforms import (
     table_of,
 )
 from pyscale_stages.task import Task
+from pyscale_stages.validarea import VALID_FILE, Mask, ValidArea, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def run(task: Task) -> None:
@@ -45,7 +57,7 @@ def run(task: Task) -> None:
         movie = task.movie("frames")
         start, stop = task.window(movie)
         refuse_unusable(movie, params)
-        reference = reference_image(movie, params)
+        reference = reference_image(movie, start, params)
     frames = _frames(task, movie, start, stop)
     first = next(frames)
     with task.span("import"):
@@ -53,34 +65,40 @@ def run(task: Task) -> None:
         import polars  # noqa: F401
     with task.span("compute"):
         set_seed(task.spec.seed)
-    rows: list[dict[str, Any]] = []
+    # A window that is not the whole movie cannot know how far it has drifted before.
+    composition = Composition() if params.adds_up and stop - start == movie.n_frames else None
 
-    def corrected_images() -> Iterator[Pixels]:
+    def corrected_frames() -> Iterator[CorrectedFrame]:
+        nonlocal reference
         each = task.progress(chain([first], frames), stop - start, "registering")
         for index, frame in enumerate(each, start):
             with task.span("compute"):
                 corrected = correct_frame(frame, index, reference, params, movie.path)
-                rows.append(corrected.row)
+                if params.adds_up:
+                    reference = driving_channel(frame, params)
+                if composition is not None:
+                    corrected = composition.placed(corrected)
                 task.count(frames=1)
-            yield from corrected.pixels
+            yield corrected
 
     # The writer asks for images, and what it waits for is computed and read in other spans.
     with task.span("write"):
-        with task.writing(FRAMES_FILE) as path:
-            shape = output_shape(movie, stop - start)
-            write_pages(path, corrected_images(), shape, output_dtype(movie.dtype))
-        transforms = table_of(rows)
+        shape = output_shape(movie, stop - start)
+        transforms = _write(task, corrected_frames(), shape, output_dtype(movie.dtype))
         for sentence in doubts(transforms, params):
             task.warn(sentence)
-        with task.writing(TRANSFORMS_FILE) as path:
-            write_table(path, transforms)
         task.write_window((start, stop), movie.n_frames)
 
 
 def merge(task: Task) -> None:
-    """Join the frames and transforms of all windows, a block of frames in memory at a time."""
+    """Join the frames, valid areas and transforms of all windows, a block of frames at a time.
+
+    Where frames were registered to their neighbours, the steps are added up here.
+    """
     import polars as pl
 
+    params = task.params
+    assert isinstance(params, RegisterDenoiseParams)
     windows = ordered_windows(task)
     movies = [Movie.open(folder / FRAMES_FILE) for folder, _ in windows]
     first = movies[0]
@@ -98,14 +116,57 @@ def merge(task: Task) -> None:
     transforms = pl.concat(
         [read_transforms(folder, window.frames) for folder, window in windows], rechunk=True
     )
-    with task.writing(FRAMES_FILE) as path:
-        frames = chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies)
-        images = chain.from_iterable(frames)
-        write_pages(path, images, output_shape(first, movie_frames), first.dtype)
-    with task.writing(TRANSFORMS_FILE) as path:
-        write_table(path, transforms)
+    seen = chain.from_iterable(_seen(movie) for movie in movies)
+    corrected: Iterator[CorrectedFrame] = map(
+        CorrectedFrame,
+        chain.from_iterable(movie.frames(0, movie.n_frames) for movie in movies),
+        seen,
+        transforms.iter_rows(named=True),
+    )
+    # One window is the whole movie, and was moved when it was registered.
+    if params.adds_up and len(windows) > 1:
+        corrected = map(Composition().placed, corrected)
+    _write(task, corrected, output_shape(first, movie_frames), first.dtype)
     task.write_whole(windows[0][1])
     task.count(frames=movie_frames)
+
+
+def _seen(movie: Movie) -> Iterator[Mask]:
+    """Yield the valid area of each frame of a window's output."""
+    area = beside(movie.path)
+    if area is None:
+        raise BadInput(
+            f"{movie.path.parent} has no {VALID_FILE}: run the stage on that window again"
+        )
+    refuse_other(area, movie)
+    for page in area.frames(0, area.n_frames, channel=0):
+        yield page.astype(bool)
+
+
+def _write(
+    task: Task,
+    corrected: Iterator[CorrectedFrame],
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+) -> pl.DataFrame:
+    """Write the output as it comes, and return its table of transforms."""
+    area = ValidArea()
+    rows: list[dict[str, Any]] = []
+
+    def images() -> Iterator[Pixels]:
+        for frame in corrected:
+            area.add(frame.seen)
+            rows.append(frame.row)
+            yield from frame.pixels
+
+    with task.writing(FRAMES_FILE) as path:
+        write_pages(path, images(), shape, dtype)
+    with task.writing(VALID_FILE) as path:
+        area.write(path)
+    transforms = table_of(rows)
+    with task.writing(TRANSFORMS_FILE) as path:
+        write_table(path, transforms)
+    return transforms
 
 
 def _frames(task: Task, movie: Movie, start: int, stop: int) -> Iterator[Pixels]:

@@ -7,13 +7,14 @@ Transforms *pull*: the corrected frame shows at the point p what the input frame
     M (p - c) + c + t,      p = (y, x) in pixels,  c = ((height - 1) / 2, (width - 1) / 2)
 
 so for a specimen that only drifts, M is the identity and t is its position in this frame
-minus its position in the reference frame. Where a frame has a deformation u as well (SyN),
-the input is shown at M (p + u(p) - c) + c + t.
+minus its position in the reference frame. Where frames are registered to the one before, a
+window that is not the whole movie holds such steps, which `merge` adds up. Where a frame has a
+deformation u as well (SyN), the input is shown at M (p + u(p) - c) + c + t.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -73,6 +74,17 @@ class LinearTransform:
         shift = values[4:] + offset - matrix @ offset
         return cls(*(float(value) for value in (*matrix.ravel(), *shift)))
 
+    def after(self, first: LinearTransform) -> LinearTransform:
+        """Map a point by `first`, then by this transform."""
+        matrix, shift = self._matrix_and_shift()
+        first_matrix, first_shift = first._matrix_and_shift()
+        values = (*(matrix @ first_matrix).ravel(), *(matrix @ first_shift + shift))
+        return LinearTransform(*(float(value) for value in values))
+
+    def _matrix_and_shift(self) -> tuple[Points, Points]:
+        matrix = np.array([[self.m00, self.m01], [self.m10, self.m11]])
+        return matrix, np.array([self.ty_px, self.tx_px])
+
     @property
     def determinant(self) -> float:
         """Area of the input that one pixel of the output shows, in pixels."""
@@ -115,8 +127,8 @@ def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Table of transforms, one row a frame."""
     import polars as pl
 
-    matrix = ("m00", "m01", "m10", "m11", "ty_px", "tx_px")
-    numbers = (*matrix, "warp_max_px", "warp_mean_px", "correlation")
+    linear = (field.name for field in fields(LinearTransform))
+    numbers = (*linear, "warp_max_px", "warp_mean_px", "correlation")
     schema = {"frame": pl.Int32, "status": pl.String} | dict.fromkeys(numbers, pl.Float64)
     return pl.DataFrame(rows, schema=schema)
 

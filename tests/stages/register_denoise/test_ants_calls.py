@@ -60,17 +60,33 @@ def test_a_rotation_is_found_about_the_image_centre(
     assert (linear.ty_px, linear.tx_px) == pytest.approx((0, 0), abs=0.3)
 
 
-def test_moving_a_frame_brings_it_onto_the_reference_and_leaves_unseen_pixels_0(
+def test_moving_a_frame_brings_it_onto_the_reference_and_fills_the_rest_with_background(
     tmp_path: Path, specimen: Draw
 ) -> None:
     reference, frame = specimen(SHAPE), specimen(SHAPE, (5, 0))
     found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
 
-    moved = ants_calls.move(frame, found)
+    (moved,), seen = ants_calls.move([frame], found.files)
 
     assert np.abs(moved - reference)[:-6].mean() < 0.02 * np.ptp(reference)
-    assert not moved[-4:].any()
-    assert moved[:-6].all()
+    assert not seen[-4:].any()
+    assert seen[:-6].all()
+    assert moved[~seen] == pytest.approx(np.percentile(frame, 1))
+
+
+def test_what_was_not_seen_is_the_same_for_all_channels_and_filled_in_each_by_its_own(
+    tmp_path: Path,
+) -> None:
+    channels = [np.full(SHAPE, value, np.float32) for value in (0.0, 300.0)]
+    file = tmp_path / "shift.mat"
+    ants_calls.write_transform(LinearTransform(ty_px=2, tx_px=-3), SHAPE, file)
+
+    moved, seen = ants_calls.move(channels, (str(file),))
+
+    # Seen are the rows up to 93, and the columns from 3.
+    assert seen.sum() == (96 - 2) * (128 - 3)
+    for before, after in zip(channels, moved, strict=True):
+        assert np.array_equal(after, before)
 
 
 def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Draw) -> None:
@@ -84,7 +100,7 @@ def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Dr
 
     by_table = ndimage.affine_transform(frame, matrix, offset, order=1)
 
-    moved = ants_calls.move(frame, found)
+    (moved,), _ = ants_calls.move([frame], found.files)
     inside = (slice(8, -8), slice(8, -8))
     assert moved[inside] == pytest.approx(by_table[inside], abs=1)
 
@@ -103,7 +119,10 @@ def test_a_deformation_is_measured_and_improves_on_the_affine_part(
         params = RegisterDenoiseParams.model_validate({"transform": name})
         found[name] = ants_calls.register(reference, frame, params, folder)
 
-    errors = {n: np.abs(ants_calls.move(frame, f) - reference).mean() for n, f in found.items()}
+    errors = {
+        name: np.abs(ants_calls.move([frame], correction.files)[0][0] - reference).mean()
+        for name, correction in found.items()
+    }
 
     assert errors["SyN"] < 0.8 * errors["Affine"]
     assert found["Affine"].warp_max_px == 0

@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import tifffile
 
+from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
+from pyscale_stages.segment.agreement import match_cells
+from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 
@@ -66,3 +69,30 @@ def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
     assert quality["drift_uncorrected_px"] > 0.3
     assert quality["drift_error_px"] < 0.2
     assert quality["drift_error_max_px"] < 0.4
+
+
+def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_them(
+    tmp_path: Path, stage: RunStage, shared_data: Path
+) -> None:
+    params = DriftedParams(
+        source="stardist-nuclei", image="img2d.tif", labels="mask2d.tif", seed=103, frames=4
+    )
+    source = shared_data / "stardist-nuclei"
+    movie = write_drifted_movie(tmp_path / "nuclei", params, source) / "movie.ome.tif"
+    stage("run", movie, output=tmp_path / "moved", params=NO_DENOISING)
+
+    precision = {}
+    for coordinates, frames in (
+        ("camera", movie),
+        ("specimen", tmp_path / "moved" / "frames.ome.tif"),
+    ):
+        labels = tmp_path / coordinates
+        assert main(["segment", "run", "--input", str(frames), "--output", str(labels)], 0.0) == 0
+        found = tifffile.imread(labels / "labels.ome.tif")
+        true = tifffile.imread(movie.with_name("truth") / coordinates / "labels_ch0.ome.tif")
+        pairs = zip(true, found, strict=True)
+        precision[coordinates] = [match_cells(*pair).average_precision for pair in pairs]
+
+    assert min(precision["camera"]) > 0.7
+    lost = np.subtract(precision["camera"], precision["specimen"])
+    assert lost.max() <= 0.03

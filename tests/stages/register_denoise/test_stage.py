@@ -14,7 +14,9 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
 
 RunStage = Callable[..., TaskResult]
-FILES = ("frames.ome.tif", "transforms.parquet", "window.json")
+Specimen = Callable[..., Pixels]
+Noisy = Callable[[Pixels, int], Pixels]
+FILES = ("frames.ome.tif", "transforms.parquet", "valid.ome.tif", "window.json")
 FAST: dict[str, Any] = {"iterations": [500, 500, 100, 0]}
 
 
@@ -52,11 +54,15 @@ def test_another_seed_samples_other_pixels(
     assert not transforms(tmp_path / "a").equals(transforms(tmp_path / "b"))
 
 
-@pytest.mark.parametrize("reference_frame", [0, 3])
+@pytest.mark.parametrize(
+    "reference",
+    [{}, {"reference_frame": 3}, {"reference": "previous", "transform": "Rigid"}],
+    ids=str,
+)
 def test_merged_windows_are_the_whole_movies_output_to_the_byte(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path, reference_frame: int
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, reference: dict[str, Any]
 ) -> None:
-    params = FAST | {"reference_frame": reference_frame}
+    params = FAST | reference
     stage("run", drifting_movie, output=tmp_path / "whole", params=params)
     for name, frames in (("late", "2:4"), ("early", "0:2")):
         options = ("--frames", frames)
@@ -68,6 +74,67 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(
     assert merged.error is None
     assert merged.counters.frames == 4
     assert contents(tmp_path / "merged") == contents(tmp_path / "whole")
+
+
+def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
+    tmp_path: Path, stage: RunStage, specimen: Specimen, noisy: Noisy
+) -> None:
+    drift = [(1.5 * t, -1.25 * t) for t in range(6)]
+    pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
+    movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
+    params = {"reference": "previous", "denoise": False}
+    stage("run", movie, output=tmp_path / "out", params=params)
+
+    table = transforms(tmp_path / "out")
+
+    assert table["status"].to_list() == ["reference", *["registered"] * 5]
+    assert table.select("ty_px", "tx_px").to_numpy() == pytest.approx(np.array(drift), abs=0.3)
+    inner = tifffile.imread(tmp_path / "out" / "frames.ome.tif")[:, 10:-10, 10:-10]
+    assert np.corrcoef(inner.reshape(6, -1))[0].min() > 0.95
+
+
+def test_the_frames_after_one_of_one_value_go_on_from_where_it_was(
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
+    drifting_pixels = drifting_pixels[[0, 1, 1, 1]]
+    drifting_pixels[2] = 100
+    movie = write(tmp_path / "m.ome.tif", drifting_pixels, "TYX")
+    params = FAST | {"reference": "previous"}
+    result = stage("run", movie, output=tmp_path / "out", params=params)
+    table = transforms(tmp_path / "out")
+    assert table["status"].to_list() == ["reference", "registered", "constant", "constant"]
+    assert len(table["ty_px"][1:].unique()) == 1
+    assert "or the frame before them has" in result.warnings[0]
+
+
+def test_the_valid_area_is_what_the_camera_saw_of_each_frame(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+) -> None:
+    stage("run", drifting_movie, output=tmp_path / "out")
+    seen = tifffile.imread(tmp_path / "out" / "valid.ome.tif")
+    frames = tifffile.imread(tmp_path / "out" / "frames.ome.tif")
+    assert seen.shape == frames.shape
+    assert seen[0].all()
+    # The drift is 5 px down; 3.25 px up and 2.5 px right; 1.75 px down and 6 px left.
+    rows_and_columns = [(p.any(axis=1).sum(), p.any(axis=0).sum()) for p in seen[1:]]
+    assert np.array(rows_and_columns) == pytest.approx(
+        np.array([(91, 128), (93, 126), (94, 122)]), abs=1
+    )
+    for frame, page in zip(frames[1:], seen[1:], strict=True):
+        (fill,) = np.unique(frame[page == 0])
+        assert fill == pytest.approx(np.percentile(frame[page == 1], 1), rel=0.1)
+
+
+def test_a_window_without_its_valid_area_is_not_merged(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path
+) -> None:
+    for name, frames in (("w0", "0:2"), ("w1", "2:4")):
+        stage("run", drifting_movie, output=tmp_path / name, options=("--frames", frames))
+    (tmp_path / "w1" / "valid.ome.tif").unlink()
+    result = stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
+    assert result.error is not None
+    assert result.error.exit_code == 2
+    assert "w1 has no valid.ome.tif: run the stage on that window again" in result.error.message
 
 
 def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
