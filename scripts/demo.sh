@@ -5,12 +5,12 @@ set -euo pipefail
 pyscale=$1
 repeats=$2
 
-if "$pyscale" data fetch cancer-migration >/dev/null; then
-    movie=cancer-migration
-    echo "measuring on cancer-migration, a real movie of migrating cells"
+if "$pyscale" data fetch drifting-nuclei >/dev/null; then
+    movie=drifting-nuclei
+    echo "measuring on drifting-nuclei, real nuclei under a known drift"
 else
     movie=demo-synthetic
-    echo "cancer-migration cannot be had here: measuring on a synthetic movie instead"
+    echo "drifting-nuclei cannot be had here: measuring on a synthetic movie instead"
     "$pyscale" data synth "$movie" --frames 48 --size 192 --cells 50 >/dev/null
 fi
 "$pyscale" run pipeline --data "$movie" --workers 1,2 --repeats "$repeats"

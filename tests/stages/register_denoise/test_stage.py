@@ -122,7 +122,8 @@ def test_the_valid_area_is_what_the_camera_saw_of_each_frame(
     )
     for frame, page in zip(frames[1:], seen[1:], strict=True):
         (fill,) = np.unique(frame[page == 0])
-        assert fill == pytest.approx(np.percentile(frame[page == 1], 1), rel=0.1)
+        # Moving blurs a little, so that what was seen has another 1st percentile now.
+        assert frame[page == 1].min() <= fill <= np.percentile(frame[page == 1], 3)
 
 
 def test_a_window_without_its_valid_area_is_not_merged(
