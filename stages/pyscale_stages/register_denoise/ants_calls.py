@@ -1,4 +1,4 @@
-"""The calls of ANTs: register a frame, move pixels by the result, denoise."""
+"""The calls of ANTs for registration: register a frame, move pixels by the result."""
 
 from __future__ import annotations
 
@@ -164,21 +164,6 @@ def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage
     # Reference and frame have one size and one pixel grid, so the frame is its own grid.
     pixels = ants.from_numpy(image)
     return _pixels_of(ants.apply_transforms(pixels, pixels, list(files), defaultvalue=fill))
-
-
-def denoise(image: FloatImage, params: RegisterDenoiseParams) -> FloatImage:
-    """Denoise one frame of one channel by adaptive non-local means (Manjon et al. 2010)."""
-    import ants
-
-    return _pixels_of(
-        ants.denoise_image(
-            ants.from_numpy(image),
-            shrink_factor=params.denoise_shrink_factor,
-            p=params.patch_radius_px,
-            r=params.search_radius_px,
-            noise_model=params.noise_model,
-        )
-    )
 
 
 def _positive(image: FloatImage) -> FloatImage:

@@ -14,10 +14,10 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.register_denoise.ants_calls import (
     Correction,
     RegistrationFailed,
-    denoise,
     move,
     register,
 )
+from pyscale_stages.register_denoise.denoisers import denoise
 from pyscale_stages.register_denoise.doubts import is_doubtful
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams

@@ -164,22 +164,3 @@ def test_a_failure_of_ants_is_said_as_such(
     monkeypatch.setattr(ants, "registration", fail)
     with pytest.raises(ants_calls.RegistrationFailed, match="error code 1"):
         ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)
-
-
-@pytest.mark.parametrize("noise_model", ["Gaussian", "Rician"])
-def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(
-    specimen: Draw, noise_model: str
-) -> None:
-    clean = specimen(SHAPE)
-    noise = np.random.default_rng(0).normal(0, 60, SHAPE)
-    frame = (clean + noise).astype(np.float32)
-    params = RegisterDenoiseParams.model_validate({"noise_model": noise_model})
-
-    error = np.sqrt(np.mean((ants_calls.denoise(frame, params) - clean) ** 2))
-
-    assert error < 0.8 * 60
-
-
-def test_denoising_leaves_a_frame_of_one_value_as_it_is() -> None:
-    frame = np.full((32, 32), 7, np.float32)
-    assert np.array_equal(ants_calls.denoise(frame, RegisterDenoiseParams()), frame)
