@@ -25,7 +25,7 @@ EVERY_STAGE = (
 )
 """Packages that stages need whatever they compute; modules have the same names, but for NVML's."""
 OF_EXTRA: dict[str, tuple[str, ...]] = {
-    "register_denoise": ("antspyx==0.6.3",),
+    "register_denoise": ("antspyx==0.6.3", "pywavelets==1.9.0", "scikit-image==0.26.0"),
     "segment": ("cellpose==3.1.1.3",),
     "segment_cellpose4": ("cellpose==4.2.1.1",),
     "contact": ("pyclesperanto==0.25.1",),

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 LIBRARIES = {
-    "register_denoise": ("ants",),
+    "register_denoise": ("ants", "pywt", "skimage"),
     "segment": ("torch", "cv2", "fastremap"),
     "contact": ("scipy.spatial.distance", "polars"),
     "track": ("laptrack", "polars"),

@@ -41,7 +41,7 @@ Looks = Mapping[str, Callable[[Entry], None]]
 AMPLE = 8
 """Times the movie's size that the outputs of a whole run stay below."""
 _MODULES = {
-    "register_denoise": ("ants",),
+    "register_denoise": ("ants", "pywt", "skimage"),
     "segment": ("torch", "cellpose"),
     "contact": ("pyclesperanto",),
     "track": ("laptrack",),

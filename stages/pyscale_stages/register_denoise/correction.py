@@ -17,7 +17,7 @@ from pyscale_stages.register_denoise.ants_calls import (
     move,
     register,
 )
-from pyscale_stages.register_denoise.denoisers import denoise
+from pyscale_stages.register_denoise.denoisers import Fallback, denoise
 from pyscale_stages.register_denoise.doubts import is_doubtful
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
@@ -38,11 +38,14 @@ class CorrectedFrame:
         Which of them the camera saw; the others were filled.
     row : dict
         The frame's row in the table of transforms.
+    fallbacks : tuple
+        What the noise of each channel was taken for; empty without a denoiser.
     """
 
     pixels: Pixels
     seen: Mask
     row: dict[str, Any]
+    fallbacks: tuple[Fallback | None, ...] = ()
 
 
 def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> FloatImage | None:
@@ -127,7 +130,7 @@ def correct_frame(
             ) from failure
         # A step between neighbours moves nothing until it is added to those before it.
         files = () if params.adds_up else correction.files
-        pixels, seen = _corrected(frame, files, params)
+        pixels, seen, fallbacks = _corrected(frame, files, params)
     return CorrectedFrame(
         pixels=pixels,
         seen=seen,
@@ -139,6 +142,7 @@ def correct_frame(
             "warp_mean_px": correction.warp_mean_px,
             "correlation": correction.correlation,
         },
+        fallbacks=fallbacks,
     )
 
 
@@ -171,14 +175,17 @@ def _found(
 
 def _corrected(
     frame: Pixels, files: tuple[str, ...], params: RegisterDenoiseParams
-) -> tuple[Pixels, Mask]:
+) -> tuple[Pixels, Mask, tuple[Fallback | None, ...]]:
     dtype = output_dtype(frame.dtype)
     seen = np.ones(frame.shape[1:], dtype=bool)
-    if not (params.denoise or files):
-        return frame.astype(dtype), seen
+    if params.denoiser == "none" and not files:
+        return frame.astype(dtype), seen, ()
     images = [raw.astype(np.float32) for raw in frame]
-    if params.denoise:
-        images = [denoise(image, params) for image in images]
+    fallbacks: tuple[Fallback | None, ...] = ()
+    if params.denoiser != "none":
+        denoised = [denoise(image, params) for image in images]
+        images = [one.pixels for one in denoised]
+        fallbacks = tuple(one.fallback for one in denoised)
     if files:
         images, seen = move(images, files)
-    return np.stack([as_dtype(image, dtype) for image in images]), seen
+    return np.stack([as_dtype(image, dtype) for image in images]), seen, fallbacks

@@ -15,7 +15,7 @@ MIN_LEVEL_PX = 8
 
 
 class RegisterDenoiseParams(StageParams):
-    """What ANTs does to each frame; the defaults of the registration are ANTs' own."""
+    """What is done to each frame; the defaults of the registration are ANTs' own."""
 
     registration: bool = Field(True, description="Register every frame to the reference frame")
     transform: Literal["Translation", "Rigid", "Affine", "SyN"] = Field(
@@ -60,16 +60,23 @@ class RegisterDenoiseParams(StageParams):
         description="Most iterations of the deformation at each level, coarsest first; "
         "each level has twice the resolution of the one before, the last has all of it",
     )
-    denoise: bool = Field(True, description="Denoise every channel by adaptive non-local means")
-    noise_model: Literal["Gaussian", "Rician"] = Field(
-        "Gaussian", description="Gaussian for cameras; Rician is for magnetic resonance"
+    denoiser: Literal["none", "wavelet", "nlm", "ants"] = Field(
+        "wavelet",
+        description="Denoiser of every channel; wavelet and nlm (non-local means) first make the "
+        "camera's noise even, ants is ANTs' adaptive non-local means",
     )
-    patch_radius_px: int = Field(1, ge=1, le=8, description="Radius of the patches compared")
+    noise_model: Literal["Gaussian", "Rician"] = Field(
+        "Gaussian",
+        description="Noise that ants expects; Rician is that of magnetic resonance",
+    )
+    patch_radius_px: int = Field(
+        1, ge=1, le=8, description="Radius of the patches that ants compares"
+    )
     search_radius_px: int = Field(
-        2, ge=1, le=32, description="Radius around a pixel within which patches are sought"
+        2, ge=1, le=32, description="Radius around a pixel within which ants seeks patches"
     )
     denoise_shrink_factor: int = Field(
-        1, ge=1, le=8, description="Factor by which a frame is shrunk to estimate its noise"
+        1, ge=1, le=8, description="Factor by which ants shrinks a frame to estimate its noise"
     )
 
     @model_validator(mode="after")
@@ -91,8 +98,11 @@ class RegisterDenoiseParams(StageParams):
                 "reference is previous, but deformations cannot be added up: choose the transform "
                 "Translation, Rigid or Affine"
             )
-        if not (self.registration or self.denoise):
-            raise ValueError("registration and denoise are both off: switch one of them on")
+        if not self.registration and self.denoiser == "none":
+            raise ValueError(
+                "registration is off and denoiser is none: switch registration on, or choose "
+                "a denoiser"
+            )
         return self
 
     @property

@@ -22,6 +22,11 @@ from pyscale_stages.register_denoise.correction import (
     driving_channel,
     reference_image,
 )
+from pyscale_stages.register_denoise.denoisers import (
+    Fallback,
+    fallback_sentences,
+    import_denoiser,
+)
 from pyscale_stages.register_denoise.doubts import doubts
 from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
@@ -61,12 +66,17 @@ def run(task: Task) -> None:
     frames = _frames(task, movie, start, stop)
     first = next(frames)
     with task.span("import"):
-        import ants  # noqa: F401
         import polars  # noqa: F401
+
+        import_denoiser(params)
+        if params.registration:
+            import ants  # noqa: F401
     with task.span("compute"):
-        set_seed(task.spec.seed)
+        if params.registration:
+            set_seed(task.spec.seed)
     # A window that is not the whole movie cannot know how far it has drifted before.
     composition = Composition() if params.adds_up and stop - start == movie.n_frames else None
+    fallbacks: list[Fallback | None] = []
 
     def corrected_frames() -> Iterator[CorrectedFrame]:
         nonlocal reference
@@ -74,6 +84,7 @@ def run(task: Task) -> None:
         for index, frame in enumerate(each, start):
             with task.span("compute"):
                 corrected = correct_frame(frame, index, reference, params, movie.path)
+                fallbacks.extend(corrected.fallbacks)
                 if params.adds_up:
                     reference = driving_channel(frame, params)
                 if composition is not None:
@@ -85,7 +96,7 @@ def run(task: Task) -> None:
     with task.span("write"):
         shape = output_shape(movie, stop - start)
         transforms = _write(task, corrected_frames(), shape, output_dtype(movie.dtype))
-        for sentence in doubts(transforms, params):
+        for sentence in (*doubts(transforms, params), *fallback_sentences(fallbacks)):
             task.warn(sentence)
         task.write_window((start, stop), movie.n_frames)
 
@@ -179,15 +190,16 @@ def _frames(task: Task, movie: Movie, start: int, stop: int) -> Iterator[Pixels]
 
 STAGE = Stage(
     name="register_denoise",
-    summary="every frame registered to a reference frame and denoised, with ANTs",
+    summary="every frame registered to a reference frame with ANTs, and denoised",
     params=RegisterDenoiseParams,
     inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
     output=FRAMES_FILE,
-    packages=("antspyx",),
+    packages=("antspyx", "PyWavelets", "scikit-image"),
     determinism=(
         "same bytes with one thread, whatever the window; with more threads ANTs adds up its "
         "metric in a changing order, which moved the corners of a frame of 201 x 199 pixels by "
-        "up to 0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN)"
+        "up to 0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN); wavelet and nlm use "
+        "one thread in any case"
     ),
     run=run,
     merge=merge,

@@ -28,7 +28,7 @@ Specimen = Callable[..., Image]
 Noisy = Callable[[Image, int], npt.NDArray[np.uint16]]
 
 DRIFT_YX = ((0.0, 0.0), (5.0, 0.0), (-3.25, 2.5), (1.75, -6.0))
-FAST = {"denoise": False, "iterations": [500, 500, 100, 0]}
+FAST = {"denoiser": "none", "iterations": [500, 500, 100, 0]}
 """Parameters for tests of anything but the registration's accuracy."""
 
 

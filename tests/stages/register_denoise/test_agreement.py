@@ -12,7 +12,7 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
 
 RunStage = Callable[..., TaskResult]
-ACCURATE = {"denoise": False}
+ACCURATE = {"denoiser": "none"}
 
 
 @pytest.fixture

@@ -60,7 +60,7 @@ def whole(path: Path, pixels: Pixels) -> None:
         (whole, {"channel": 1}, (), "no channel 1 to register: it has 1"),
         (whole, {"transfrom": "Rigid"}, (), "did you mean 'transform'?"),
         (whole, {"transform": "rigid"}, (), "'transform'"),
-        (whole, {"registration": False, "denoise": False}, (), "both off"),
+        (whole, {"registration": False, "denoiser": "none"}, (), "denoiser is none"),
         (whole, {}, ("--frames", "3:9"), "does not lie inside"),
     ],
 )

@@ -1,32 +1,96 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyscale_stages.register_denoise.denoisers import denoise
+from pyscale_stages.register_denoise.denoisers import denoise, fallback_sentences
+from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
-SHAPE = (96, 128)
+SHAPE = (128, 160)
 Draw = Callable[..., Any]
+DENOISERS = ("wavelet", "nlm", "ants")
 
 
-@pytest.mark.parametrize("noise_model", ["Gaussian", "Rician"])
+def with_denoiser(name: str, **more: Any) -> RegisterDenoiseParams:
+    return RegisterDenoiseParams.model_validate({"denoiser": name} | more)
+
+
+def seen_by_a_camera(clean: FloatImage, gain: float = 20) -> FloatImage:
+    """Counts with the noise of photons; `clean` stands on an offset of 100 counts."""
+    electrons = np.random.default_rng(0).poisson(np.maximum(clean - 100, 0) / gain)
+    read = np.random.default_rng(1).normal(0, 1.4 * gain, clean.shape)
+    return (100 + gain * electrons + read).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("params", "left"),
+    [
+        (with_denoiser("wavelet"), 0.5),
+        (with_denoiser("nlm"), 0.6),
+        (with_denoiser("ants"), 0.8),
+        (with_denoiser("ants", noise_model="Rician"), 0.8),
+    ],
+)
 def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(
-    specimen: Draw, noise_model: str
+    specimen: Draw, params: RegisterDenoiseParams, left: float
 ) -> None:
     clean = specimen(SHAPE)
-    noise = np.random.default_rng(0).normal(0, 60, SHAPE)
-    frame = (clean + noise).astype(np.float32)
-    params = RegisterDenoiseParams.model_validate({"noise_model": noise_model})
+    frame = seen_by_a_camera(clean)
 
-    error = np.sqrt(np.mean((denoise(frame, params) - clean) ** 2))
+    denoised = denoise(frame, params)
 
-    assert error < 0.8 * 60
+    assert denoised.fallback is None
+    assert denoised.pixels.dtype == np.float32
+    assert np.std(denoised.pixels - clean) < left * np.std(frame - clean)
 
 
-def test_denoising_leaves_a_frame_of_one_value_as_it_is() -> None:
+@pytest.mark.parametrize("name", ["wavelet", "nlm"])
+def test_the_brightest_tenth_stays_as_bright(specimen: Draw, name: str) -> None:
+    clean = specimen(SHAPE)
+    bright = clean >= np.quantile(clean, 0.9)
+    error = denoise(seen_by_a_camera(clean), with_denoiser(name)).pixels - clean
+    assert abs(error[bright].mean()) < 0.02 * np.ptp(clean)
+
+
+@pytest.mark.parametrize("name", ["wavelet", "nlm"])
+def test_even_noise_about_negative_values_is_taken_out_and_said(specimen: Draw, name: str) -> None:
+    clean = specimen(SHAPE) - 5000
+    frame = (clean + np.random.default_rng(0).normal(0, 60, SHAPE)).astype(np.float32)
+    denoised = denoise(frame, with_denoiser(name))
+    assert denoised.fallback == "even"
+    assert np.std(denoised.pixels - clean) < 0.6 * 60
+
+
+@pytest.mark.parametrize("name", DENOISERS)
+def test_a_frame_of_one_value_is_left_as_it_is(name: str) -> None:
     frame = np.full((32, 32), 7, np.float32)
-    assert np.array_equal(denoise(frame, RegisterDenoiseParams()), frame)
+    assert np.array_equal(denoise(frame, with_denoiser(name)).pixels, frame)
+
+
+@pytest.mark.parametrize("name", ["wavelet", "nlm"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 2), (15, 15), (16, 16), (23, 17)])
+def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(
+    name: str, shape: tuple[int, int]
+) -> None:
+    frame = np.random.default_rng(0).poisson(20, shape).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        denoised = denoise(frame, with_denoiser(name))
+    assert denoised.pixels.shape == shape
+    assert np.isfinite(denoised.pixels).all()
+    assert (denoised.fallback == "none") == (min(shape) < 16)
+
+
+def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind() -> None:
+    assert fallback_sentences(["even", None, "none", "even"]) == [
+        "2 of 4 images do not show noise that grows with brightness, as a camera's does, so they "
+        "were denoised as if it were even",
+        "1 of 4 images show no noise that can be estimated, so they were left as they are",
+    ]
+    assert fallback_sentences([None]) == []
+    assert fallback_sentences([]) == []

@@ -38,7 +38,7 @@ def test_the_drift_of_real_pc12_cells_goes_away(
     assert after > 0.95
 
 
-NO_DENOISING = {"denoise": False}
+NO_DENOISING = {"denoiser": "none"}
 
 
 def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(

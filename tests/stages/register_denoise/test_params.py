@@ -12,7 +12,7 @@ def test_the_defaults_register_by_translation_to_the_first_frame_and_denoise() -
     params = RegisterDenoiseParams()
     assert (params.transform, params.reference_frame, params.channel) == ("Translation", 0, 0)
     assert params.registration
-    assert params.denoise
+    assert params.denoiser == "wavelet"
 
 
 def test_parameters_survive_json() -> None:
@@ -24,7 +24,7 @@ def test_parameters_survive_json() -> None:
     ("given", "said"),
     [
         ({"iterations": [10]}, "same number of levels, but name 1, 4 and 4"),
-        ({"registration": False, "denoise": False}, "both off"),
+        ({"registration": False, "denoiser": "none"}, "denoiser is none"),
         ({"transform": "Similarity"}, "'Translation', 'Rigid', 'Affine' or 'SyN'"),
         ({"reference_frame": -1}, "greater than or equal to 0"),
         ({"sampling_fraction": 0}, "greater than 0"),

@@ -82,7 +82,7 @@ def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
     drift = [(1.5 * t, -1.25 * t) for t in range(6)]
     pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
     movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
-    params = {"reference": "previous", "denoise": False}
+    params = {"reference": "previous", "denoiser": "none"}
     stage("run", movie, output=tmp_path / "out", params=params)
 
     table = transforms(tmp_path / "out")
@@ -165,7 +165,7 @@ def test_a_window_whose_frames_were_replaced_by_smaller_ones_is_not_merged(
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, drift_truth: Path
 ) -> None:
-    params = {"reference_frame": 1, "denoise": False}
+    params = {"reference_frame": 1, "denoiser": "none"}
     stage("run", drifting_movie, output=tmp_path / "out", params=params)
 
     table = transforms(tmp_path / "out")
@@ -188,7 +188,7 @@ def test_all_channels_move_by_the_transform_of_the_chosen_one(
     two = np.stack([still, drifting_pixels[:3]], axis=1)
     movie = write(tmp_path / "two.ome.tif", two, "TCYX")
     alone = write(tmp_path / "one.ome.tif", drifting_pixels[:3], "TYX")
-    params = FAST | {"denoise": False}
+    params = FAST | {"denoiser": "none"}
     stage("run", movie, output=tmp_path / "two", params=params | {"channel": 1})
     stage("run", alone, output=tmp_path / "one", params=params)
 
@@ -220,7 +220,7 @@ def test_transforms_do_not_depend_on_the_denoising(
     tmp_path: Path, stage: RunStage, drifting_movie: Path
 ) -> None:
     stage("run", drifting_movie, output=tmp_path / "with", params=FAST)
-    stage("run", drifting_movie, output=tmp_path / "without", params=FAST | {"denoise": False})
+    stage("run", drifting_movie, output=tmp_path / "without", params=FAST | {"denoiser": "none"})
     assert transforms(tmp_path / "with").equals(transforms(tmp_path / "without"))
     assert contents(tmp_path / "with")[FILES[0]] != contents(tmp_path / "without")[FILES[0]]
 
