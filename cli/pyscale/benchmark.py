@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyscale.baseversion import read_base, with_base
-from pyscale.data.ensure import find_movie
+from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
@@ -78,8 +78,9 @@ def plan_run(
         base = read_base(settings.against, settings.runtime)
         suite = with_base(suite, base)
     nodes = nodes_for(suite, only, settings, site)
-    dataset = None
+    dataset, own_data = None, {}
     if suite.reads_data:
+        own_data = find_own_data(settings, suite, accept_terms=accept_terms)
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
@@ -90,10 +91,11 @@ def plan_run(
         settings=settings.model_dump(mode="json"),
         workers=(len(nodes),)
         if nodes
-        else settings.workers or _usual_workers(settings, suite, dataset),
+        else settings.workers or _usual_workers(settings, suite, [dataset, *own_data.values()]),
         only=only,
         site=site,
         base=base,
+        own_data=own_data,
     )
     plan = fitted_to_base(on_every_node(plan, nodes))
     if site is not None:
@@ -101,7 +103,9 @@ def plan_run(
     return plan
 
 
-def _usual_workers(settings: Settings, suite: Suite, dataset: Dataset | None) -> tuple[int, ...]:
+def _usual_workers(
+    settings: Settings, suite: Suite, datasets: Sequence[Dataset | None]
+) -> tuple[int, ...]:
     """1, 2, 4 … as far as this machine has cores, or to 8 on a cluster; one for the machine."""
     if suite.data == "place":
         return (1,)
@@ -110,8 +114,8 @@ def _usual_workers(settings: Settings, suite: Suite, dataset: Dataset | None) ->
         sharing = (step for entry, step in suite.stages.items() if entry not in suite.measured_once)
         threads = max(step.cores or settings.cpus_per_worker for step in sharing)
         most = local_placement(threads).most_workers
-    if dataset is not None:
-        most = min(most, dataset.frames // (suite.frames_per_worker or 1))
+    lengths = [dataset.frames for dataset in datasets if dataset is not None]
+    most = min([most, *(length // (suite.frames_per_worker or 1) for length in lengths)])
     return powers_of_two(max(1, most))
 
 
@@ -143,7 +147,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     journal = Journal(run.journal_file, listener)
     with termination_as_interrupt():
-        refuse_changed_input(run.path, run.plan.movie)
+        refuse_changed_input(run.path, run.plan.movies)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
         strays = executor.end_strays()

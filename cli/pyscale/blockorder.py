@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Set
 
-from pyscale.suite import MOVIE, PLACE, SLIDES, Suite
+from pyscale.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite
 from pyscale.sweep import Sweep
 
-FROM_OUTSIDE = frozenset([MOVIE, PLACE, SLIDES])
+FROM_OUTSIDE = frozenset([MOVIE, TRUTH, PLACE, SLIDES])
 """What no entry of a suite makes."""
 
 

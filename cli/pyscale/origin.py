@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.data.registry import load_registry
@@ -57,10 +58,12 @@ def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def commands(plan: Plan) -> tuple[Command, ...]:
     """Lines that fetch the input where that can be, measure it again, and report this run."""
-    data = str(plan.settings["data"])
-    fetch = Command(what="Fetch the input", line=f"pyscale data fetch {data}")
+    data = [str(plan.settings["data"]), *plan.own_data] if plan.movie else []
+    known = load_registry(shipped("config")).datasets
+    fetched = " ".join(name for name in data if name in known)
+    fetch = Command(what="Fetch the input", line=f"pyscale data fetch {fetched}")
     return (
-        *([fetch] if plan.movie and data in load_registry(shipped("config")).datasets else []),
+        *([fetch] if fetched else []),
         Command(what="Measure it again", line=repeat_line(plan)),
         Command(what="Write this report again", line=f"pyscale report {plan.run_id}"),
     )
@@ -70,6 +73,8 @@ def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]
     if plan.movie is None:
         return
     yield "slides" if plan.suite.data == "slides" else "frames", str(plan.movie_frames)
+    for name, data in plan.own_data.items():
+        yield f"frames of {Path(name).name}", str(data.frames)
     if len(files) > MOST_FILES:
         yield "files", f"{len(files)}; provenance_manifest.json names those left out here"
     for file in files[:MOST_FILES]:

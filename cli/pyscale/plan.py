@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
-from pyscale.suite import EntryName, Layout, Suite
+from pyscale.suite import TRUTH, EntryName, Layout, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
 from pyscale_stages.registry import load_stage
 
@@ -34,6 +34,14 @@ class TrialInput(Record):
     def source(self) -> str:
         """Where it comes from, in a word."""
         return self.from_trial or (self.path.name if self.path else "")
+
+
+class OwnData(Record):
+    """What entries with data of their own measure on."""
+
+    movie: Path
+    frames: int
+    axes: str | None = Field(None, description="Axes to believe where the file is silent")
 
 
 class Trial(Record):
@@ -68,6 +76,7 @@ class Trial(Record):
         description="Frames of each task; as many as workers, or more"
     )
     inputs: tuple[TrialInput, ...]
+    data: str | None = Field(None, description="Dataset of its own; None is the run's")
     params: dict[str, JsonValue]
     truth: Path | None
     reference_trial: TrialId = Field(
@@ -149,6 +158,9 @@ class Plan(Record):
     movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
+    own_data: dict[str, OwnData] = Field(
+        default_factory=dict, description="Datasets that entries name for themselves"
+    )
     base: BaseVersion | None = Field(
         None, description="Version that its stages are measured against, if any"
     )
@@ -184,7 +196,29 @@ class Plan(Record):
             return "on images made for it"
         if self.movie is None:
             return f"of the folder {self.place}"
-        return f"on {self.movie.name} ({self.how_much})"
+        others = len({data.movie for data in self.own_data.values()} - {self.movie})
+        more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
+        return f"on {self.movie.name} ({self.how_much}){more}"
+
+    @property
+    def movies(self) -> dict[str, Path]:
+        """What it reads: the run's data by an empty name, entries' and true labels by theirs."""
+        found = {} if self.movie is None else {"": self.movie}
+        found |= {Path(name).name: data.movie for name, data in self.own_data.items()}
+        for trial in self.trials:
+            for item in trial.inputs:
+                source = self.suite.stages[trial.entry].inputs.get(item.slot)
+                if source == TRUTH and item.path is not None:
+                    found[f"{Path(trial.data or '').name}/{item.path.parent.name}"] = item.path
+        return found
+
+    def axes_of(self, trial: Trial) -> str | None:
+        """Axes to believe in what a trial reads; what a stage or pyscale wrote names its own."""
+        read = {item.path for item in trial.inputs if not item.is_place}
+        if trial.data is not None:
+            own = self.own_data[trial.data]
+            return own.axes if own.movie in read else None
+        return self.axes if self.movie in read else None
 
     @property
     def makes_images(self) -> bool:

@@ -13,11 +13,11 @@ from pydantic import JsonValue, ValidationError
 from pyscale.baseversion import OF_BASE, BaseVersion
 from pyscale.blockorder import FROM_OUTSIDE, block_order
 from pyscale.errors import UserError
-from pyscale.plan import Plan, Trial, TrialInput
+from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
-from pyscale.suite import MOVIE, SLIDES, Layout, Suite, load_suite, suite_names
+from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
@@ -62,6 +62,7 @@ def make_plan(
     only: Sequence[str] = (),
     site: Site | None = None,
     base: BaseVersion | None = None,
+    own_data: Mapping[str, Dataset] | None = None,
 ) -> Plan:
     """Expand a suite into trials.
 
@@ -91,6 +92,8 @@ def make_plan(
         The cluster that tasks run on.
     base : BaseVersion, optional
         What base versions of entries are (see `pyscale.baseversion.with_base`).
+    own_data : mapping of str to Dataset, optional
+        Datasets that entries name for themselves.
 
     Raises
     ------
@@ -98,7 +101,11 @@ def make_plan(
         If a worker count exceeds the frames or slides, a crop the frame, a name or parameter is
         wrong, or ranks that meet are not to run at the same time.
     """
-    sweep = _sweep(suite, dataset, settings, tuple(workers))
+    own_data = own_data or {}
+    datasets: dict[str | None, Dataset | None] = {None: dataset}
+    datasets.update(own_data.items())
+    sweeps = {name: _sweep(suite, one, settings, tuple(workers)) for name, one in datasets.items()}
+    sweep = sweeps[None]
     _refuse_unknown_stages(
         suite, only, {"parameters": settings["stages"], "an image": settings["images"]}
     )
@@ -110,10 +117,11 @@ def make_plan(
     measured = _measured(suite, only)
     refuse_ranks_apart(suite, measured, settings, site)
     place = _place(settings) if suite.machine_entries else None
-    sources = _Sources(dataset, place)
     entries = {
-        entry: _Entry.of(suite, entry, sources, sweep, settings, base=base)
-        for entry in suite.stages
+        entry: _Entry.of(
+            suite, entry, _Sources(datasets[name], place), sweeps[name], settings, base=base
+        )
+        for entry, name in ((entry, suite.data_of(entry)) for entry in suite.stages)
     }
     trials = tuple(
         entries[entry].trial(n, block, measured)
@@ -122,8 +130,9 @@ def make_plan(
             suite, measured, sweep, block, settings["seed"], base_first=settings["repeats"] == 1
         )
     )
-    if dataset is not None:
-        _refuse_larger_than_frames(dataset, trials)
+    for name, one in datasets.items():
+        if one is not None:
+            _refuse_larger_than_frames(one, (trial for trial in trials if trial.data == name))
     return Plan(
         run_id=run_id,
         suite=suite,
@@ -132,6 +141,10 @@ def make_plan(
         movie_frames=dataset.frames if dataset else 0,
         place=place,
         axes=dataset.axes if dataset else None,
+        own_data={
+            name: OwnData(movie=one.movie, frames=one.frames, axes=one.axes)
+            for name, one in own_data.items()
+        },
         base=base,
         site=site,
         baseline_workers=workers[0],
@@ -238,10 +251,23 @@ class _Sources:
     dataset: Dataset | None
     place: Path | None
 
-    def input(self, slot: str, source: str) -> TrialInput:
+    def input(self, slot: str, source: str, *, entry: str, coordinates: str | None) -> TrialInput:
         if source in {MOVIE, SLIDES}:
             return TrialInput(slot=slot, path=self.dataset.movie if self.dataset else None)
+        if source == TRUTH:
+            return TrialInput(slot=slot, path=self._true_labels(entry, coordinates))
         return TrialInput(slot=slot, path=self.place, is_place=True)
+
+    def _true_labels(self, entry: str, coordinates: str | None) -> Path | None:
+        if self.dataset is None:
+            return None
+        truth = self.truth(coordinates or "camera")
+        if truth is None:
+            raise UserError(
+                f"{entry} reads true labels, and {self.dataset.movie.name} is not a synthetic "
+                "movie: name another dataset"
+            )
+        return truth / "labels_ch0.ome.tif"
 
     def truth(self, coordinates: str | None) -> Path | None:
         known = self.dataset.truth if self.dataset else None
@@ -255,6 +281,7 @@ class _Entry:
     name: str
     stage: Stage
     inputs: tuple[TrialInput, ...]
+    data: str | None
     params: dict[str, JsonValue]
     device: Device
     threads: int | None
@@ -288,7 +315,7 @@ class _Entry:
         older = base if step.version_of else None
         stage = load_stage(suite.stage_name(name))
         inputs = tuple(
-            sources.input(slot, source)
+            sources.input(slot, source, entry=name, coordinates=step.truth)
             if source in FROM_OUTSIDE
             else TrialInput(
                 slot=slot,
@@ -316,6 +343,7 @@ class _Entry:
             name=name,
             stage=stage,
             inputs=inputs,
+            data=suite.data_of(name),
             params=params.model_dump(mode="json"),
             device=device,
             threads=step.cores,
@@ -352,6 +380,7 @@ class _Entry:
             movie_frames=frames if self.sweep.is_weak else None,
             windows=even_windows(frames, min(frames, workers * self.chunks)),
             inputs=self.inputs,
+            data=self.data,
             params=self.params,
             truth=self.truth,
             reference_trial=_trial_id(self.name, self.sweep.feeding, 1),

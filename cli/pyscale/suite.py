@@ -20,6 +20,8 @@ MOVIE = "movie"
 """The name by which a suite calls the dataset itself."""
 PLACE = "place"
 """The name by which a suite calls the folder whose storage is measured."""
+TRUTH = "truth"
+"""The name by which a suite calls the true labels of a synthetic movie, which a stage may read."""
 SLIDES = "slides"
 """The name by which a suite calls the folder of slides that ranks load patches from."""
 ALL_CORES: Final = "all"
@@ -44,7 +46,12 @@ class SuiteStage(Record):
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
         default_factory=dict,
-        description='Slot -> "movie", "place", "slides" or the name of an earlier entry',
+        description='Slot -> "movie", "truth", "place", "slides" or the name of an earlier entry',
+    )
+    data: str | None = Field(
+        None,
+        description="Dataset or path that it measures on; None is the run's, or that of the entry "
+        "that feeds it",
     )
     params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
     layout: Layout = Field(
@@ -124,6 +131,17 @@ class Suite(Record):
         """Name of the stage that an entry runs."""
         return self.stages[entry].stage or entry
 
+    def data_of(self, entry: str) -> str | None:
+        """Dataset of an entry that has one of its own, or is fed by one that has; else None."""
+        step = self.stages[entry]
+        feeding = [source for source in step.inputs.values() if source in self.stages]
+        return step.data or next(filter(None, map(self.data_of, feeding)), None)
+
+    @property
+    def own_data(self) -> tuple[str, ...]:
+        """Every dataset that entries name for themselves, in their order."""
+        return tuple(dict.fromkeys(step.data for step in self.stages.values() if step.data))
+
     @property
     def machine_entries(self) -> frozenset[str]:
         """Entries that measure the machine itself."""
@@ -184,13 +202,14 @@ def load_suite(name_or_path: str) -> Suite:
 def _check_inputs(suite: Suite, path: Path) -> None:
     # A suite of the machine reads nothing, and any other may measure a folder beside what it reads.
     outside = {"place": [PLACE], "phantom": [PLACE], "slides": [SLIDES, PLACE]}
-    earlier = outside.get(suite.data, [MOVIE, PLACE])
+    earlier = outside.get(suite.data, [MOVIE, TRUTH, PLACE])
     for entry, step in suite.stages.items():
         try:
             stage = load_stage(suite.stage_name(entry))
         except StageError as error:
             raise UserError(f"the suite {path} is wrong at stages.{entry}: {error}") from error
         _refuse_other_data(suite, path, entry, stage)
+        _refuse_mixed_data(suite, path, entry)
         slots = {slot.name: slot for slot in stage.inputs}
         for fed, source in step.inputs.items():
             if fed not in slots:
@@ -215,6 +234,7 @@ def _check_inputs(suite: Suite, path: Path) -> None:
                     f"the suite {path} gives stages.{entry} no input {name!r} ({slot.help})"
                 )
         earlier.append(entry)
+    _refuse_unclear_data(suite, path)
 
 
 def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> None:
@@ -233,6 +253,44 @@ def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> No
         raise UserError(
             f'the suite {path} has stages.{entry}, which reads data, and its data = "phantom" are '
             "images that no other stage reads: put it into a suite of its own"
+        )
+
+
+def _refuse_mixed_data(suite: Suite, path: Path, entry: str) -> None:
+    """Raise where an entry has data of its own and does not read it, or reads two datasets."""
+    step = suite.stages[entry]
+    sources = set(step.inputs.values())
+    if step.data is not None and not sources & {MOVIE, TRUTH}:
+        raise UserError(
+            f"the suite {path} gives stages.{entry} the data {step.data!r}, and no input of it is "
+            '"movie" or "truth": leave data out, or feed it by the data'
+        )
+    fed = {suite.data_of(source) for source in sources if source in suite.stages}
+    fed |= {step.data} if sources & {MOVIE, TRUTH} else set()
+    if len(fed) > 1:
+        raise UserError(
+            f"the suite {path} feeds stages.{entry} from two datasets: give all its inputs the "
+            "same data"
+        )
+    if step.data is not None and suite.data not in {"movie", "labels"}:
+        raise UserError(
+            f"the suite {path} measures {suite.data}, so stages.{entry} takes no data of its own: "
+            "leave it out"
+        )
+
+
+def _refuse_unclear_data(suite: Suite, path: Path) -> None:
+    """Raise where the run has no data of its own, or two datasets cannot be told apart."""
+    if suite.own_data and all(map(suite.data_of, suite.stages)):
+        raise UserError(
+            f"every stage of the suite {path} has data of its own, and a run has some too: write "
+            f'data = "{suite.own_data[0]}" below [settings] in place of one of them'
+        )
+    names = [Path(name).name for name in suite.own_data]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(
+            f"the suite {path} reads two datasets named {twice}: rename one of these files"
         )
 
 

@@ -108,8 +108,7 @@ class TaskWriter:
                 "device": trial.device,
                 "inputs": self.inputs(trial),
                 "output": folder / "out",
-                # What a stage wrote names its own axes.
-                "axes": self._run.plan.axes if trial.reads_movie else None,
+                "axes": self._run.plan.axes_of(trial),
                 **self._share(trial, int(task.removeprefix("w"))),
             }
         )

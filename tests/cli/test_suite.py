@@ -31,6 +31,27 @@ def test_an_entry_runs_the_stage_it_names() -> None:
         ("[stages.track]\ninputs = {labels = 'segment'}", "not an earlier entry"),
         ("[stages.track]\ninputs = {}", "no input 'labels'"),
         ("[stages", "is no TOML"),
+        (
+            "[stages.segment]\ninputs = {frames = 'movie'}\n"
+            "[stages.track]\ndata = 'hela-tracking'\ninputs = {labels = 'segment'}",
+            'no input of it is "movie" or "truth"',
+        ),
+        (
+            "[stages.segment]\ndata = 'stardist-nuclei'\ninputs = {frames = 'movie'}\n"
+            "[stages.segment_ch1]\nstage = 'segment'\ninputs = {frames = 'movie'}\n"
+            "[stages.contact]\ninputs = {labels = 'segment', labels_b = 'segment_ch1'}",
+            "feeds stages.contact from two datasets",
+        ),
+        (
+            "[stages.segment]\ndata = 'stardist-nuclei'\ninputs = {frames = 'movie'}",
+            "every stage of .* has data of its own",
+        ),
+        (
+            "[stages.segment]\ninputs = {frames = 'movie'}\n"
+            "[stages.track]\ndata = 'a/x.tif'\ninputs = {labels = 'movie'}\n"
+            "[stages.contact]\ndata = 'b/x.tif'\ninputs = {labels = 'movie'}",
+            "two datasets named x.tif",
+        ),
     ],
 )
 def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:

@@ -18,7 +18,7 @@ from pyscale.shipped import shipped
 from pyscale.store import records
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
-from pyscale.suite import MOVIE, PLACE, SLIDES, Layout, load_suite, suite_names
+from pyscale.suite import MOVIE, PLACE, SLIDES, TRUTH, Layout, load_suite, suite_names
 from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState
@@ -124,6 +124,7 @@ def own_words() -> frozenset[str]:
     said = ("asked", "cold", "warm", "asis", "done", "failed", "queued", "running", "strong")
     fed = (
         MOVIE,
+        TRUTH,
         PLACE,
         SLIDES,
         "frames",

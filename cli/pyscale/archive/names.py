@@ -68,10 +68,11 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     plan = run.plan
     if plan.site is not None and plan.site.name not in shipped_names("site"):
         names["cluster"].add(plan.site.name)
-    own_input = plan.movie is not None and not public_dataset(plan.settings["data"])
+    data = [plan.settings["data"], *plan.own_data] if plan.movie else []
+    own_input = not all(map(public_dataset, data))
     # What lies in an image that is a folder is numbered: the folder is what has a name.
     inputs = {PurePosixPath(file.name).parts[0] for file in read_provenance(run.path).input_files}
-    movies = [] if plan.movie is None else [plan.movie.name]
+    movies = [movie.name for movie in plan.movies.values()]
     names["suite"] = {name for name in [plan.suite.name] if not is_plain(name)}
     names["entry"] = {entry for entry in plan.suite.stages if not is_plain(entry)}
     own = names["suite"] | names["entry"]

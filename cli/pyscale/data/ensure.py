@@ -10,7 +10,6 @@ from pyscale.data.fetch import FetchOptions, ensure
 from pyscale.data.made import SYNTH_FILE, SYNTH_MOVIE, made_kind
 from pyscale.data.place import synthetic_kinds
 from pyscale.data.progress import TerminalReport
-from pyscale.data.registry import Dataset as Entry
 from pyscale.data.registry import Kind, Registry, load_registry
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
@@ -58,12 +57,37 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
     UserError
         If there is no such dataset or path, or what is there is not what the suite measures.
     """
+    path = _brought(settings, suite, accept_terms=accept_terms)
+    return _slides(path) if suite.data == "slides" else _movie(path, settings, suite)
+
+
+def find_own_data(
+    settings: Settings, suite: Suite, *, accept_terms: bool = False
+) -> dict[str, Dataset]:
+    """Find the datasets that entries of a suite name for themselves, as `find_movie` finds its one.
+
+    They are movies, labels or images, whatever the suite measures on; axes are their own.
+
+    Raises
+    ------
+    UserError
+        If there is no such dataset or path, or it is slides.
+    """
+    found = {}
+    for name in suite.own_data:
+        own = settings.model_copy(update={"data": name, "axes": None})
+        path = _brought(own, None, accept_terms=accept_terms)
+        found[name] = _movie(path, own, None)
+    return found
+
+
+def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> Path:
+    """Path of the data that settings name, fetched or made where absent."""
     registry = load_registry(shipped("config"))
-    entry = registry.datasets.get(settings.data)
     kind = _kind_by_name(settings, registry)
     if kind is not None:
         _refuse_other_kind(settings.data, kind, suite)
-    path = ensure(
+    return ensure(
         settings.data,
         registry,
         settings.data_folder,
@@ -71,7 +95,6 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
         consent=consent.given if accept_terms else consent.asked,
         report=TerminalReport(),
     ).resolve()
-    return _slides(path) if suite.data == "slides" else _movie(path, settings, suite, entry)
 
 
 def _kind_by_name(settings: Settings, registry: Registry) -> Kind | None:
@@ -89,7 +112,8 @@ def _slides(path: Path) -> Dataset:
         raise UserError(str(error)) from error
 
 
-def _movie(path: Path, settings: Settings, suite: Suite, entry: Entry | None) -> Dataset:
+def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
+    entry = load_registry(shipped("config")).datasets.get(settings.data)
     made = made_kind(path)
     if made == "slides":
         _refuse_other_kind(settings.data, made, suite)
@@ -103,7 +127,7 @@ def _movie(path: Path, settings: Settings, suite: Suite, entry: Entry | None) ->
         movie = Movie.open(path, axes=axes)
     except BadInput as error:
         raise UserError(str(error)) from error
-    if suite.data == "labels" and movie.dtype.kind not in "iu":
+    if suite is not None and suite.data == "labels" and movie.dtype.kind not in "iu":
         raise UserError(
             f"{path} holds {movie.dtype} values, but the suite {suite.name} measures labels, which "
             "are whole numbers: name a label movie by --data"
@@ -113,7 +137,15 @@ def _movie(path: Path, settings: Settings, suite: Suite, entry: Entry | None) ->
     )
 
 
-def _refuse_other_kind(name: str, kind: Kind, suite: Suite) -> None:
+def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
+    """Raise where a suite, or an entry with data of its own (None), cannot measure on a kind."""
+    if suite is None:
+        if kind in {"slide", "slides"}:
+            raise UserError(
+                f"an entry of the suite has the data {name}, which holds {KIND_IN_WORDS[kind]}: "
+                "name a movie, labels or images"
+            )
+        return
     # One slide is as good as a folder of one.
     if kind == suite.data or (kind == "slide" and suite.data == "slides"):
         return

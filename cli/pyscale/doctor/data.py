@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from pyscale.data.made import SYNTH_MOVIE, made_kind
 from pyscale.data.place import dataset_path, presence
@@ -29,6 +30,9 @@ def data(subject: Subject) -> Iterator[Finding]:
     if not subject.reads_movie:
         yield beside_the_point("data.movie", f"the suite {subject.suite} reads no movie")
         return
+    for name, found in subject.own_data.items():
+        own: dict[str, Any] = {"data": name, "movie": found, "axes": None, "own_data": {}}
+        yield from data(subject.model_copy(update=own))
     registry = load_registry(shipped("config"))
     path = found_movie(subject)
     if path is None:

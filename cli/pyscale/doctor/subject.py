@@ -62,6 +62,9 @@ class Subject(Record):
     data: str = Field(description="Name of the dataset, or path of the movie")
     axes: str | None
     movie: Path | None = Field(description="The movie, where a plan has found it")
+    own_data: dict[str, Path | None] = Field(
+        default_factory=dict, description="Datasets of entries by name, and where a plan found them"
+    )
     reads_movie: bool = Field(True, description="Whether it measures on data at all")
     reads_slides: bool = Field(False, description="Whether these are a folder of slides")
     place: Path | None = Field(None, description="Folder whose storage it measures, where it does")
@@ -104,6 +107,7 @@ class Subject(Record):
             data=settings["data"],
             axes=plan.axes,
             movie=plan.movie,
+            own_data={name: data.movie for name, data in plan.own_data.items()},
             reads_movie=plan.suite.reads_data,
             reads_slides=plan.suite.data == "slides",
             place=plan.place,
@@ -134,10 +138,14 @@ class Subject(Record):
         suite = measured_suite(load_suite(suite_name), settings, site)
         alone = suite.data == "place"
         workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
-        dataset = None
+        dataset, own_data = None, {}
         if suite.reads_data:
             frames = max(workers) * (suite.frames_per_worker or 1)
             dataset = Dataset(movie=Path(settings.data), frames=frames, axes=settings.axes)
+            own_data = {
+                name: Dataset(movie=Path(name), frames=frames, truth=Path(name))
+                for name in suite.own_data
+            }
         if settings.with_system:
             suite = with_system(suite, settings, site)
         plan = make_plan(
@@ -146,8 +154,10 @@ class Subject(Record):
             run_id="doctor",
             settings=settings.model_dump(mode="json"),
             workers=workers,
+            own_data=own_data,
         )
-        return cls.of_plan(plan).model_copy(update={"movie": None})
+        absent = {"movie": None, "own_data": dict.fromkeys(own_data)}
+        return cls.of_plan(plan).model_copy(update=absent)
 
     @property
     def threads(self) -> list[int]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
-from pyscale.plan import Plan
+from pyscale.plan import Plan, Trial
 from pyscale.store.folder import RunFolder
-from pyscale.store.provenance import read_provenance
+from pyscale.store.provenance import InputFile, read_provenance
 from pyscale.sweep import Sweep
 
 HOW_MANY = frozenset(
@@ -71,9 +74,24 @@ def work_id_of(run: RunFolder) -> str:
                 "stage": trial.stage,
                 "inputs": plan.suite.stages[trial.entry].inputs,
                 "params": trial.params,
+                **_own_data(plan, trial, files),
             }
             for trial in plan.scaling_trials
             if trial.is_reference and plan.suite.stages[trial.entry].version_of is None
         },
     }
     return hashlib.sha256(json.dumps(work, sort_keys=True).encode()).hexdigest()
+
+
+def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str, Any]:
+    """What distinguishes the data of an entry that has its own."""
+    if trial.data is None:
+        return {}
+    own, folder = plan.own_data[trial.data], f"{Path(trial.data).name}/"
+    return {
+        "data": sorted(
+            (file.size_bytes, file.sha256) for file in files if file.name.startswith(folder)
+        ),
+        "axes": own.axes,
+        "frames": own.frames,
+    }

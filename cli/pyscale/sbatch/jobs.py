@@ -136,7 +136,7 @@ class Job:
                 "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
                 "output": Path("$output"),
                 "movie_frames": None if trial.is_of_ranks else trial.movie_frames,
-                "axes": self._plan.axes if trial.reads_movie else None,
+                "axes": self._plan.axes_of(trial),
             }
         )
         around = self.stage.surroundings(self.stage.params.model_validate(trial.params))

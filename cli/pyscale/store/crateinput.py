@@ -33,11 +33,12 @@ def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | Non
     from rocrate.model.contextentity import ContextEntity
 
     files = found["files"]
+    names = [movie.name for movie in plan.movies.values()]
     properties: dict[str, Any] = {
         # It is no part of the crate, so it is no File: such a file would have to be there.
         "@type": "CreativeWork",
-        "name": plan.movie.name,
-        "description": f"The input: {plan.how_much} in {len(files)} file(s); the "
+        "name": ", ".join(names),
+        "description": f"The input: {plan.how_much} of {names[0]}, in {len(files)} file(s); the "
         "checksum of each is in provenance.json",
         "size": f"{sum(file['size_bytes'] for file in files)} bytes",
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -62,15 +63,24 @@ class Provenance(Record):
     containers: Containers | None = Field(None, description="Absent for a native run")
 
 
-def write_provenance(run: Path, movie: Path | None, containers: Containers | None = None) -> None:
-    """Freeze the provenance of a new run; one that measures the machine reads no movie."""
+def write_provenance(
+    run: Path, movies: Mapping[str, Path], containers: Containers | None = None
+) -> None:
+    """Freeze the provenance of a new run that reads these datasets, by the names of files' folders.
+
+    The name of the run's own dataset is empty.
+    """
     changes = _git("status", "--porcelain")
     provenance = Provenance(
         pyscale_version=version(DISTRIBUTION),
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=tuple(_described(file, movie) for file in files_of(movie)) if movie else (),
+        input_files=tuple(
+            _described(file, movie, folder)
+            for folder, movie in movies.items()
+            for file in files_of(movie)
+        ),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -98,8 +108,8 @@ def read_provenance(run: Path) -> Provenance:
         ) from error
 
 
-def refuse_changed_input(run: Path, movie: Path | None) -> None:
-    """Raise where the dataset is not the one that the run began with.
+def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
+    """Raise where a dataset is not the one that the run began with.
 
     Raises
     ------
@@ -107,10 +117,11 @@ def refuse_changed_input(run: Path, movie: Path | None) -> None:
         If a file is gone, is new, or has another size or time of change.
     """
     known = {file.name: file for file in read_provenance(run).input_files}
-    if movie is None:
-        return
-    found = files_of(movie) if movie.exists() else []
-    present = {_name_in(movie, file): file.stat() for file in found}
+    present = {
+        _name_in(movie, file, folder): file.stat()
+        for folder, movie in movies.items()
+        for file in (files_of(movie) if movie.exists() else [])
+    }
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)
         if before is None or now is None:
@@ -120,8 +131,8 @@ def refuse_changed_input(run: Path, movie: Path | None) -> None:
         else:
             continue
         raise UserError(
-            f"{name} of {movie} {what} since the run {run.name} began: put the dataset back as "
-            "it was, or start a new run"
+            f"{name} of {' and '.join(map(str, movies.values()))} {what} since the run {run.name} "
+            "began: put the dataset back as it was, or start a new run"
         )
 
 
@@ -150,15 +161,16 @@ def _all_below(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
-def _name_in(dataset: Path, file: Path) -> str:
+def _name_in(dataset: Path, file: Path, folder: str) -> str:
     """What a file of a dataset is called: chunks of several images have the same names."""
-    return file.relative_to(dataset if dataset.is_dir() else dataset.parent).as_posix()
+    below = file.relative_to(dataset if dataset.is_dir() else dataset.parent)
+    return (folder / below).as_posix()
 
 
-def _described(path: Path, dataset: Path) -> InputFile:
+def _described(path: Path, dataset: Path, folder: str) -> InputFile:
     stat = path.stat()
     return InputFile(
-        name=_name_in(dataset, path),
+        name=_name_in(dataset, path, folder),
         size_bytes=stat.st_size,
         modified_ns=stat.st_mtime_ns,
         sha256=sha256_of(path),

@@ -40,7 +40,7 @@ def test_one_slide_counts_with_the_tiles_that_lie_beside_it(slides: Path) -> Non
 
 
 def test_chunks_of_equal_name_are_told_apart(slides: Path, tmp_path: Path) -> None:
-    write_provenance(tmp_path, slides)
+    write_provenance(tmp_path, {"": slides})
     found = {file.name: file.sha256 for file in read_provenance(tmp_path).input_files}
     assert len(found) == 5
     assert found["b.zarr/0/c/0"] != found["b.zarr/1/c/0"]
@@ -57,14 +57,25 @@ def test_chunks_of_equal_name_are_told_apart(slides: Path, tmp_path: Path) -> No
 def test_a_chunk_that_is_another_is_another_input(
     slides: Path, tmp_path: Path, name: str, sentence: str
 ) -> None:
-    write_provenance(tmp_path, slides)
-    refuse_changed_input(tmp_path, slides)
+    write_provenance(tmp_path, {"": slides})
+    refuse_changed_input(tmp_path, {"": slides})
     (slides / name).write_text("something else")
     with pytest.raises(UserError, match=sentence):
-        refuse_changed_input(tmp_path, slides)
+        refuse_changed_input(tmp_path, {"": slides})
 
 
 def test_what_lies_in_other_folders_is_no_input(slides: Path, tmp_path: Path) -> None:
-    write_provenance(tmp_path, slides)
+    write_provenance(tmp_path, {"": slides})
     (slides / "notes" / "more.txt").write_text("mine too")
-    refuse_changed_input(tmp_path, slides)
+    refuse_changed_input(tmp_path, {"": slides})
+
+
+def test_files_of_two_datasets_are_told_apart(slides: Path, tmp_path: Path) -> None:
+    movies = {"": slides / "a.svs", "other": slides / "b.zarr"}
+    write_provenance(tmp_path, movies)
+    found = [file.name for file in read_provenance(tmp_path).input_files]
+    assert found == ["a.svs", "other/0/c/0", "other/1/c/0"]
+    refuse_changed_input(tmp_path, movies)
+    (slides / "b.zarr" / "0" / "c" / "0").write_text("another")
+    with pytest.raises(UserError, match="other/0/c/0 of .* has changed"):
+        refuse_changed_input(tmp_path, movies)

@@ -1,0 +1,148 @@
+"""Entries of a suite that measure on datasets of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyscale.data.ensure import find_own_data
+from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.planning import Dataset, make_plan
+from pyscale.references.workid import work_id_of
+from pyscale.settings import Settings
+from pyscale.store.folder import RunFolder
+from pyscale.store.manifest import build_manifest
+from pyscale.store.provenance import read_provenance
+from pyscale.suite import Suite, load_suite
+from pyscale_stages.moviewriter import write_movie
+
+TEXT = """
+name = "own"
+summary = "Two datasets"
+
+[stages.segment]
+inputs = { frames = "movie" }
+
+[stages.cells]
+stage = "segment"
+data = "few.ome.tif"
+inputs = { frames = "movie" }
+
+[stages.track]
+inputs = { labels = "cells" }
+
+[stages.contact]
+data = "few.ome.tif"
+inputs = { labels = "truth" }
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    (tmp_path / "own.toml").write_text(TEXT)
+    return load_suite(str(tmp_path / "own.toml"))
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Dataset:
+    """Two frames, with the truth of a synthetic movie."""
+    truth = tmp_path / "few" / "truth"
+    (truth / "camera").mkdir(parents=True)
+    for file in (tmp_path / "few" / "few.ome.tif", truth / "camera" / "labels_ch0.ome.tif"):
+        write_movie(file, np.zeros((2, 6, 6), np.uint16), "TYX")
+    return Dataset(tmp_path / "few" / "few.ome.tif", frames=2, axes="TYX", truth=truth)
+
+
+@pytest.fixture
+def plan_of(suite: Suite, dataset: Dataset, tmp_path: Path) -> Callable[..., Plan]:
+    def plan(few: Dataset, workers: tuple[int, ...] = (1, 2)) -> Plan:
+        return make_plan(
+            suite,
+            dataset,
+            run_id="own",
+            settings=Settings(repeats=1, runs_folder=tmp_path).model_dump(mode="json"),
+            workers=workers,
+            own_data={"few.ome.tif": few},
+        )
+
+    return plan
+
+
+def test_windows_follow_the_dataset_of_each_entry(
+    plan_of: Callable[..., Plan], few: Dataset
+) -> None:
+    plan = plan_of(few)
+    windows = {trial.entry: trial.windows for trial in plan.trials if trial.workers == 2}
+    assert windows["segment"] == ((0, 4), (4, 8))
+    assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
+
+
+def test_entries_read_their_dataset_or_its_true_labels(
+    plan_of: Callable[..., Plan], few: Dataset, dataset: Dataset
+) -> None:
+    plan = plan_of(few)
+    assert few.truth is not None
+    labels = few.truth / "camera" / "labels_ch0.ome.tif"
+    read = {trial.entry: (trial.inputs[0].path, plan.axes_of(trial)) for trial in plan.trials}
+    assert read == {
+        "segment": (dataset.movie, None),
+        "cells": (few.movie, "TYX"),
+        "track": (None, None),
+        "contact": (labels, None),
+    }
+    assert plan.on_what == "on movie.ome.tif (8 frames) and 1 other dataset"
+
+
+def test_more_workers_than_the_shortest_dataset_has_frames_are_refused(
+    plan_of: Callable[..., Plan], few: Dataset
+) -> None:
+    with pytest.raises(UserError, match="3 workers cannot share the 2 frames of few.ome.tif"):
+        plan_of(few, (3,))
+
+
+def test_true_labels_are_asked_of_synthetic_movies_alone(
+    plan_of: Callable[..., Plan], dataset: Dataset
+) -> None:
+    with pytest.raises(UserError, match="contact reads true labels, and movie.ome.tif is not a"):
+        plan_of(dataset)
+
+
+def test_every_file_that_is_read_is_recorded(
+    plan_of: Callable[..., Plan], few: Dataset, tmp_path: Path
+) -> None:
+    run = RunFolder.create(tmp_path / "runs", plan_of(few))
+    assert [file.name for file in read_provenance(run.path).input_files] == [
+        "movie.ome.tif",
+        "few.ome.tif/few.ome.tif",
+        "few.ome.tif/camera/labels_ch0.ome.tif",
+    ]
+    assert build_manifest(run)["input"]["own_data"]["few.ome.tif"]["frames"] == 2
+
+
+def test_work_on_another_dataset_is_other_work(
+    plan_of: Callable[..., Plan], few: Dataset, tmp_path: Path
+) -> None:
+    first = work_id_of(RunFolder.create(tmp_path / "a", plan_of(few)))
+    assert work_id_of(RunFolder.create(tmp_path / "b", plan_of(few))) == first
+    write_movie(few.movie, np.ones((2, 6, 6), np.uint16), "TYX")
+    assert work_id_of(RunFolder.create(tmp_path / "c", plan_of(few))) != first
+
+
+def test_datasets_of_entries_may_be_of_any_kind_but_slides(
+    suite: Suite, tmp_path: Path, shared_data: Path
+) -> None:
+    def found(name: str) -> dict[str, Any]:
+        step = suite.stages["cells"].model_copy(update={"data": name})
+        own = suite.model_copy(update={"stages": {"cells": step}})
+        settings = Settings(data_folder=tmp_path, mirror=str(shared_data))
+        return find_own_data(settings, own)
+
+    assert found("stardist-nuclei")["stardist-nuclei"].frames == 1
+    assert found("hela-tracking")["hela-tracking"].frames == 92
+    with pytest.raises(UserError, match="which holds a slide"):
+        found("cmu-1")
