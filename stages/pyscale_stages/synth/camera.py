@@ -55,8 +55,8 @@ class Microscope:
         coverage: Coverage,
         labels: Labels,
         rng: np.random.Generator,
-    ) -> npt.NDArray[np.uint16]:
-        """One channel of one frame.
+    ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+        """One channel of one frame, with its noise and without any.
 
         Parameters
         ----------
@@ -71,8 +71,8 @@ class Microscope:
 
         Returns
         -------
-        ndarray
-            Camera counts (Y, X), uint16.
+        noisy, clean : ndarray
+            Camera counts (Y, X), uint16. The clean ones are those of a camera of even offset.
         """
         from scipy.ndimage import gaussian_filter
 
@@ -84,10 +84,12 @@ class Microscope:
         focus = gaussian_filter(sharp, params.psf_sigma_px, mode="nearest")
         haze = gaussian_filter(focus, HAZE_SIGMA_PX, mode="nearest", truncate=2.5)
         photons = params.signal_photons * (focus + HAZE_SHARE * haze) + params.background_photons
-        electrons = rng.poisson(photons * self._light).astype(np.float32)
+        expected = photons * self._light
+        electrons = rng.poisson(expected).astype(np.float32)
         electrons += self._read_noise * rng.standard_normal(labels.shape, np.float32)
-        counts = self._offset + params.gain_counts * electrons
-        return np.clip(np.rint(counts), 0, np.iinfo(np.uint16).max).astype(np.uint16)
+        noisy = self._offset + params.gain_counts * electrons
+        clean = params.offset_counts + params.gain_counts * expected
+        return _counts(noisy), _counts(clean)
 
     def _looks(self, cells: Cells, coverage: Coverage) -> npt.NDArray[np.float32]:
         """Brightness of each covered pixel: profile of the cell's type, times its texture."""
@@ -106,6 +108,10 @@ class Microscope:
         texture = self._texture[row % TEXTURE_SIDE, column % TEXTURE_SIDE]
         looks = cells["brightness"][cell] * profile * edge * np.maximum(1 + texture, 0.2)
         return np.asarray(looks, np.float32)
+
+
+def _counts(image: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
+    return np.clip(np.rint(image), 0, np.iinfo(np.uint16).max).astype(np.uint16)
 
 
 def _light(params: SynthParams, rng: np.random.Generator) -> npt.NDArray[np.float32]:

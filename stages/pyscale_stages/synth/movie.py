@@ -28,7 +28,7 @@ def write_synthetic_movie(
 ) -> Path:
     """Write a movie and its exact truth; the folder appears whole or not at all.
 
-    While it is made, about the uncompressed size of the movie and its labels lies beside it.
+    While it is made, about the uncompressed size of the movie and its truth lies beside it.
 
     Parameters
     ----------
@@ -66,6 +66,9 @@ def _write_into(folder: Path, params: SynthParams, progress: Progress | None) ->
                 for channel, labels in enumerate(frame.labels[name]):
                     spool.append(f"{TRUTH_FOLDER}/{name}/labels_ch{channel}.ome.tif", labels)
                 tables[name].add(index, frame.cells, frame.labels[name])
+            for channel, clean in enumerate(frame.clean):
+                spool.append(f"{TRUTH_FOLDER}/camera/clean_ch{channel}.ome.tif", clean)
+            tables["camera"].add_noise(index, frame.image, frame.clean)
             if progress is not None:
                 progress(index + 1, params.frames)
     drift = drift_path(params)

@@ -30,12 +30,15 @@ class RenderedFrame:
         All live cells, in specimen coordinates, also those out of view.
     image : ndarray
         Camera counts, shape (C, Y, X), uint16.
+    clean : ndarray
+        The same without noise.
     labels : dict
         For "camera" and, where asked for, "specimen": a label image (Y, X) for each channel.
     """
 
     cells: Cells
     image: npt.NDArray[np.uint16]
+    clean: npt.NDArray[np.uint16]
     labels: dict[Coordinates, list[Labels]]
 
 
@@ -48,17 +51,19 @@ def render_frames(
     shape = params.shape_yx
     for index, cells in enumerate(simulate(params)):
         rng = random_stream(params.seed, "noise", index)
-        image = np.empty((params.cell_types, *shape), np.uint16)
+        image, clean = np.empty((2, params.cell_types, *shape), np.uint16)
         labels: dict[Coordinates, list[Labels]] = {name: [] for name in coordinates}
         for channel in range(params.cell_types):
             own = cells[cells["cell_type"] == channel]
             seen = cover(own, drift[index], shape)
             labels["camera"].append(label_image(own, seen, shape))
-            image[channel] = microscope.picture(own, seen, labels["camera"][-1], rng)
+            image[channel], clean[channel] = microscope.picture(
+                own, seen, labels["camera"][-1], rng
+            )
             if "specimen" in coordinates:
                 still = cover(own, np.zeros(2), shape)
                 labels["specimen"].append(label_image(own, still, shape))
-        yield RenderedFrame(cells, image, labels)
+        yield RenderedFrame(cells, image, clean, labels)
 
 
 def render_examples(

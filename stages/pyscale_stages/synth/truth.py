@@ -71,6 +71,7 @@ class TruthTables:
     def __init__(self) -> None:
         self._tracks: list[npt.NDArray[np.float64]] = []
         self._contacts: list[npt.NDArray[np.int64]] = []
+        self._noise: list[tuple[int, int, float]] = []
 
     def add(self, frame: int, cells: Cells, labels: Sequence[Labels]) -> None:
         """Add one frame: its cells, and their label image for each type."""
@@ -85,6 +86,14 @@ class TruthTables:
             self._tracks.append(rows)
         contacts = count_contacts(labels)
         self._contacts.append(np.insert(contacts, 0, frame, axis=1))
+
+    def add_noise(
+        self, frame: int, noisy: npt.NDArray[np.uint16], clean: npt.NDArray[np.uint16]
+    ) -> None:
+        """Add how far one frame, shape (C, Y, X), is from the same without noise."""
+        for channel, images in enumerate(zip(noisy, clean, strict=True)):
+            counted, true = (image.astype(np.float64) for image in images)
+            self._noise.append((channel, frame, float(np.sqrt(np.mean((counted - true) ** 2)))))
 
     def tracks(self) -> pl.DataFrame:
         """Table `tracks`: one row for each cell in view in each frame.
@@ -131,9 +140,16 @@ class TruthTables:
         names = ("frame", "label_a", "label_b", "contact_px")
         return pl.DataFrame({name: rows[:, i] for i, name in enumerate(names)})
 
+    def noise(self) -> pl.DataFrame:
+        """Table `noise`: root mean square noise of each channel of each frame."""
+        import polars as pl
+
+        schema = {"channel": pl.Int32, "frame": pl.Int32, "noise_rms_counts": pl.Float64}
+        return pl.DataFrame(self._noise, schema=schema, orient="row")
+
 
 def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float64]) -> None:
-    """Write tracks.parquet, contacts.parquet and drift.parquet into a folder."""
+    """Write tracks, contacts, drift and, where it was added, noise as Parquet into a folder."""
     import polars as pl
 
     drift_table = pl.DataFrame(
@@ -144,6 +160,9 @@ def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float6
         }
     )
     found = {"tracks": tables.tracks(), "contacts": tables.contacts(), "drift": drift_table}
+    noise = tables.noise()
+    if len(noise):
+        found["noise"] = noise
     for name, table in found.items():
         with atomic_path(folder / f"{name}.parquet") as path:
             write_table(path, table)

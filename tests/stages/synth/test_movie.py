@@ -19,6 +19,8 @@ from pyscale_stages.synth.spool import FrameSpool
 
 SMALL = SynthParams(seed=3, frames=4, height_px=96, width_px=80, cells=8, radius_px=6)
 
+CLEAN_FILES = ("clean_ch0.ome.tif", "clean_ch1.ome.tif")
+
 
 def files_of(folder: Path) -> dict[str, str]:
     return {
@@ -40,7 +42,9 @@ def test_a_movie_is_written_as_the_tree_that_the_stages_expect(two_types: Path) 
             "drift.parquet",
         )
     }
-    assert set(files_of(two_types)) == {"movie.ome.tif", "synth.json"} | truth
+    # The camera alone has noise.
+    noise = {f"truth/camera/{file}" for file in (*CLEAN_FILES, "noise.parquet")}
+    assert set(files_of(two_types)) == {"movie.ome.tif", "synth.json"} | truth | noise
     assert sorted(p.name for p in two_types.parent.iterdir()) == [two_types.name]
 
 

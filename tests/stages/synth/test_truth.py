@@ -136,8 +136,8 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie: Path) 
 def test_without_drift_both_coordinate_systems_are_one(tmp_path: Path) -> None:
     params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
     truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
-    for file in (truth / "camera").iterdir():
-        assert file.read_bytes() == (truth / "specimen" / file.name).read_bytes()
+    for file in (truth / "specimen").iterdir():
+        assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
 
 
 def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie: Path) -> None:
@@ -166,3 +166,24 @@ def test_tables_have_no_missing_values(any_truth: Path, name: str) -> None:
     table = pl.read_parquet(any_truth / f"{name}.parquet")
     assert len(table) > 0
     assert table.null_count().sum_horizontal().sum() == 0
+
+
+def test_clean_frames_are_the_movie_without_its_noise(two_types: Path) -> None:
+    movie = tifffile.imread(two_types / "movie.ome.tif").astype(float)
+    truth = two_types / "truth" / "camera"
+    table = pl.read_parquet(truth / "noise.parquet").sort("channel", "frame")
+    assert table.columns == ["channel", "frame", "noise_rms_counts"]
+    for channel in (0, 1):
+        clean = tifffile.imread(truth / f"clean_ch{channel}.ome.tif")
+        assert clean.dtype == np.uint16
+        noise = movie[:, channel] - clean
+        assert abs(noise.mean()) < 0.1
+        told = table.filter(pl.col("channel") == channel)
+        assert told["frame"].to_list() == list(range(len(movie)))
+        assert told["noise_rms_counts"].to_numpy() == pytest.approx(
+            noise.std(axis=(1, 2)), rel=1e-3
+        )
+        # Photon noise: the variance grows by the gain of 2 counts.
+        bright = clean > np.quantile(clean, 0.95)
+        grown = noise[bright].var() / clean[bright].mean()
+        assert 1.2 < grown < 2.5
