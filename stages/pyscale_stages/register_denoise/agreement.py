@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.register_denoise.denoisingquality import judge_denoising
 from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
@@ -57,6 +58,7 @@ def check(task: Task) -> Agreement:
         # The second output's own window: it may have another reference frame.
         drift = _true_drift(task.spec.truth, read_window(other), task.spec.movie_frames)
         task.set_quality(**drift_errors(tables[1], read_window(other), shape_yx, drift))
+        judge_denoising(task, other, read_window(other))
     score = float(agreeing.mean())
     return Agreement(
         same=score >= 1,

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+
+RunStage = Callable[..., TaskResult]
+MOVIE = SynthParams(
+    seed=3, frames=3, height_px=128, width_px=128, cells=12, radius_px=8, signal_photons=60
+)
+STILL = {"registration": False}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "m", MOVIE)
+
+
+@pytest.fixture
+def synthetic(tmp_path: Path, written: Path) -> Path:
+    """Folder of a noisy movie of two channels, which a test may change."""
+    return shutil.copytree(written, tmp_path / "synthetic")
+
+
+@pytest.fixture
+def judged(tmp_path: Path, stage: RunStage, synthetic: Path) -> Callable[..., TaskResult]:
+    """Run the stage on the movie and check its output against the truth."""
+
+    def run_and_check(params: dict[str, Any], *options: str) -> TaskResult:
+        out = tmp_path / "out"
+        ran = stage("run", synthetic / "movie.ome.tif", output=out, params=params, options=options)
+        assert ran.error is None
+        truth = str(synthetic / "truth" / "camera")
+        return stage("check", out, out, options=("--truth", truth))
+
+    return run_and_check
+
+
+@pytest.mark.parametrize("denoiser", ["wavelet", "nlm"])
+def test_a_denoised_movie_is_nearer_to_the_truth_and_as_bright(
+    judged: Callable[..., TaskResult], denoiser: str
+) -> None:
+    result = judged(STILL | {"denoiser": denoiser})
+    assert result.quality["psnr_gain_db"] > 4
+    assert abs(result.quality["bias_brightest"]) < 0.02
+    assert not result.warnings
+
+
+def test_a_small_gain_is_warned_of_with_the_number_of_images(
+    judged: Callable[..., TaskResult],
+) -> None:
+    result = judged(STILL | {"denoiser": "ants", "noise_model": "Gaussian", "search_radius_px": 1})
+    assert result.quality["psnr_gain_db"] < 3
+    assert "less than 3 dB, in 6 images that registration left in place" in result.warnings[0]
+
+
+def test_frames_that_registration_moved_do_not_count(judged: Callable[..., TaskResult]) -> None:
+    reference = judged(STILL, "--frames", "0:1").quality
+    assert judged({}).quality.items() > reference.items()
+
+
+def test_frames_that_were_not_denoised_are_not_judged(judged: Callable[..., TaskResult]) -> None:
+    assert "psnr_gain_db" not in judged({"denoiser": "none"}).quality
+
+
+def test_a_truth_without_noise_gives_no_gain(
+    judged: Callable[..., TaskResult], synthetic: Path
+) -> None:
+    (synthetic / "truth" / "camera" / "noise.parquet").unlink()
+    result = judged(STILL)
+    assert result.error is None
+    assert "psnr_gain_db" not in result.quality
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:200])
+
+
+def _of_another_size(path: Path) -> None:
+    tifffile.imwrite(path, tifffile.imread(path)[:, :64], ome=True, metadata={"axes": "TYX"})
+
+
+def _without_a_column(path: Path) -> None:
+    pl.read_parquet(path).drop("frame").write_parquet(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        ("noise.parquet", _cut, "noise.parquet cannot be read as a table of noise"),
+        ("noise.parquet", _without_a_column, "noise.parquet cannot be read as a table of noise"),
+        ("clean_ch1.ome.tif", Path.unlink, "clean_ch1.ome.tif does not exist"),
+        ("clean_ch1.ome.tif", _cut, "clean_ch1.ome.tif"),
+        ("clean_ch0.ome.tif", _of_another_size, "does not hold 3 frames of 128 x 128 pixels"),
+    ],
+)
+def test_a_damaged_truth_or_that_of_another_movie_is_refused(
+    judged: Callable[..., TaskResult],
+    synthetic: Path,
+    file: str,
+    change: Callable[[Path], None],
+    said: str,
+) -> None:
+    change(synthetic / "truth" / "camera" / file)
+    error = judged(STILL, "--frames", "0:1").error
+    assert error is not None
+    assert error.exit_code == 2
+    assert said in error.message
