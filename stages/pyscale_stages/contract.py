@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
 from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Reconstruction
@@ -21,6 +21,7 @@ from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
 from pyscale_stages.timing import Timing
+from pyscale_stages.warned import Warnings
 
 if TYPE_CHECKING:
     from pyscale_stages.task import Task
@@ -253,7 +254,12 @@ class TaskResult(Record):
     reconstruction: Reconstruction | None = Field(
         None, description="What reconstructing an image with others gave this rank"
     )
-    warnings: tuple[str, ...] = ()
+    warned: Warnings = Field(
+        (),
+        # Records before there were codes call their sentences so.
+        validation_alias=AliasChoices("warned", "warnings"),
+        description="What the task warned of",
+    )
     error: TaskError | None = None
 
     @model_validator(mode="after")
@@ -262,6 +268,11 @@ class TaskResult(Record):
         if any(span.end_monotonic_s < span.start_monotonic_s for span in self.spans):
             raise ValueError("one of the spans ends before it starts")
         return self
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences that the reader of this result must know."""
+        return tuple(warning.sentence for warning in self.warned if warning.is_said)
 
 
 @dataclass(frozen=True)

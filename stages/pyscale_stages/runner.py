@@ -28,6 +28,7 @@ from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
 from pyscale_stages.residency import InputCache
 from pyscale_stages.task import Task
+from pyscale_stages.warned import Warned
 from pyscale_stages.wording import first_problem
 
 CORE_PACKAGES = ("numpy", "polars", "pydantic", "tifffile")
@@ -104,7 +105,10 @@ def run_task(
         timings=tuple(task.timings) if task else (),
         loading=task.loading if task else None,
         reconstruction=task.reconstruction if task else None,
-        warnings=(*(task.warnings if task else ()), *usage.warnings),
+        warned=(
+            *(task.warned if task else ()),
+            *(Warned(code="gpu-not-sampled", text=sentence) for sentence in usage.warnings),
+        ),
         error=error,
     )
     if result_file is not None:

@@ -20,6 +20,7 @@ from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.timing import Timing
+from pyscale_stages.warned import UNSORTED, Warned
 
 Item = TypeVar("Item")
 
@@ -58,7 +59,7 @@ class Task:
         self.reconstruction: Reconstruction | None = None
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
-        self.warnings: list[str] = []
+        self.warned: list[Warned] = []
         self.written: list[Path] = []
         self.versions: dict[str, str] = {}
         self._recorder = recorder
@@ -207,10 +208,25 @@ class Task:
                 raise StageError(f"{self.stage.name} measured a {name} that is no number ({value})")
         self.quality.update(measures)
 
-    def warn(self, sentence: str) -> None:
-        """Record something that the reader of the result must know, and say it now."""
-        self.warnings.append(sentence)
-        print(f"warning: {sentence}", file=sys.stderr)  # noqa: T201 - a task's talk
+    def warn(self, text: str, code: str = UNSORTED, *, doubts_result: bool = False) -> None:
+        """Record something that the reader of the result must know, and say it now.
+
+        Parameters
+        ----------
+        text : str
+            A sentence.
+        code : str
+            Short code, by which warnings are counted.
+        doubts_result : bool
+            Whether the result may be wrong for it.
+        """
+        self.warn_of(Warned(code=code, text=text, doubts_result=doubts_result))
+
+    def warn_of(self, warning: Warned) -> None:
+        """Record a warning that counts, and say it now where this window has enough of it."""
+        self.warned.append(warning)
+        if warning.is_said:
+            print(f"warning: {warning.sentence}", file=sys.stderr)  # noqa: T201 - a task's talk
 
     def progress(self, items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
         """Iterate with a progress bar on a terminal, and silently in a batch job."""

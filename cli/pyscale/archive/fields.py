@@ -54,12 +54,22 @@ OWN_FACTORIES = frozenset(["pyscale", "pyscale_stages", "wsistream"])
 SAFE_FIELDS = frozenset(["spans", "calls"])
 """Fields without a name in them: most of a record. Of versions see `is_safe`."""
 SENTENCES = frozenset(
-    ["message", "warnings", "detail", "reason", "gpu_reason", "why_not", "summary"]
+    ["message", "warnings", "text", "detail", "reason", "gpu_reason", "why_not", "summary"]
 )
 """Fields that hold sentences, which may quote anything."""
 SAID_BY_STAGES = frozenset(
     [
-        *("test", "step", "unit", "measure", "determinism", "device", "backend", "consumer"),
+        *(
+            "test",
+            "step",
+            "unit",
+            "code",
+            "measure",
+            "determinism",
+            "device",
+            "backend",
+            "consumer",
+        ),
         *("engine", "architecture", "fs_type", "options", "scheduler"),
         *("pyscale_version", "python_version", "place_filesystem", "cache_filesystem"),
     ]

@@ -106,4 +106,6 @@ def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
     task.set_quality(**quality)
     for measure, nothing in SHARES_OF.items():
         if measure not in quality:
-            task.warn(f"{measure} is left out, because {nothing} in these frames")
+            task.warn(
+                f"{measure} is left out, because {nothing} in these frames", "measure-left-out"
+            )

@@ -109,4 +109,4 @@ def _say_empty(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) -
         raise BadInput(
             f"labels in {names} are empty in all frames: look at the segmentation that wrote them"
         )
-    task.warn(f"labels in {names} are empty in the frames {window[0]}:{window[1]}")
+    task.warn(f"labels in {names} are empty in the frames {window[0]}:{window[1]}", "empty-frames")

@@ -65,11 +65,11 @@ class Results:
             )
         )
 
-    def warn_once(self, sentence: str) -> None:
+    def warn_once(self, sentence: str, code: str, *, doubts_result: bool = False) -> None:
         """Say something that holds for many repeats."""
         if sentence not in self.said:
             self.said.add(sentence)
-            self.task.warn(sentence)
+            self.task.warn(sentence, code, doubts_result=doubts_result)
 
 
 def time_repeat(
@@ -92,7 +92,8 @@ def time_repeat(
     with memory_for(movie.size_bytes) as memory:
         if memory.why_not_shared:
             results.warn_once(
-                f"movies are copied to memory of the process, because {memory.why_not_shared}"
+                f"movies are copied to memory of the process, because {memory.why_not_shared}",
+                "movies-copied",
             )
         residency, state = _prepared(results, movie.path, cold=cold)
         with task.span("read"):
@@ -141,7 +142,11 @@ def _decode(
     found = [sha256_of_frame(frame) for frame in room]
     if difference := first_difference(movie, found):
         results.cannot(movie.name, difference, attempt)
-        results.warn_once(f"{movie.name} is decoded wrongly here: {difference}")
+        results.warn_once(
+            f"{movie.name} is decoded wrongly here: {difference}",
+            "wrong-decoder",
+            doubts_result=True,
+        )
         return
     task.count(frames=len(found))
     timing = Timing(
@@ -173,7 +178,10 @@ def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, C
     if eviction.reason:
         # Reasons name the file, which nobody else knows.
         reason = eviction.reason.replace(str(path), path.name)
-        results.warn_once(f"movies were perhaps not read from storage ({eviction.state}): {reason}")
+        results.warn_once(
+            f"movies were perhaps not read from storage ({eviction.state}): {reason}",
+            "perhaps-cached",
+        )
     return eviction.after, eviction.state
 
 

@@ -83,7 +83,10 @@ def _timings(
         if not why_not:
             raise
         if not why_not.startswith(NOT_APPLICABLE):
-            task.warn(f"{kernel.name} has no time from repeat {repeat} on: {why_not}")
+            task.warn(
+                f"{kernel.name} has no time from repeat {repeat} on: {why_not}",
+                "kernel-without-time",
+            )
         yield _absent(kernel, device, repeat, why_not)
 
 
@@ -173,8 +176,10 @@ def _absent(kernel: Kernel, device: torch.device, repeat: int, why_not: str) -> 
 def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: Judgement) -> None:
     """Say once of a test and device that the result is wrong; each timing has its own error."""
     wrong = f"{kernel.name} computes wrongly on {device}"
-    if judgement.right or any(said.startswith(wrong) for said in task.warnings):
+    if judgement.right or any(said.text.startswith(wrong) for said in task.warned):
         return
     task.warn(
-        f"{wrong}: its error is {judgement.error:.3g}, and {judgement.tolerance:.3g} is allowed"
+        f"{wrong}: its error is {judgement.error:.3g}, and {judgement.tolerance:.3g} is allowed",
+        "wrong-kernel",
+        doubts_result=True,
     )

@@ -146,7 +146,8 @@ def _windows(
             task.warn(
                 f"the data set of rank {group.number} came to its end and was begun again "
                 f"(times: {batches.ended}), which the waits hold: let it give patches for ever, "
-                "or lower batches"
+                "or lower batches",
+                "data-began-again",
             )
     return Measured(free, together, memory, shape, patch_bytes)
 
@@ -169,7 +170,7 @@ def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:
     found = group.all_gather((free.start_unix_s, free.window.wall_s))
     sentence = late_start(*zip(*found, strict=True))
     if sentence and group.number == 0:
-        task.warn(sentence)
+        task.warn(sentence, "late-start")
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:

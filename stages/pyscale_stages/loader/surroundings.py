@@ -44,14 +44,16 @@ def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: G
     is_first = next(i for i, crew in enumerate(crews) if crew[0] == node) == group.number
     sentence = oversubscription([Crew(*crew) for crew in crews], node)
     if is_first and sentence:
-        task.warn(sentence)
+        task.warn(sentence, "more-processes-than-cores")
     if params.pin_memory and not torch.accelerator.is_available():
         task.warn(
             "pin_memory has no effect here, as torch finds no GPU: these batches lie in ordinary "
-            "memory"
+            "memory",
+            "memory-not-pinned",
         )
     if idle := idle_processes(params, slides):
         task.warn(
             f"{idle} of {params.num_workers} loader processes of rank {group.number} have nothing "
-            f"to do, as it has {slides} slides and each takes its own: lower num_workers"
+            f"to do, as it has {slides} slides and each takes its own: lower num_workers",
+            "idle-processes",
         )

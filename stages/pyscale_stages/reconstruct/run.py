@@ -146,7 +146,8 @@ def _warn_of_idle_physics(task: Task, params: ReconstructParams, group: Group) -
     if group.number == 0 and idle > 0:
         task.warn(
             f"{group.count} ranks share {params.operators} operators, so that {idle} of them wait "
-            "while the others compute the gradient: start fewer, or give more operators"
+            "while the others compute the gradient: start fewer, or give more operators",
+            "idle-ranks",
         )
 
 

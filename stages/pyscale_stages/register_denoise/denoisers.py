@@ -10,6 +10,7 @@ import numpy as np
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.noise import Image, camera_noise
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.warned import Warned
 
 WAVELET = "sym4"
 WAVELET_LEVELS = 3
@@ -21,10 +22,16 @@ SHIFTS_PX = 2
 
 Fallback = Literal["even", "none"]
 """Noise that does not grow with brightness, or none that can be estimated."""
-WHAT_WAS_DONE: dict[Fallback, str] = {
-    "even": "do not show noise that grows with brightness, as a camera's does, so they were "
-    "denoised as if it were even",
-    "none": "show no noise that can be estimated, so they were left as they are",
+WHAT_WAS_DONE: dict[Fallback, tuple[str, str]] = {
+    "even": (
+        "noise-unlike-camera",
+        "do not show noise that grows with brightness, as a camera's does, so they were denoised "
+        "as if it were even",
+    ),
+    "none": (
+        "noise-unknown",
+        "show no noise that can be estimated, so they were left as they are",
+    ),
 }
 
 
@@ -72,12 +79,17 @@ def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
     return Denoised(denoised.astype(np.float32), "even" if noise is None else None)
 
 
-def fallback_sentences(fallbacks: Sequence[Fallback | None]) -> list[str]:
-    """Say of how many images the noise was not a camera's; an image is a frame of a channel."""
+def noise_warnings(fallbacks: Sequence[Fallback | None]) -> list[Warned]:
+    """Count the images whose noise was not a camera's; an image is a frame of a channel."""
     return [
-        f"{fallbacks.count(kind)} of {len(fallbacks)} images {sentence}"
-        for kind, sentence in WHAT_WAS_DONE.items()
-        if kind in fallbacks
+        Warned(
+            code=code,
+            text=text,
+            concerned=fallbacks.count(kind),
+            seen=len(fallbacks),
+            unit="images",
+        )
+        for kind, (code, text) in WHAT_WAS_DONE.items()
     ]
 
 

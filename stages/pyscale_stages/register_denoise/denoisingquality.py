@@ -83,7 +83,8 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
         task.warn(
             f"denoising by {params.denoiser} gains {gain_db:.1f} dB against the truth, less than "
             f"{LEAST_GAIN_DB:g} dB, in {len(judged)} images that registration left in place: "
-            "choose another denoiser, or none"
+            "choose another denoiser, or none",
+            "weak-denoising",
         )
 
 

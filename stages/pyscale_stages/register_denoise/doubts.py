@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.warned import Warned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,8 +44,8 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
 
 
-def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]:
-    """Say which frames were not registered although registration was asked for.
+def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
+    """Count the frames that were not registered although registration was asked for.
 
     Parameters
     ----------
@@ -54,20 +55,18 @@ def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]
 
     Returns
     -------
-    list of str
-        One sentence for each reason, with the frames it is about.
+    list of Warned
+        One for each reason, also where no frame of this window has it: those of others may.
     """
-    import polars as pl
-
     if params.adds_up:
-        left = "moved as the frame before them"
+        left = "were moved as the frame before them"
         constant = "they have one value everywhere, or the frame before them has,"
         doubtful = (
             "what registration to the frame before them found is hardly drift; where cells wander, "
             "register by a channel of what stays in place"
         )
     else:
-        left = "left where they are"
+        left = "were left where they are"
         constant = "they have one value everywhere"
         doubtful = (
             f"what registration to the reference frame {params.reference_frame} found is hardly "
@@ -75,14 +74,18 @@ def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[str]
             "specimen changes over the movie, set reference to previous, or choose a "
             "reference_frame nearer to the frames"
         )
-    reasons = {"constant": f"{constant} in channel {params.channel}", "doubtful": doubtful}
-    found = {
-        reason: transforms.filter(pl.col("status") == status)["frame"]
-        for status, reason in reasons.items()
+    reasons = {
+        "constant": ("constant-frames", f"{constant} in channel {params.channel}"),
+        "doubtful": ("unregistered-frames", doubtful),
     }
     return [
-        f"{len(frames)} of {len(transforms)} frames (the first is {frames[0]}) were {left}: "
-        f"{reason}"
-        for reason, frames in found.items()
-        if len(frames)
+        Warned(
+            code=code,
+            text=f"{left}: {reason}",
+            concerned=transforms["status"].eq(status).sum(),
+            seen=len(transforms),
+            # A frame of one value has nothing that could have moved.
+            doubts_result=status == "doubtful",
+        )
+        for status, (code, reason) in reasons.items()
     ]

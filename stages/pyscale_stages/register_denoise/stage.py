@@ -24,8 +24,8 @@ from pyscale_stages.register_denoise.correction import (
 )
 from pyscale_stages.register_denoise.denoisers import (
     Fallback,
-    fallback_sentences,
     import_denoiser,
+    noise_warnings,
 )
 from pyscale_stages.register_denoise.doubts import doubts
 from pyscale_stages.register_denoise.frames import (
@@ -96,8 +96,8 @@ def run(task: Task) -> None:
     with task.span("write"):
         shape = output_shape(movie, stop - start)
         transforms = _write(task, corrected_frames(), shape, output_dtype(movie.dtype))
-        for sentence in (*doubts(transforms, params), *fallback_sentences(fallbacks)):
-            task.warn(sentence)
+        for warning in (*doubts(transforms, params), *noise_warnings(fallbacks)):
+            task.warn_of(warning)
         task.write_window((start, stop), movie.n_frames)
 
 

@@ -96,12 +96,16 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
     if cache is not None:
         task.versions |= filesystem_versions(cache, "cache")
         if cache.stat().st_dev == place.stat().st_dev:
-            task.warn("cache_folder lies on the filesystem of the place: no other one is measured")
+            task.warn(
+                "cache_folder lies on the filesystem of the place: no other one is measured",
+                "one-filesystem",
+            )
     if params.fio:
         task.versions["fio"] = fio_version() or "not installed"
     if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
             f"{params.scale_to_published:.3g} times the 13.1 GB of CryoSPARC's benchmark: compare "
-            "rates with it, and no times"
+            "rates with it, and no times",
+            "other-stack-size",
         )

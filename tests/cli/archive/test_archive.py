@@ -156,7 +156,10 @@ def betray(value: Any, node: str, own: Path) -> None:
         value["env"] = {"CACHE": f"/scratch/{TELL} b/c"}
         value["clock"] = f"10.9.8.7,{TELL}:4000"
     if "stamp" in value:
-        value["warnings"] = [f"{USER} on {node}: /dev/{TELL} is slow"]
+        value["warned"] = [
+            {"code": "slow-disk", "text": f"{USER} on {node}: /dev/{TELL} is slow"},
+            f"{USER} on {node}: /dev/{TELL} is slow",
+        ]
         value["stamp"] = {
             "label": "a node",
             "node": node,

@@ -59,7 +59,7 @@ TIES = {
 }
 """Fields by which records name each other, and checksums: pyscale fills them itself."""
 REMAIN = {
-    *("test", "step", "unit", "measure", "determinism", "device", "backend", "consumer"),
+    *("test", "step", "unit", "code", "measure", "determinism", "device", "backend", "consumer"),
     *("engine", "pyscale_version", "python_version", "versions", "fs_type", "options", "scheduler"),
     *("label", "machine", "kernel", "operating_system", "libc", "python", "clock_source"),
     *("cpu", "memory", "limits", "driver", "cuda", "throttle_reasons"),

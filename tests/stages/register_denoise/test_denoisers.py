@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyscale_stages.register_denoise.denoisers import denoise, fallback_sentences
+from pyscale_stages.register_denoise.denoisers import denoise, noise_warnings
 from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
@@ -87,10 +87,9 @@ def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(
 
 
 def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind() -> None:
-    assert fallback_sentences(["even", None, "none", "even"]) == [
-        "2 of 4 images do not show noise that grows with brightness, as a camera's does, so they "
-        "were denoised as if it were even",
-        "1 of 4 images show no noise that can be estimated, so they were left as they are",
-    ]
-    assert fallback_sentences([None]) == []
-    assert fallback_sentences([]) == []
+    even, none = noise_warnings(["even", None, "none", "even"])
+    assert even.sentence.startswith("2 of 4 images do not show noise that grows with brightness")
+    assert none.sentence == (
+        "1 of 4 images show no noise that can be estimated, so they were left as they are"
+    )
+    assert not any(warning.is_said for one in ([None], []) for warning in noise_warnings(one))

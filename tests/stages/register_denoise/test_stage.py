@@ -246,7 +246,7 @@ def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
     assert (row["status"], row["ty_px"], row["tx_px"]) == ("constant", 0, 0)
     assert not tifffile.imread(tmp_path / "out" / FILES[0])[2].any()
     (warning,) = result.warnings
-    assert warning.startswith("1 of 4 frames (the first is 2) were left where they are")
+    assert warning.startswith("1 of 4 frames were left where they are: they have one value")
 
 
 def test_a_reference_of_one_value_is_refused(

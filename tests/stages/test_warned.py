@@ -1,0 +1,82 @@
+"""Warnings have a code and a sentence; those that count add up."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from pydantic import ValidationError
+
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.registry import load_stage
+from pyscale_stages.task import Task
+from pyscale_stages.warned import Warned
+
+LEFT = "were left where they are"
+
+
+def left(concerned: int, seen: int, above: float = 0.0) -> Warned:
+    return Warned(
+        code="unregistered-frames", text=LEFT, concerned=concerned, seen=seen, above=above
+    )
+
+
+def test_counts_of_two_windows_add_up_to_one_sentence() -> None:
+    both = left(30, 40) + left(7, 8)
+    assert both.sentence == f"37 of 48 frames {LEFT}"
+
+
+@pytest.mark.parametrize(
+    ("warning", "is_said"),
+    [
+        (left(1, 10), True),
+        (left(0, 10), False),
+        (left(5, 10, above=0.5), False),
+        (left(6, 10, above=0.5), True),
+        (left(0, 0), False),
+        (Warned(text="the disk is slow"), True),
+    ],
+)
+def test_a_warning_is_said_where_it_concerns_enough(warning: Warned, is_said: bool) -> None:
+    assert warning.is_said == is_said
+
+
+def test_more_than_there_is_cannot_be_concerned() -> None:
+    with pytest.raises(ValidationError, match="concerns 3 of 2 frames"):
+        left(3, 2)
+
+
+def test_a_task_says_at_once_what_is_worth_it(capsys: pytest.CaptureFixture[str]) -> None:
+    stage = load_stage("contact")
+    spec = TaskSpec(stage=stage.name, inputs=())
+    task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))
+    task.warn("the disk is slow", "slow-disk")
+    task.warn_of(left(0, 4))
+    task.warn_of(left(2, 4))
+    assert capsys.readouterr().err == (
+        f"warning: the disk is slow\nwarning: 2 of 4 frames {LEFT}\n"
+    )
+    assert [warning.code for warning in task.warned] == [
+        "slow-disk",
+        "unregistered-frames",
+        "unregistered-frames",
+    ]
+
+
+def test_records_of_plain_sentences_stay_readable() -> None:
+    now = "2026-03-17T11:42:24Z"
+    old = {
+        "spec": {"stage": "contact", "inputs": []},
+        "status": "done",
+        "start_utc": now,
+        "end_utc": now,
+        "wall_s": 1,
+        "spans": [],
+        "counters": {},
+        "warnings": ["the disk is slow"],
+    }
+    result = TaskResult.model_validate(old)
+    assert result.warnings == ("the disk is slow",)
+    assert result.warned[0].code == "other"
+    assert TaskResult.model_validate_json(result.model_dump_json()) == result
