@@ -22,6 +22,7 @@ from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_
 from pyscale.report.adviceview import shown
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
+from pyscale.report.warned import said
 from pyscale.runline import run_line
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
@@ -126,7 +127,10 @@ def _advice(
         objective=wanted,
         measured_for=measured.measured_for,
         stages=stages,
-        doubts=tuple(doubts(drawn)),
+        doubts=(
+            *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
+            *doubts(drawn),
+        ),
         directives=directives(dialect, named, site) if named else "",
     )
 

@@ -12,6 +12,7 @@ from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fractio
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
 from pyscale.analysis.losses import GROUP, Sums, factors, sums
 from pyscale.analysis.requested import requested_and_used
+from pyscale.analysis.warned import codes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,6 +79,11 @@ def configurations(
             JSON object: median of each measure over the trials that have it.
         flags : list of str
             Codes whose sentences are `pyscale.analysis.flags.SENTENCES`.
+        warnings : list of str
+            Codes of what the stage warned of, with counts where it counts, like
+            "unregistered-frames=37/48".
+        result_doubted : bool
+            Whether the result may be wrong for any of them.
         device : str
         baseline_workers : int
             N0.
@@ -136,7 +142,7 @@ def configurations(
                 drifting=key in drifting,
                 superlinear=_is_superlinear(row, own, base_timed),
             )
-            rows.append(row | {"flags": flags, "invalid": is_invalid(flags)})
+            rows.append(row | {"flags": flags, "invalid": is_invalid(flags), **codes(own)})
     return pl.DataFrame(rows, schema=_schema())
 
 
@@ -304,6 +310,8 @@ def _schema() -> dict[str, Any]:
         "agreement": number,
         "quality": pl.String,
         "flags": pl.List(pl.String),
+        "warnings": pl.List(pl.String),
+        "result_doubted": pl.Boolean,
         "device": pl.String,
         "baseline_workers": pl.Int64,
         "merge_s": number,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
+from pyscale.analysis.warned import of_tasks
 from pyscale.analysis.workers import nodes_used, worker_times
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def trial_table(
         agreement_identical, agreement_measure, agreement_tolerance, check_failed, quality
             As recorded; `hardware` lists the distinct labels. `cache_state` is that of the
             window of which least was proved.
+        warned : str
+            JSON list of what its tasks warned of, added up (see `pyscale.analysis.warned`).
 
         What is not known is null, and so is a sum of which a part is not known.
     """
@@ -129,6 +132,7 @@ def trial_table(
         .join(phase_sums(spans, timed, ["trial"]), on="trial", how="left", maintain_order="left")
         .with_columns(pl.col(PHASE_COLUMNS).fill_null(0.0))
         .join(_checks(latest), on="trial", how="left", maintain_order="left")
+        .join(of_tasks(latest), on="trial", how="left", maintain_order="left")
     )
     wall_s = pl.col("slowest_s") + pl.col("merge_s")
     table = table.with_columns(

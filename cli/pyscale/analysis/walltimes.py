@@ -181,6 +181,7 @@ def _not_measured() -> dict[str, Any]:
         **dict.fromkeys((*timing, "agreement", "agreement_tolerance"), pl.Float64),
         **dict.fromkeys(("windows", "input_bytes", "input_files"), pl.Int64),
         **dict.fromkeys(("cache_asked", "cache_state", "agreement_measure", "quality"), pl.String),
+        "warned": pl.String,
         **dict.fromkeys(("oversubscribed", "disturbed", "check_failed"), pl.Boolean),
         **dict.fromkeys(("agreement_same", "agreement_identical"), pl.Boolean),
         "hardware": pl.List(pl.String),

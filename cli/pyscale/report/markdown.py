@@ -22,6 +22,7 @@ from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
+from pyscale.report.warned import said
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
@@ -45,7 +46,7 @@ NAME = "scaling_analysis.md"
 RESULT_COLUMNS = (
     *("Stage", "N", "Trials", "Wall time (s)", "Speedup", "Efficiency", "Load balance"),
     *("Computation scaling", "Useful share", "Worker-seconds", "Cache", "Agreement"),
-    *("Quality", "Flags"),
+    *("Quality", "Flags", "Warnings"),
 )
 
 
@@ -62,6 +63,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         *(doubt for one in apart for doubt in one["doubts"]),
     ]
     grids = grid_text.sections(results)
+    warned = said(results.trials, results.grids)
     results = about_workers(results)
     found = curves(results.configurations)
     context = results.context
@@ -83,6 +85,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         ],
         how_sure=advice.HOW_SURE,
         doubts=doubts,
+        warned=warned,
         not_to_be_trusted=not_to_be_trusted,
         grids=grids,
         machine=machine,
@@ -156,6 +159,7 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
         agreement(row),
         quality(row["quality"]),
         ", ".join(row["flags"]) or ABSENT,
+        ", ".join(row["warnings"]) or ABSENT,
     ]
 
 

@@ -18,6 +18,7 @@ from pyscale.report.machine.summary import machine_summary
 from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
 from pyscale.report.validation.text import lines as validation_lines
+from pyscale.report.warned import said
 from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def summary_of(results: Results) -> RenderableType:
     told = validation_lines(results.validation)
     versions = results.versions
     both = [Text(), shown(versions.context, versions.table)] if versions else []
-    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n, *both)
+    warned = [
+        Text.assemble((one.head, "bold red" if one.doubts_result else "bold"), f": {one.sentence}")
+        for one in said(results.trials, results.grids)
+    ]
+    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n, *both, *warned)
 
 
 def summary(configurations: pl.DataFrame) -> RenderableType:

@@ -58,6 +58,8 @@ def task_schema() -> dict[str, pl.DataType]:
         equal, and a JSON object of the stage's measures.
     hardware, image_sha256
         Label of the node's hardware, and the image's file.
+    warned
+        What it warned of, a JSON list of `pyscale_stages.warned.Warned`.
     """
     import polars as pl
 
@@ -135,6 +137,7 @@ def task_schema() -> dict[str, pl.DataType]:
         "hardware": text,
         "image": text,
         "image_sha256": text,
+        "warned": text,
     }
 
 

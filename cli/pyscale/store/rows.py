@@ -77,6 +77,7 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "threads": run.plan.threads_of(trial),
         "gpu_sharing": trial.gpu_sharing,
         "quality": "{}",
+        "warned": "[]",
         "image": trial.image,
     }
 
@@ -225,6 +226,7 @@ def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
         "input_storage": _input_storage(result),
         "hardware": result.stamp.get("label"),
         "image_sha256": result.stamp.get("image_sha256"),
+        "warned": json.dumps([warning.model_dump() for warning in result.warned]),
     }
 
 

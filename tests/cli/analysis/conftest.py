@@ -54,6 +54,7 @@ TASK_SCHEMA: dict[str, Any] = {
     "quality": pl.String,
     "attempt": pl.Int64,
     "oversubscribed": pl.Boolean,
+    "warned": pl.String,
     "disturbed": pl.Boolean,
     "hardware": pl.String,
 }

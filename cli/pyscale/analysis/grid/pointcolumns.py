@@ -69,6 +69,10 @@ def point_schema() -> dict[str, Any]:
         Median over trials of the average precision at an IoU of 0.5 against the truth.
     flags : list of str
         Codes of `pyscale.analysis.flags.SENTENCES`.
+    warnings : list of str
+        Codes of what the stage warned of, with counts.
+    result_doubted : bool
+        Whether the result may be wrong for any of them.
     invalid : bool
         Whether a flag says that it did other work than its baseline: no law is fitted to it.
 
@@ -105,5 +109,7 @@ def point_schema() -> dict[str, Any]:
         "throughput_mp_s_high": number,
         **dict.fromkeys((*TASK_MEDIANS, *BESIDE, "quality"), number),
         "flags": pl.List(pl.String),
+        "warnings": pl.List(pl.String),
+        "result_doubted": pl.Boolean,
         "invalid": pl.Boolean,
     }

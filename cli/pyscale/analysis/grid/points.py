@@ -118,13 +118,15 @@ def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
 
 
 def _about(tasks: pl.DataFrame, configurations: pl.DataFrame) -> dict[str, Any]:
-    flags = configurations["flags"].to_list()
+    flags, warnings = configurations["flags"].to_list(), configurations["warnings"].to_list()
     return {
         "suite": tasks["suite"][0],
         "device": tasks["device"][0],
         "threads": tasks["threads"][0],
         "gpu_sharing": tasks["gpu_sharing"][0],
         "flags": flags[0] if flags else [],
+        "warnings": warnings[0] if warnings else [],
+        "result_doubted": bool(configurations["result_doubted"].any()),
         "invalid": bool(configurations["invalid"].any()),
     }
 

@@ -70,6 +70,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
                 "trials": own.height,
                 **medians_with_ends(times),
                 "flags": [],
+                "warnings": [],
                 "invalid": False,
             }
         )

@@ -18,6 +18,7 @@ from pyscale.report.wording import ABSENT, number, ratio, score
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 NARROW = "Throughput, first calls and agreement need a wider terminal; the report has them."
 
@@ -25,7 +26,8 @@ NARROW = "Throughput, first calls and agreement need a wider terminal; the repor
 def grid_summary(found: Sequence[Sweep]) -> list[RenderableType]:
     """Lay points out for a terminal of 100 columns, or a pipe, with a line for each finding.
 
-    Flags are letters, which lines below the table explain.
+    Flags are letters, which lines below the table explain; a point whose result the stage itself
+    doubts is marked by !.
     """
     from rich.text import Text
 
@@ -84,7 +86,7 @@ def _table(found: Sequence[Sweep], letters: Mapping[str, str], *, every: bool) -
         for place, row in enumerate(sweep.points):
             cells: list[str | Text] = [
                 ABSENT if row["length_px"] is None else f"{row['length_px']:.0f}",
-                Text(sweep.line_of(row)),
+                _named(sweep, row),
                 with_ends(row, f"{sweep.measure}_s", number),
                 *([number(row["throughput_mp_s"])] if every else []),
                 *([_ratio(sweep, row)] if compared else []),
@@ -95,6 +97,14 @@ def _table(found: Sequence[Sweep], letters: Mapping[str, str], *, every: bool) -
             last = place == len(sweep.points) - 1
             table.add_row(Text(sweep.name if place == 0 else ""), *cells, end_section=last)
     return table
+
+
+def _named(sweep: Sweep, row: Row) -> Text:
+    from rich.text import Text
+
+    # The stage's warning stands below, with all others.
+    doubted = (" !", "bold red") if row["result_doubted"] else ""
+    return Text.assemble(sweep.line_of(row), doubted)
 
 
 def _ratio(sweep: Sweep, row: Row) -> str:

@@ -8,7 +8,7 @@ from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.times import mean_and_sd
 from pyscale.report.grid.told import told
 from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import Row, part, title, with_ends
+from pyscale.report.grid.words import Row, objects, part, title, with_ends
 from pyscale.report.results import Results
 from pyscale.report.wording import (
     ABSENT,
@@ -87,11 +87,12 @@ def _point(sweep: Sweep, row: Row) -> dict[str, str]:
         "Published protocol (s)": ABSENT if row["published_s"] is None else mean_and_sd(row),
         "AP at IoU 0.5": score(row["beside_ap_iou50"]),
         "AP at IoU 0.9": score(row["beside_ap_iou90"]),
-        "Objects": ABSENT if row["objects"] is None else f"{row['objects']:.0f}",
+        "Objects": objects(row),
         "Device memory (GiB)": ABSENT if memory is None else gib(round(memory)),
         "Energy of the GPU (J)": number(row["gpu_energy_j"]),
         "AP against the truth": number(row["quality"]),
         "Flags": ", ".join(codes(row)) or ABSENT,
+        "Warnings": ", ".join(row["warnings"] or []) or ABSENT,
     }
 
 

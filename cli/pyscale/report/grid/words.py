@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from pyscale.report.wording import listing, phase, with_interval
+from pyscale.report.wording import ABSENT, listing, phase, with_interval
 
 Row = dict[str, Any]
 DEVICE = "device"
@@ -76,6 +76,13 @@ def plural(count: int, word: str) -> str:
 def with_ends(row: Row, column: str, written: Callable[[float | None], str]) -> str:
     """Write a number of a row with its interval, where it has one."""
     return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+
+
+def objects(row: Row) -> str:
+    """Write how many objects were found at a point, marked where a stage doubts its result."""
+    if row["objects"] is None:
+        return ABSENT
+    return f"{row['objects']:.0f}{' (doubted)' if row['result_doubted'] else ''}"
 
 
 def ends(rows: list[Row]) -> list[Row]:

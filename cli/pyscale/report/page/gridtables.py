@@ -9,7 +9,7 @@ from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.times import mean_and_sd
 from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import Row, part
+from pyscale.report.grid.words import Row, objects, part
 from pyscale.report.page.table import Column, Group, Line, Table, laid_out
 from pyscale.report.page.tables import WORKERS
 from pyscale.report.page.values import (
@@ -75,6 +75,10 @@ def by_size(found: Sequence[Sweep]) -> Table | None:
                 Column(name="Flags", means="Doubts, explained below", is_text=True),
                 lambda _, row: (", ".join(codes(row)) or ABSENT,),
             ),
+            (
+                Column(name="Warnings", means="Of the stage; explained at the top", is_text=True),
+                lambda _, row: (", ".join(row["warnings"] or []) or ABSENT,),
+            ),
         ],
     )
 
@@ -92,7 +96,7 @@ def agreement(found: Sequence[Sweep]) -> Table | None:
                 _plain("beside_ap_iou50", score),
             ),
             (Column(name="AP at IoU 0.9", means="The same"), _plain("beside_ap_iou90", score)),
-            (Column(name="Objects", means="Found here"), _plain("objects", "{:.0f}".format)),
+            (Column(name="Objects", means="Found here"), _objects),
             (
                 Column(name="Objects compared with", means="Found there"),
                 _plain("beside_objects_base", "{:.0f}".format),
@@ -203,6 +207,10 @@ def _plain(column: str, written: Callable[[Any], str]) -> OfPoint:
         return (value_of("points", POINT, row, column, text),)
 
     return write
+
+
+def _objects(_: Sweep, row: Row) -> Cell:
+    return (value_of("points", POINT, row, "objects", objects(row)),)
 
 
 def _interval(column: str, written: Callable[[Any], str]) -> OfPoint:

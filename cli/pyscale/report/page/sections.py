@@ -25,6 +25,7 @@ from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
 from pyscale.report.verdicts import Verdict, verdicts
+from pyscale.report.warned import said
 from pyscale.report.wording import ABSENT, listing
 
 STAGES_BY_NAME = 6
@@ -45,6 +46,7 @@ def sections(results: Results) -> dict[str, Any]:
             *sentences.doubts_and_drifts(every, results.drifts),
             *(doubt for one in apart for doubt in one["doubts"]),
         ],
+        "warned": said(results.trials, results.grids),
         "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),

@@ -63,6 +63,10 @@ def results(found: Sequence[Curve]) -> Table | None:
             Column(name="Flags", means="Doubts, explained below", is_text=True),
             lambda row: (", ".join(row["flags"]) or ABSENT,),
         ),
+        (
+            Column(name="Warnings", means="Of the stage; explained at the top", is_text=True),
+            lambda row: (", ".join(row["warnings"]) or ABSENT,),
+        ),
     ]
     return laid_out("Every configuration", found, columns, rows=lambda curve: curve.rows)
 

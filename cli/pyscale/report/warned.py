@@ -1,0 +1,79 @@
+"""What stages warned of, in one sentence a code of each stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from pyscale.analysis.warned import StageWarning, stage_warnings
+from pyscale_stages.contract import Record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pyscale.analysis.grid.findings import GridFindings
+
+DOUBTED = "the result may be wrong"
+
+
+class Said(Record):
+    """What is said of one stage under one code."""
+
+    stage: str = Field(description="Entry of the suite; of the points of a grid that of the grid")
+    code: str
+    doubts_result: bool = Field(description="Whether the result may be wrong for it")
+    sentence: str
+
+    @property
+    def head(self) -> str:
+        """The stage, and what a glance must catch."""
+        return f"{self.stage}, {DOUBTED}" if self.doubts_result else self.stage
+
+
+def said(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said, ...]:
+    """Say once of each stage what it warned of under each code, at whatever N it was worst.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `pyscale.analysis.trials.trial_table` gives them.
+    grids : iterable of GridFindings
+        Their points are told as one stage.
+
+    Returns
+    -------
+    tuple of Said
+        Those after which the result may be wrong come first.
+    """
+    families = {
+        stage: family
+        for grid in grids
+        for stage, family in grid.points.select("stage", "family").iter_rows()
+    }
+    groups: dict[tuple[str, str], list[StageWarning]] = {}
+    for one in stage_warnings(trials):
+        key = (families.get(one.stage, one.stage), one.worst.code)
+        groups.setdefault(key, []).append(one)
+    found = [_said(family, own) for (family, _), own in groups.items()]
+    return tuple(sorted(found, key=lambda one: not one.doubts_result))
+
+
+def _said(family: str, warnings: Sequence[StageWarning]) -> Said:
+    worst = max(warnings, key=lambda one: one.share).worst
+    points = len({one.stage for one in warnings})
+    others = max(one.others for one in warnings)
+    sentence = worst.sentence
+    return Said(
+        stage=family,
+        code=worst.code,
+        doubts_result=worst.doubts_result,
+        sentence=" ".join(
+            [
+                f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.",
+                *([f"({points} points of the grid; this is the worst.)"] if points > 1 else []),
+                *([f"({others} more like it: provenance_manifest.json.)"] if others else []),
+            ]
+        ),
+    )

@@ -1,0 +1,80 @@
+"""Warnings of tasks become one a code of each stage and N."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.warned import stage_warnings
+from pyscale_stages.warned import Warned
+
+LEFT = Warned(code="unregistered-frames", text="were left where they are", doubts_result=True)
+SLOW = Warned(code="slow-disk", text="the disk is slow")
+
+
+def left(concerned: int, seen: int = 24) -> Warned:
+    return LEFT.model_copy(update={"concerned": concerned, "seen": seen})
+
+
+def many(concerned: int) -> Warned:
+    return left(concerned).model_copy(update={"code": "touching", "above": 0.5})
+
+
+def told(run: Any, *tasks: list[Warned], block: int = 1) -> Any:
+    """Add a trial of as many windows as there are lists."""
+    run.trial("segment", [{"compute": 1.0}] * len(tasks), block=block)
+    rows = [row for row in run._tasks if row["verb"] == "run"][-len(tasks) :]
+    for row, warnings in zip(rows, tasks, strict=True):
+        row["warned"] = json.dumps([one.model_dump() for one in warnings])
+    return run
+
+
+def codes_of(run: Any) -> list[list[str]]:
+    table = configurations(trial_table(run.tasks, run.spans))
+    return [list(codes) for codes in table["warnings"]]
+
+
+def test_windows_of_a_trial_add_up(new_run: Any) -> None:
+    run = told(new_run(), [left(17)], [left(20)])
+    assert codes_of(run) == [["unregistered-frames=37/48"]]
+
+
+def test_of_several_trials_the_worst_counts(new_run: Any) -> None:
+    run = told(told(new_run(), [left(1)]), [left(20)], block=2)
+    assert codes_of(run) == [["unregistered-frames=20/24"]]
+
+
+def test_the_whole_decides_and_no_window(new_run: Any) -> None:
+    # 20 of 24 in one window is much; 20 of 48 is not.
+    assert codes_of(told(new_run(), [many(20)], [many(0)])) == [[]]
+    assert codes_of(told(new_run(), [many(20)], [many(5)])) == [["touching=25/48"]]
+
+
+def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run: Any) -> None:
+    run = told(new_run(), [left(10)], [left(10)])
+    (merge,) = (row for row in run._tasks if row["verb"] == "merge")
+    merge["warned"] = json.dumps([left(21, 48).model_dump()])
+    assert codes_of(run) == [["unregistered-frames=21/48"]]
+
+
+def test_what_doubts_the_result_comes_first_and_is_marked(new_run: Any) -> None:
+    run = told(new_run(), [SLOW, left(20)])
+    trials = trial_table(run.tasks, run.spans)
+    assert [one.code for one in stage_warnings(trials)] == [
+        "unregistered-frames=20/24",
+        "slow-disk",
+    ]
+    assert configurations(trials)["result_doubted"].to_list() == [True]
+    noted = told(new_run(), [SLOW])
+    assert configurations(trial_table(noted.tasks, noted.spans))["result_doubted"].to_list() == [
+        False
+    ]
+
+
+def test_other_sentences_under_one_code_are_counted(new_run: Any) -> None:
+    other = SLOW.model_copy(update={"text": "the other disk is slow"})
+    run = told(new_run(), [SLOW, SLOW, other])
+    (found,) = stage_warnings(trial_table(run.tasks, run.spans))
+    assert (found.worst, found.others) == (SLOW, 1)

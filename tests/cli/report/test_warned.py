@@ -1,0 +1,76 @@
+"""What stages warned of stands once on the terminal, the page, the text and in the table."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.analysis.scaling import configurations
+from pyscale.report.results import Results
+from pyscale.report.terminal import summary_of
+from pyscale.report.warned import said
+from pyscale.report.write import write_report
+from pyscale_stages.warned import Warned
+
+LEFT = Warned(
+    code="unregistered-frames",
+    text="were left where they are: use `previous` & <care>",
+    concerned=37,
+    seen=48,
+    doubts_result=True,
+)
+SLOW = Warned(code="slow-disk", text="the disk is slow")
+
+
+@pytest.fixture
+def warned(thin: Results) -> Results:
+    """Results of which one stage warned, at every N."""
+    is_it = pl.col("stage") == "register_denoise"
+    text = json.dumps([one.model_dump() for one in (SLOW, LEFT)])
+    trials = thin.trials.with_columns(warned=pl.when(is_it).then(pl.lit(text)))
+    return replace(thin, trials=trials, configurations=configurations(trials))
+
+
+def test_each_code_is_said_once_and_doubts_of_the_result_first(warned: Results) -> None:
+    assert [(one.stage, one.code, one.doubts_result) for one in said(warned.trials)] == [
+        ("register_denoise", "unregistered-frames", True),
+        ("register_denoise", "slow-disk", False),
+    ]
+
+
+def test_the_terminal_says_it_under_the_table(warned: Results) -> None:
+    out = io.StringIO()
+    Console(file=out, width=100).print(summary_of(warned))
+    text = " ".join(out.getvalue().split())
+    start = "register_denoise, the result may be wrong: 37 of 48 frames were left"
+    assert text.count(start) == 1
+    assert (
+        text.index("flags") < text.index(start) < text.index("register_denoise: The disk is slow.")
+    )
+
+
+def test_every_file_of_the_report_says_it(tmp_path: Path, warned: Results) -> None:
+    write_report(tmp_path, warned)
+    page = (tmp_path / "report.html").read_text()
+    first_screen = page[page.index('id="verdict"') : page.index("</section>")]
+    assert 'data-warning="unregistered-frames"' in first_screen
+    assert "use <code>previous</code> &amp; &lt;care&gt;." in first_screen
+    assert first_screen.index("37 of 48 frames") < first_screen.index('data-answer="speedup"')
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    assert "- **register_denoise, the result may be wrong**: 37 of 48 frames" in text
+    table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
+    codes = table.filter(stage="register_denoise")["warnings"]
+    assert set(codes) == {"unregistered-frames=37/48;slow-disk"}
+
+
+def test_a_run_without_warnings_says_nothing_of_them(tmp_path: Path, thin: Results) -> None:
+    write_report(tmp_path, thin)
+    assert said(thin.trials) == ()
+    assert "data-warning" not in (tmp_path / "report.html").read_text()
+    assert "warned of" not in (tmp_path / "scaling_analysis.md").read_text()
