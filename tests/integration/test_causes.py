@@ -34,7 +34,7 @@ data = "labels"
 
 [stages.track]
 inputs = { labels = "movie" }
-params = { gap_frames = 1, overlap_frames = 1 }
+params = { gap_frames = 1, overlap_frames = 2 }
 """
 SMALL_CELLS = {"radius_px": 3, "speed_px": 0.5, "division_rate": 0, "max_drift_px": 0}
 EVENLY_CROWDED = ("--frames", "24", "--cells", "4000")

@@ -27,7 +27,9 @@ DATA = ("--data", "chain.ome.tif", "--only", "track")
 SETTINGS = """\
 [stages.track]
 max_distance_px = 5
-overlap_frames = 2
+gap_distance_px = 15
+splitting = false
+overlap_frames = 4
 """
 
 
@@ -37,7 +39,7 @@ def competing_gaps() -> np.ndarray:
     Each lost cell has two places to reappear, 14 px away in the next frame or 13.9 px away in the
     one after, where the next cell of the chain could reappear too. The farther choice leaves no
     cell over; the nearer one leaves two ends, which pays once the chain is 15 long: it is, in the
-    whole movie, and is not in half of it and two frames more.
+    whole movie, and is not in half of it and four frames more.
     """
     lost_yx = np.array([[7 + 7 * (cell % 2), 26 * (CHAIN - cell)] for cell in range(CHAIN)])
     frames = np.zeros((CHAIN + 2, 24, 26 * CHAIN + 24), np.uint16)
@@ -102,7 +104,7 @@ def test_strict_makes_the_exit_code_one_for_the_same_sentence(run: RunFolder) ->
 def test_strict_passes_where_every_output_is_the_baselines(run: RunFolder) -> None:
     folder = run.path.parents[1] / "wider"
     folder.mkdir()
-    (folder / "pyscale.toml").write_text(SETTINGS.replace("= 2", "= 20"))
+    (folder / "pyscale.toml").write_text(SETTINGS.replace("= 4", "= 20"))
     data = run.path.parents[1] / "chain.ome.tif"
     options = ("--only", "track", "--workers", "1,2", "--repeats", "1", "--strict")
     ended = pyscale(folder, "run", "labels", "--data", data, *options)

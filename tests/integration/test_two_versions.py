@@ -19,15 +19,15 @@ from pyscale.store.taskfiles import read_task
 
 pytestmark = pytest.mark.slow
 
-LINK = "links = laptrack_backend.link(detections, first, end, params)"
-SHORT = 'params.model_copy(update={"max_distance_px": 0.5, "gap_distance_px": 0.5})'
+LINK = "links = laptrack_backend.link(detections, first, end, params, distances)"
+SHORT = "Distances(0.5, 0.5, 0.5)"
 
 
 @pytest.fixture
 def base(home: Path) -> Path:
     """An environment whose tracking links cells only where they hardly move."""
     stage = base_environment(home / "env") / "pyscale_stages" / "track" / "stage.py"
-    replace_in(stage, LINK, LINK.replace("params", SHORT))
+    replace_in(stage, LINK, LINK.replace("distances", SHORT))
     return home / "env"
 
 

@@ -128,7 +128,7 @@ def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
     from pyscale_stages.runner import installed_versions
 
     names = LIBRARIES[stage.name]
-    if getattr(params, "backend", "laptrack") == "trackmate":
+    if getattr(params, "backend", "laptrack") != "laptrack":
         names = tuple(name for name in names if name != "laptrack")
     for name in names:
         tell.step(f"import {name}")
@@ -334,7 +334,7 @@ def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
         return
     tell.step("track two cells")
     if _task(tell, request, objects=4) is not None:
-        tell.ok("works", "laptrack has tracked two cells through two frames")
+        tell.ok("works", f"{params.backend} has tracked two cells through two frames")
 
 
 def _task(

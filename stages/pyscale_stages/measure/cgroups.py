@@ -59,6 +59,15 @@ def limits(proc: Path = Path("/proc/self")) -> Limits:
     )
 
 
+def usable_bytes() -> int:
+    """Memory that this process can still have: of the machine, within its control group."""
+    import psutil
+
+    available = int(psutil.virtual_memory().available)
+    limit = limits().memory_bytes
+    return available if limit is None else min(available, limit)
+
+
 def _groups(proc: Path) -> Iterator[tuple[str, set[str], list[Path]]]:
     """Kind, controllers and folders, from the process's own up to the mount, per hierarchy."""
     try:

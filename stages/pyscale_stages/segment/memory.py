@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.errors import ResourceExhausted
-from pyscale_stages.measure import cgroups
+from pyscale_stages.measure.cgroups import usable_bytes
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL
 from pyscale_stages.segment.params import SegmentParams
@@ -64,12 +64,3 @@ def refuse_beyond_memory(shape_yx: tuple[int, int], movie: Movie, params: Segmen
             f"{least / GIB:.1f} GiB of memory and this task can have {usable / GIB:.1f} GiB: give "
             "it more, or segment only the middle of each frame (the parameter length_px)"
         )
-
-
-def usable_bytes() -> int:
-    """Memory that this process can still have: of the machine, within its control group."""
-    import psutil
-
-    available = int(psutil.virtual_memory().available)
-    limit = cgroups.limits().memory_bytes
-    return available if limit is None else min(available, limit)

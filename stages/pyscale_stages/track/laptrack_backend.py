@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.measure.cgroups import usable_bytes
 from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.lineage import NO_LINKS, by_later
 from pyscale_stages.track.params import TrackParams
 
 UNLINKED_COST_FACTOR = 1.05
 """An unlinked end costs this much more than the farthest link, as in laptrack's first step."""
+BYTES_A_PAIR = 9
+"""Of laptrack's matrix of all cells of a frame by all of the next: a double, and one mark each."""
+GIB = 2**30
 
 
-def link(detections: Detections, start: int, stop: int, params: TrackParams) -> Ints:
+def link(
+    detections: Detections, start: int, stop: int, params: TrackParams, distances: Distances
+) -> Ints:
     """Link the detections of a window.
 
     Parameters
@@ -25,6 +33,7 @@ def link(detections: Detections, start: int, stop: int, params: TrackParams) -> 
     start, stop : int
         The window.
     params : TrackParams
+    distances : Distances
 
     Returns
     -------
@@ -33,12 +42,13 @@ def link(detections: Detections, start: int, stop: int, params: TrackParams) -> 
     """
     if len(detections) == 0:
         return NO_LINKS
+    refuse_beyond_memory(detections)
     from laptrack import LapTrack
 
     first = np.searchsorted(detections.frame, np.arange(start, stop + 1))
     points = np.stack([detections.y_px, detections.x_px], axis=1)
     by_frame = [points[low:high] for low, high in pairwise(first)]
-    graph = LapTrack(**settings(params)).predict(by_frame)
+    graph = LapTrack(**settings(params, distances)).predict(by_frame)
     links = np.array(
         [(first[f0] + i0, first[f1] + i1) for (f0, i0), (f1, i1) in graph.edges()],
         dtype=np.int64,
@@ -46,7 +56,26 @@ def link(detections: Detections, start: int, stop: int, params: TrackParams) -> 
     return by_later(links)
 
 
-def settings(params: TrackParams) -> dict[str, Any]:
+def refuse_beyond_memory(detections: Detections) -> None:
+    """Refuse frames with more cells than laptrack has memory for.
+
+    Raises
+    ------
+    ResourceExhausted
+        If its matrix of distances is larger than the memory that this process can have.
+    """
+    cells = np.bincount(detections.frame - detections.frame[0])
+    least = BYTES_A_PAIR * int((cells[:-1] * cells[1:]).max(initial=0))
+    usable = usable_bytes()
+    if least > usable:
+        raise ResourceExhausted(
+            f"linking frames of {cells.max()} cells with laptrack takes at least "
+            f"{least / GIB:.1f} GiB of memory and this task can have {usable / GIB:.1f} GiB: give "
+            'it more, or choose backend = "overlap", which takes no more than the frames'
+        )
+
+
+def settings(params: TrackParams, distances: Distances) -> dict[str, Any]:
     """Arguments of `laptrack.LapTrack`; costs are squared distances.
 
     laptrack closes gaps and finds splits in one assignment over the whole window, in which
@@ -55,9 +84,10 @@ def settings(params: TrackParams) -> dict[str, Any]:
     alone, so a link depends only on the cells around it, and windows decide as the whole
     movie does.
     """
-    link_cost = params.max_distance_px**2
-    gap_cost = params.gap_distance_px**2
-    unlinked = UNLINKED_COST_FACTOR * max(link_cost, gap_cost)
+    link_cost = distances.max_distance_px**2
+    gap_cost = distances.gap_distance_px**2
+    splitting_cost = distances.splitting_distance_px**2 if params.splitting else 0.0
+    unlinked = UNLINKED_COST_FACTOR * max(link_cost, gap_cost, splitting_cost)
     return {
         "metric": "sqeuclidean",
         "cutoff": link_cost,
@@ -65,7 +95,7 @@ def settings(params: TrackParams) -> dict[str, Any]:
         "gap_closing_cutoff": gap_cost if params.gap_frames > 1 else False,
         "gap_closing_max_frame_count": params.gap_frames,
         "splitting_metric": "sqeuclidean",
-        "splitting_cutoff": link_cost if params.splitting else False,
+        "splitting_cutoff": splitting_cost or False,
         "merging_cutoff": False,
         "segment_start_cost": unlinked,
         "segment_end_cost": unlinked,

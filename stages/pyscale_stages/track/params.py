@@ -8,29 +8,37 @@ from pydantic import Field, model_validator
 
 from pyscale_stages.contract import StageParams
 
+OF_THE_DATA = "None is the median diameter of the cells in the first frame that has any"
+
 
 class TrackParams(StageParams):
     """Which tracker links the cells, and how far a cell may move or stay lost."""
 
-    backend: Literal["laptrack", "trackmate"] = Field(
-        "laptrack", description="laptrack (Python), or trackmate (Java; needs TrackMate's jars)"
+    backend: Literal["laptrack", "overlap", "trackmate"] = Field(
+        "laptrack",
+        description="laptrack (Python); overlap (NumPy: cells that cover each other, for crowded "
+        "frames in which cells move less than their radius); trackmate (Java; needs its jars)",
     )
-    max_distance_px: float = Field(
-        15.0, gt=0, description="Farthest that a cell moves between two frames, or from a division"
+    max_distance_px: float | None = Field(
+        None, gt=0, description=f"Farthest that a cell moves between two frames; {OF_THE_DATA}"
     )
-    gap_distance_px: float = Field(
-        15.0, gt=0, description="Farthest that a cell lies from where it was lost"
+    gap_distance_px: float | None = Field(
+        None, gt=0, description=f"Farthest that a cell lies from where it was lost; {OF_THE_DATA}"
+    )
+    splitting_distance_px: float | None = Field(
+        None, gt=0, description=f"Farthest that a daughter lies from its mother; {OF_THE_DATA}"
     )
     gap_frames: int = Field(
         2,
         ge=1,
         description="Most frames from a lost cell to its return: 2 bridges one, 1 bridges none",
     )
-    splitting: bool = Field(False, description="A track may divide into two")
+    splitting: bool = Field(True, description="A track may divide into two")
     overlap_frames: int | None = Field(
         None,
         ge=1,
-        description="Frames read beyond each end of a window; None is twice gap_frames",
+        description="Frames read beyond each end of a window; None is twice gap_frames, and "
+        "gap_frames with the backend overlap: the least that is allowed",
     )
     trackmate_jars: str | None = Field(
         None,
@@ -48,14 +56,23 @@ class TrackParams(StageParams):
 
     @model_validator(mode="after")
     def _windows_must_see_every_gap(self) -> Self:
-        if self.overlap_frames is not None and self.overlap_frames < self.gap_frames:
+        if self.overlap_frames is not None and self.overlap_frames < self._least_overlap_frames:
             raise ValueError(
-                f"overlap_frames ({self.overlap_frames}) must be at least gap_frames "
-                f"({self.gap_frames}), or windows could not see every gap that they close"
+                f"overlap_frames ({self.overlap_frames}) must be at least "
+                f"{self._least_overlap_frames} for gap_frames {self.gap_frames} and the backend "
+                f"{self.backend}, or windows would decide otherwise than the whole movie: "
+                "raise it, or leave it out"
             )
         return self
 
     @property
     def context_frames(self) -> int:
         """Frames that a window reads beyond each of its ends."""
-        return self.overlap_frames or 2 * self.gap_frames
+        return self.overlap_frames or self._least_overlap_frames
+
+    @property
+    def _least_overlap_frames(self) -> int:
+        # A link by overlap depends on the frames that it spans alone. The other trackers weigh
+        # all gaps and divisions at once: a link depends on those that compete with it, and with
+        # once gap_frames, windows were seen to decide otherwise than the whole movie.
+        return self.gap_frames if self.backend == "overlap" else 2 * self.gap_frames

@@ -12,14 +12,18 @@ from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import (
     Detections,
+    Ints,
     detect,
     joined,
     refuse_other_than_labels,
 )
+from pyscale_stages.track.distances import Distances, distances_of
+from pyscale_stages.track.doubts import cut_links, unlinked_cells
 from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.stitch import stitch, without_forks
-from pyscale_stages.track.tables import TRACKS_FILE, write_tracks
+from pyscale_stages.track.tables import TRACKS_FILE, copy_distances, write_distances, write_tracks
 from pyscale_stages.windows import ordered_windows
 
 
@@ -37,19 +41,31 @@ def run(task: Task) -> None:
         start, stop = task.window(labels)
     first = max(0, start - params.context_frames)
     end = min(labels.n_frames, stop + params.context_frames)
-    detections = _detect(task, labels, first, end)
+    overlaps = OverlapLinker(params)
+    detections = _detect(task, labels, (first, end), overlaps if by_overlap(params) else None)
     cells = int(detections.within(start, stop).sum())
     if cells == 0:
         _report_empty(task, labels, start, stop)
+    distances = None
+    if len(detections) and not by_overlap(params):
+        with task.span("read"):
+            distances = distances_of(labels, params)
     _load(task, params)
     with task.span("compute"):
-        if params.backend == "laptrack":
-            links = laptrack_backend.link(detections, first, end, params)
+        if distances is None:
+            links = overlaps.links
+        elif params.backend == "laptrack":
+            links = laptrack_backend.link(detections, first, end, params, distances)
         else:
-            links = trackmate_backend.link(detections, first, end, params, task.spec.threads)
+            links = trackmate_backend.link(
+                detections, first, end, params, distances, threads=task.spec.threads
+            )
         tracks = tracks_of(detections, links)
+    _warn(task, detections, links, distances)
     with task.span("write"):
         write_tracks(task, tracks)
+        if distances is not None:
+            write_distances(task, distances)
         task.write_window((start, stop), labels.n_frames)
     task.count(frames=stop - start, objects=cells)
 
@@ -62,36 +78,62 @@ def merge(task: Task) -> None:
     BadInput
         If the windows do not fit together, or none has a cell.
     """
+    params = task.params
+    assert isinstance(params, TrackParams)
     windows = ordered_windows(task)
-    detections, links = stitch(windows)
-    if len(detections) == 0:
+    joined_windows = stitch(windows)
+    if len(joined_windows.detections) == 0:
         raise BadInput(
             "none of the windows has a cell, so there is nothing to track: "
             "look at the labels, or segment the movie with other parameters"
         )
-    if not TrackParams.model_validate(windows[0][1].params).splitting:
-        single = without_forks(links)
-        if len(single) < len(links):
-            task.warn(
-                f"{len(links) - len(single)} of {len(links)} links were left out, because "
-                "windows gave a lost cell two returns: raise overlap_frames to let them agree"
-            )
-        links = single
-    write_tracks(task, tracks_of(detections, links))
+    if joined_windows.disputed:
+        task.warn(
+            f"windows disagree on {joined_windows.disputed} of the "
+            f"{joined_windows.crossing} links across their borders, and the window of the later "
+            "cell decided: raise overlap_frames to let them agree"
+        )
+    links = without_forks(joined_windows, splitting=params.splitting)
+    write_tracks(task, tracks_of(joined_windows.detections, links))
+    copy_distances(task, [folder for folder, _ in windows])
     task.write_whole(windows[0][1])
-    task.count(frames=windows[0][1].movie_frames, objects=len(detections))
+    task.count(frames=windows[0][1].movie_frames, objects=len(joined_windows.detections))
 
 
-def _detect(task: Task, labels: Movie, first: int, end: int) -> Detections:
+def by_overlap(params: TrackParams) -> bool:
+    """Whether cells are linked while their labels are read, without distances."""
+    return params.backend == "overlap"
+
+
+def _detect(
+    task: Task, labels: Movie, frames: tuple[int, int], overlaps: OverlapLinker | None
+) -> Detections:
     """Centroids of every frame, with a bounded number of frames in memory."""
     found = []
-    runs = list(labels.blocks(first, end, channel=0))
+    runs = list(labels.blocks(*frames, channel=0))
     for low, high in task.progress(runs, len(runs), "reading labels"):
         with task.span("read"):
-            frames = labels.read(low, high, channel=0)
+            images = labels.read(low, high, channel=0)
         with task.span("compute"):
-            found += [detect(frame, low + index) for index, frame in enumerate(frames)]
+            for frame, image in enumerate(images, low):
+                found.append(detect(image, frame))
+                if overlaps is not None:
+                    overlaps.add(image, found[-1])
     return joined(found)
+
+
+def _warn(task: Task, detections: Detections, links: Ints, distances: Distances | None) -> None:
+    """Say which links were probably cut."""
+    remedy = 'choose backend = "laptrack"'
+    if distances is not None:
+        for sentence in cut_links(detections, links, distances):
+            task.warn(sentence)
+        remedy = f"raise max_distance_px, which is {distances.max_distance_px:.1f}"
+    if len(detections):
+        later_cells = int((detections.frame > detections.frame[0]).sum())
+        unlinked = unlinked_cells(later_cells, len(links), remedy)
+        if unlinked is not None:
+            task.warn(unlinked)
 
 
 def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
@@ -111,7 +153,7 @@ def _load(task: Task, params: TrackParams) -> None:
 
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above
-        else:
+        elif params.backend == "trackmate":
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
             jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
     if params.backend == "trackmate":
@@ -121,21 +163,21 @@ def _load(task: Task, params: TrackParams) -> None:
 
 def image_of(params: TrackParams) -> str:
     """Name of the image that has the tracker."""
-    return "track" if params.backend == "laptrack" else "track_trackmate"
+    return "track_trackmate" if params.backend == "trackmate" else "track"
 
 
 STAGE = Stage(
     name="track",
-    summary="cells linked over time from their labels, with laptrack or TrackMate",
+    summary="cells linked over time from their labels, with laptrack, by overlap or with TrackMate",
     params=TrackParams,
     inputs=(Slot("labels", "label movie: OME-TIFF (TYX), or a folder of TIFF label frames"),),
     output=TRACKS_FILE,
     packages=("laptrack", "scipy", "networkx", "pandas", "pyimagej", "jpype1"),
     determinism=(
-        "same bytes for the same labels and versions; with laptrack, windows that overlap by "
-        "gap_frames or more give the whole movie's links, but for equal costs and for chains "
-        "of competing gaps longer than the overlap; TrackMate's gap costs depend on all cells "
-        "of a window, so its merged links must be checked"
+        "same bytes for the same labels and versions; merged windows give the whole movie's "
+        "links: with the backend overlap always, as a link depends on the frames it spans alone; "
+        "with laptrack but for chains of competing gaps longer than overlap_frames; TrackMate's "
+        "gap costs depend on all cells of a window, so its merged links must be checked"
     ),
     run=run,
     merge=merge,

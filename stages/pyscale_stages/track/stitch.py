@@ -8,9 +8,11 @@ Each detection then has at most one predecessor, whatever the windows decided.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
@@ -19,7 +21,31 @@ from pyscale_stages.track.lineage import links_of
 from pyscale_stages.track.tables import read_tracks
 
 
-def stitch(windows: Sequence[tuple[Path, Window]]) -> tuple[Detections, Ints]:
+@dataclass(frozen=True)
+class Stitched:
+    """Detections of the whole movie, and the links that the windows gave them.
+
+    Attributes
+    ----------
+    detections : Detections
+    links : ndarray of int64, shape (m, 2)
+        Earlier and later detection, as positions in `detections`.
+    agreed : ndarray of bool, shape (m,)
+        Whether the window that holds the earlier detection has the link, too.
+    crossing : int
+        Links between detections of two windows.
+    disputed : int
+        Links between detections of two windows that one of these two has and the other has not.
+    """
+
+    detections: Detections
+    links: Ints
+    agreed: npt.NDArray[np.bool_]
+    crossing: int
+    disputed: int
+
+
+def stitch(windows: Sequence[tuple[Path, Window]]) -> Stitched:
     """Take each detection and each link from the window that it belongs to.
 
     Parameters
@@ -27,52 +53,61 @@ def stitch(windows: Sequence[tuple[Path, Window]]) -> tuple[Detections, Ints]:
     windows : sequence of (Path, Window)
         Output folders in the order of their frames.
 
-    Returns
-    -------
-    detections : Detections
-    links : ndarray of int64, shape (m, 2)
-        Earlier and later detection, as positions in `detections`.
-
     Raises
     ------
     BadInput
         If two windows hold different cells of one frame.
     """
     detections = []
-    earlier, later = [], []
+    by_later, by_earlier = [], []
     for folder, window in windows:
         tracks = read_tracks(folder)
         found = tracks.detections
         own = found.within(*window.frames)
         detections.append(found.where(own))
         links = links_of(tracks)
-        links = links[own[links[:, 1]]]
-        earlier.append(found.keys[links[:, 0]])
-        later.append(found.keys[links[:, 1]])
+        by_later.append(found.keys[links[own[links[:, 1]]]])
+        by_earlier.append(found.keys[links[own[links[:, 0]]]])
     together = joined(detections)
-    keys = np.concatenate(earlier)
-    unknown = ~np.isin(keys, together.keys)
+    keys = np.concatenate(by_later)
+    unknown = ~np.isin(keys[:, 0], together.keys)
     if unknown.any():
         raise BadInput(
-            f"two windows hold different cells of frame {keys[unknown][0] >> 32}: "
+            f"two windows hold different cells of frame {keys[unknown, 0][0] >> 32}: "
             "they were computed from different labels, run the windows again on one movie"
         )
-    links = np.stack([keys, np.concatenate(later)], axis=1)
-    return together, np.searchsorted(together.keys, links)
+    given, seen = (set(map(tuple, links.tolist())) for links in (keys, np.concatenate(by_earlier)))
+    window_ends = [window.frames[1] for _, window in windows]
+    window_of = np.searchsorted(window_ends, together.frame, side="right")
+    links = np.searchsorted(together.keys, keys)
+    return Stitched(
+        detections=together,
+        links=links,
+        agreed=np.array([tuple(link) in seen for link in keys.tolist()], dtype=bool),
+        crossing=int((window_of[links[:, 0]] != window_of[links[:, 1]]).sum()),
+        # A link within one window is in both, so these cross a border.
+        disputed=len(given ^ seen),
+    )
 
 
-def without_forks(links: Ints) -> Ints:
-    """Keep the earliest successor of each detection.
+def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
+    """Leave one successor to each detection whose successors no window saw together.
 
-    Where tracks may not divide, two windows can still give one lost cell two different
-    returns; the nearer in time is kept, as both trackers prefer short gaps.
+    Two windows can give one lost cell two different returns. The one on which both agree is
+    kept, then the nearer in time, as all trackers prefer short gaps. A division that one window
+    found is kept where tracks may divide.
 
-    Parameters
-    ----------
-    links : ndarray of int64, shape (m, 2)
-        Positions in the order of frame, then label.
+    Returns
+    -------
+    ndarray of int64, shape (m, 2)
+        Links in the order of the earlier, then of the later detection.
     """
-    ordered = links[np.lexsort((links[:, 1], links[:, 0]))]
-    _, first = np.unique(ordered[:, 0], return_index=True)
-    kept: Ints = ordered[first]
+    links, agreed = stitched.links, stitched.agreed
+    order = np.lexsort((links[:, 1], ~agreed, links[:, 0]))
+    links, agreed = links[order], agreed[order]
+    _, first = np.unique(links[:, 0], return_index=True)
+    keep = agreed if splitting else np.zeros(len(links), dtype=bool)
+    keep = keep.copy()
+    keep[first] = True
+    kept: Ints = links[keep]
     return kept

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +13,7 @@ import numpy as np
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import write_table
 from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.distances import DISTANCES_FILE, Distances
 from pyscale_stages.track.lineage import Tracks
 
 if TYPE_CHECKING:
@@ -44,6 +48,21 @@ def write_tracks(task: Task, tracks: Tracks) -> None:
     for name, table in ((TRACKS_FILE, detections), (SPLITS_FILE, splits)):
         with task.writing(name) as path:
             write_table(path, table)
+
+
+def write_distances(task: Task, distances: Distances) -> None:
+    """Write the distances that limited the links."""
+    with task.writing(DISTANCES_FILE) as path:
+        path.write_text(json.dumps(asdict(distances), indent=2) + "\n", encoding="utf-8")
+
+
+def copy_distances(task: Task, windows: Sequence[Path]) -> None:
+    """Copy the distances of the windows, which are the same in all that have a cell."""
+    files = [folder / DISTANCES_FILE for folder in windows]
+    found = [file for file in files if file.is_file()]
+    if found:
+        with task.writing(DISTANCES_FILE) as path:
+            path.write_bytes(found[0].read_bytes())
 
 
 def read_tracks(folder: Path) -> Tracks:

@@ -15,6 +15,7 @@ import numpy as np
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.track import jvm
 from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.lineage import NO_LINKS, by_later
 from pyscale_stages.track.params import TrackParams
 
@@ -24,7 +25,7 @@ SPOT_QUALITY = 1.0
 """Above the initial filter, which keeps spots of quality 0 and more."""
 
 
-def tracker_settings(params: TrackParams) -> dict[str, jvm.Setting]:
+def tracker_settings(params: TrackParams, distances: Distances) -> dict[str, jvm.Setting]:
     """Settings of `SparseLAPTrackerFactory`, by TrackMate's keys.
 
     Alternative costs and the blocking value are TrackMate's defaults. It refuses a map that
@@ -33,17 +34,17 @@ def tracker_settings(params: TrackParams) -> dict[str, jvm.Setting]:
     """
     nothing: dict[str, Any] = {}
     return {
-        "LINKING_MAX_DISTANCE": params.max_distance_px,
+        "LINKING_MAX_DISTANCE": distances.max_distance_px,
         "LINKING_FEATURE_PENALTIES": nothing,
         "ALLOW_GAP_CLOSING": params.gap_frames > 1,
-        "GAP_CLOSING_MAX_DISTANCE": params.gap_distance_px,
+        "GAP_CLOSING_MAX_DISTANCE": distances.gap_distance_px,
         "MAX_FRAME_GAP": params.gap_frames,
         "GAP_CLOSING_FEATURE_PENALTIES": nothing,
         "ALLOW_TRACK_SPLITTING": params.splitting,
-        "SPLITTING_MAX_DISTANCE": params.max_distance_px,
+        "SPLITTING_MAX_DISTANCE": distances.splitting_distance_px,
         "SPLITTING_FEATURE_PENALTIES": nothing,
         "ALLOW_TRACK_MERGING": False,
-        "MERGING_MAX_DISTANCE": params.max_distance_px,
+        "MERGING_MAX_DISTANCE": distances.max_distance_px,
         "MERGING_FEATURE_PENALTIES": nothing,
         "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
         "CUTOFF_PERCENTILE": 0.9,
@@ -56,7 +57,15 @@ def detector_settings() -> dict[str, jvm.Setting]:
     return {"RADIUS": SPOT_RADIUS_PX}
 
 
-def link(detections: Detections, start: int, stop: int, params: TrackParams, threads: int) -> Ints:
+def link(
+    detections: Detections,
+    start: int,
+    stop: int,
+    params: TrackParams,
+    distances: Distances,
+    *,
+    threads: int,
+) -> Ints:
     """Link the detections of a window in the Java machine that `jvm.start` has started.
 
     Parameters
@@ -66,6 +75,7 @@ def link(detections: Detections, start: int, stop: int, params: TrackParams, thr
     start, stop : int
         The window.
     params : TrackParams
+    distances : Distances
     threads : int
         Threads of TrackMate.
 
@@ -87,7 +97,7 @@ def link(detections: Detections, start: int, stop: int, params: TrackParams, thr
     model.setLogger(_class("fiji.plugin.trackmate.Logger").VOID_LOGGER)
     position_of = _add_spots(model, detections, start, stop)
 
-    settings = _settings(stop - start, params)
+    settings = _settings(stop - start, params, distances)
     trackmate = _class("fiji.plugin.trackmate.TrackMate")(model, settings)
     trackmate.setNumThreads(threads)
     if not (trackmate.checkInput() and trackmate.process()):
@@ -148,7 +158,7 @@ def _add_spots(model: Any, detections: Detections, start: int, stop: int) -> dic
     return position_of
 
 
-def _settings(n_frames: int, params: TrackParams) -> Any:
+def _settings(n_frames: int, params: TrackParams, distances: Distances) -> Any:
     """Java settings for centroids that are known: the image is a placeholder."""
     image = _class("ij.ImagePlus")("labels", _class("ij.process.ByteProcessor")(1, 1))
     settings = _class("fiji.plugin.trackmate.Settings")(image)
@@ -158,7 +168,7 @@ def _settings(n_frames: int, params: TrackParams) -> Any:
     settings.detectorSettings = jvm.java_map(detector_settings())
     tracker = "fiji.plugin.trackmate.tracking.jaqaman.SparseLAPTrackerFactory"
     settings.trackerFactory = _class(tracker)()
-    settings.trackerSettings = jvm.java_map(tracker_settings(params))
+    settings.trackerSettings = jvm.java_map(tracker_settings(params, distances))
     return settings
 
 

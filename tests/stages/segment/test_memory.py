@@ -36,7 +36,7 @@ def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
     machine = SimpleNamespace(available=available_gib * GIB)
     monkeypatch.setattr(cgroups, "limits", lambda: group)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: machine)
-    assert memory.usable_bytes() == usable_gib * GIB
+    assert cgroups.usable_bytes() == usable_gib * GIB
 
 
 def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(

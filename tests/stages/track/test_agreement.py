@@ -126,12 +126,12 @@ def test_the_context_of_a_window_is_not_compared(
 ) -> None:
     labels = label_movie([[(20, 20 + t)] for t in range(12)])
     narrow, wide = tmp_path / "narrow", tmp_path / "wide"
-    assert track_stage("run", labels, output=narrow, frames=(4, 8), overlap_frames=2) == 0
-    assert track_stage("run", labels, output=wide, frames=(4, 8), overlap_frames=4) == 0
+    assert track_stage("run", labels, output=narrow, frames=(5, 8), overlap_frames=4) == 0
+    assert track_stage("run", labels, output=wide, frames=(5, 8), overlap_frames=5) == 0
     agreement = checked(narrow, wide).agreement
     assert agreement is not None
     assert agreement.score == 1.0
-    assert agreement.details["links_reference"] == 3
+    assert agreement.details["links_reference"] == 2
 
 
 def test_outputs_of_different_frames_are_not_compared(

@@ -111,8 +111,10 @@ def test_a_window_outside_the_movie_is_refused(refused: Callable[..., str], tmp_
     [
         ({"max_distance": 15}, "did you mean 'max_distance_px'?"),
         ({"max_distance_px": 0}, "greater than 0"),
-        ({"backend": "btrack"}, "'laptrack' or 'trackmate'"),
-        ({"gap_frames": 5, "overlap_frames": 4}, "must be at least gap_frames (5)"),
+        ({"backend": "btrack"}, "'laptrack', 'overlap' or 'trackmate'"),
+        ({"gap_frames": 5, "overlap_frames": 9}, "must be at least 10 for gap_frames 5"),
+        ({"backend": "overlap", "gap_frames": 5, "overlap_frames": 4}, "must be at least 5"),
+        ({"splitting_distance_px": -1}, "greater than 0"),
         ({"splitting": "perhaps"}, "splitting"),
     ],
 )

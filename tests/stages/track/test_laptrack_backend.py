@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.track import laptrack_backend
 from pyscale_stages.track.detections import Detections
-from pyscale_stages.track.laptrack_backend import link
+from pyscale_stages.track.distances import Distances
+from pyscale_stages.track.laptrack_backend import link, refuse_beyond_memory
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.params import TrackParams
 
 Cell = tuple[int, float, float]
+NEAR = Distances(max_distance_px=15, gap_distance_px=15, splitting_distance_px=15)
 
 
 def detections(cells: list[Cell]) -> Detections:
@@ -20,9 +26,11 @@ def detections(cells: list[Cell]) -> Detections:
     return Detections(frame, label, table[:, 1], table[:, 2])
 
 
-def track_ids(cells: list[Cell], frames: int, **params: object) -> list[int]:
+def track_ids(
+    cells: list[Cell], frames: int, distances: Distances = NEAR, **params: object
+) -> list[int]:
     found = detections(cells)
-    links = link(found, 0, frames, TrackParams.model_validate(params))
+    links = link(found, 0, frames, TrackParams.model_validate(params), distances)
     return [int(track) for track in tracks_of(found, links).track_id]
 
 
@@ -35,7 +43,7 @@ def test_two_cells_that_move_keep_their_tracks() -> None:
 def test_a_cell_that_jumps_farther_than_the_limit_begins_a_track() -> None:
     cells = [(0, 10.0, 10.0), (1, 10.0, 26.0)]
     assert track_ids(cells, 2) == [1, 2]
-    assert track_ids(cells, 2, max_distance_px=17) == [1, 1]
+    assert track_ids(cells, 2, replace(NEAR, max_distance_px=17)) == [1, 1]
 
 
 @pytest.mark.parametrize(("lost_frames", "gap_frames"), [(1, 2), (4, 5)])
@@ -50,15 +58,19 @@ def test_a_lost_cell_is_found_again_within_the_gap(lost_frames: int, gap_frames:
     assert left_open[0] != left_open[-2]
 
 
-def test_a_division_is_followed_only_where_splitting_is_on() -> None:
+@pytest.mark.parametrize(
+    ("splitting", "farthest_px", "splits"),
+    [(True, 8, [[1, 2], [1, 3]]), (True, 3, []), (False, 8, [])],
+)
+def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
+    splitting: bool, farthest_px: float, splits: list[list[int]]
+) -> None:
     cells = [(t, 30.0, 30.0) for t in range(3)]
     cells += [(t, 30.0 + side * (4 + t), 30.0) for t in range(3, 6) for side in (-1, 1)]
     found = detections(cells)
-    divided = tracks_of(found, link(found, 0, 6, TrackParams(splitting=True)))
-    assert divided.splits.tolist() == [[1, 2], [1, 3]]
-    single = tracks_of(found, link(found, 0, 6, TrackParams()))
-    assert len(single.splits) == 0
-    assert single.track_id.max() == 2
+    distances = Distances(15, 15, farthest_px)
+    tracks = tracks_of(found, link(found, 0, 6, TrackParams(splitting=splitting), distances))
+    assert tracks.splits.tolist() == splits
 
 
 @pytest.mark.parametrize("frames_with_cells", [[], [0], [3], [0, 6], [2, 3, 6]])
@@ -77,3 +89,14 @@ def test_what_happens_elsewhere_in_the_window_changes_no_link() -> None:
     among_others = track_ids(here + busy, 5)
     assert alone == [1, 1, 1, 1]
     assert [among_others[i] for i in (0, 13, 26, 39)] == alone
+
+
+def test_more_cells_than_memory_holds_are_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowded = detections([(t, float(i), 0.0) for t in (4, 5) for i in range(100)])
+    monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100)
+    refuse_beyond_memory(crowded)
+    monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100 - 1)
+    with pytest.raises(ResourceExhausted, match='100 cells .* backend = "overlap"'):
+        refuse_beyond_memory(crowded)

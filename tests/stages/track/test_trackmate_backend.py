@@ -25,6 +25,7 @@ from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.measure.cgroups import Limits
 from pyscale_stages.track import jvm
 from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.trackmate_backend import (
     detector_settings,
@@ -33,6 +34,7 @@ from pyscale_stages.track.trackmate_backend import (
 )
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
+NEAR = Distances(15.0, 15.0, 15.0)
 PATIENCE_S = 480.0
 SOON_S = 240.0
 """Less than a network takes that is asked for each jar in vain; a busy machine takes long, too."""
@@ -90,32 +92,35 @@ def stage_arguments(labels: Path, tmp_path: Path, **params: object) -> list[str]
 
 
 def test_settings_hold_every_key_that_trackmate_demands() -> None:
-    params = TrackParams(max_distance_px=12, gap_distance_px=20, gap_frames=5, splitting=True)
-    settings = tracker_settings(params)
+    settings = tracker_settings(TrackParams(gap_frames=5), Distances(12.0, 20.0, 30.0))
     assert {key: value for key, value in settings.items() if not key.endswith("PENALTIES")} == {
         "LINKING_MAX_DISTANCE": 12.0,
         "ALLOW_GAP_CLOSING": True,
         "GAP_CLOSING_MAX_DISTANCE": 20.0,
         "MAX_FRAME_GAP": 5,
         "ALLOW_TRACK_SPLITTING": True,
-        "SPLITTING_MAX_DISTANCE": 12.0,
+        "SPLITTING_MAX_DISTANCE": 30.0,
         "ALLOW_TRACK_MERGING": False,
         "MERGING_MAX_DISTANCE": 12.0,
         "ALTERNATIVE_LINKING_COST_FACTOR": 1.05,
         "CUTOFF_PERCENTILE": 0.9,
         "BLOCKING_VALUE": float("inf"),
     }
-    assert tracker_settings(TrackParams(gap_frames=1))["ALLOW_GAP_CLOSING"] is False
+    off = tracker_settings(TrackParams(gap_frames=1, splitting=False), NEAR)
+    assert (off["ALLOW_GAP_CLOSING"], off["ALLOW_TRACK_SPLITTING"]) == (False, False)
 
 
 def test_settings_become_exactly_the_java_classes_that_trackmate_demands() -> None:
     program = """
 import json
 from pyscale_stages.track import jvm
+from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.trackmate_backend import detector_settings, tracker_settings
 jvm.configure(from_maven=False, threads=1, heap_mib=128)
-settings = jvm.java_map({**detector_settings(), **tracker_settings(TrackParams(gap_frames=5))})
+distances = Distances(15.0, 15.0, 15.0)
+settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5), distances)}
+settings = jvm.java_map(settings)
 from scyjava import jimport
 runtime = jimport("java.lang.Runtime").getRuntime()
 print(json.dumps({
@@ -133,7 +138,7 @@ print(json.dumps({
     assert done.returncode == 0, done.stderr
     java = json.loads(done.stdout)
     expected = {"bool": "Boolean", "int": "Integer", "float": "Double"}
-    settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5))}
+    settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5), NEAR)}
     assert java["map"] == "java.util.HashMap"
     assert java["classes"] == {
         key: "java.util.HashMap"

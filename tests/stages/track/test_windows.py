@@ -16,10 +16,12 @@ from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.track.stitch import without_forks
+from pyscale_stages.track.detections import Detections
+from pyscale_stages.track.stitch import Stitched, without_forks
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
+BACKENDS = ("laptrack", "overlap")
 
 
 def windows(frames: int, n: int) -> list[tuple[int, int]]:
@@ -59,36 +61,45 @@ def hela_with_lost_cells(hela_labels: Path, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="module")
-def hela_whole(hela_labels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tracks of the real movie in one window, with divisions."""
+@pytest.fixture(scope="module", params=BACKENDS)
+def hela_whole(
+    request: pytest.FixtureRequest, hela_labels: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    """Backend and its tracks of the real movie in one window, with divisions."""
     folder = tmp_path_factory.mktemp("hela")
     params = folder / "params.json"
-    params.write_text('{"splitting": true}')
+    params.write_text(json.dumps({"backend": request.param}))
     line = ["track", "run", "--input", hela_labels, "--output", folder / "whole"]
     line += ["--params", params, "--result", folder / "result.json"]
     assert main([str(word) for word in line], time.monotonic()) == 0
-    return folder / "whole"
+    return request.param, folder / "whole"
 
 
-@pytest.mark.parametrize("n", [2, 4, 8])
+@pytest.mark.parametrize("n", [2, 3, 8])
 def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(
-    n: int, hela_labels: Path, hela_whole: Path, track_stage: Callable[..., int], tmp_path: Path
+    n: int,
+    hela_labels: Path,
+    hela_whole: tuple[str, Path],
+    track_stage: Callable[..., int],
+    tmp_path: Path,
 ) -> None:
-    merged = tracked(track_stage, hela_labels, tmp_path, n, splitting=True)
+    backend, whole = hela_whole
+    merged = tracked(track_stage, hela_labels, tmp_path, n, backend=backend)
     result = tmp_path / "check.json"
-    assert track_stage("check", hela_whole, merged, result=result) == 0
+    assert track_stage("check", whole, merged, result=result, backend=backend) == 0
     agreement = TaskResult.model_validate_json(result.read_bytes()).agreement
     assert agreement is not None
     assert agreement.same
     assert agreement.score == 1.0
-    assert_same_files(hela_whole, merged)
+    assert_same_files(whole, merged)
+    assert pl.read_parquet(whole / "splits.parquet").height > 20
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_windows_agree_although_many_gaps_cross_their_ends(
-    hela_with_lost_cells: Path, track_stage: Callable[..., int], tmp_path: Path
+    backend: str, hela_with_lost_cells: Path, track_stage: Callable[..., int], tmp_path: Path
 ) -> None:
-    params = {"gap_frames": 5, "overlap_frames": 5, "splitting": True}
+    params = {"gap_frames": 5, "backend": backend}
     whole = tmp_path / "whole"
     assert track_stage("run", hela_with_lost_cells, output=whole, **params) == 0
     tracks = pl.read_parquet(whole / "tracks.parquet")
@@ -125,9 +136,9 @@ def test_a_window_holds_its_context_and_says_which_frames_are_its_own(
     result = tmp_path / "run.json"
     out = tmp_path / "out"
     assert (
-        track_stage("run", labels, output=out, frames=(5, 7), overlap_frames=3, result=result) == 0
+        track_stage("run", labels, output=out, frames=(5, 7), overlap_frames=4, result=result) == 0
     )
-    assert pl.read_parquet(out / "tracks.parquet")["frame"].to_list() == list(range(2, 10))
+    assert pl.read_parquet(out / "tracks.parquet")["frame"].to_list() == list(range(1, 11))
     assert '"frames": [\n    5,\n    7\n  ]' in (out / "window.json").read_text()
     counters = TaskResult.model_validate_json(result.read_bytes()).counters
     assert (counters.frames, counters.objects) == (2, 2)
@@ -183,6 +194,53 @@ def test_windows_of_different_labels_do_not_merge(
     assert "two windows hold different cells of frame 2" in capsys.readouterr().err
 
 
-def test_of_two_returns_of_one_lost_cell_the_earlier_is_kept() -> None:
-    links = np.array([[0, 9], [0, 4], [1, 5], [2, 8]])
-    assert without_forks(links).tolist() == [[0, 4], [1, 5], [2, 8]]
+@pytest.mark.parametrize(
+    ("splitting", "agreed", "kept"),
+    [
+        # Where tracks may not divide, the earlier return is kept, or that on which both agree.
+        (False, (True, True, True), [[0, 4], [1, 5]]),
+        (False, (True, False, True), [[0, 9], [1, 5]]),
+        # Where they may, a division stays that the window of the mother saw whole.
+        (True, (True, True, True), [[0, 4], [0, 9], [1, 5]]),
+        (True, (True, False, True), [[0, 9], [1, 5]]),
+        (True, (False, False, False), [[0, 4], [1, 5]]),
+    ],
+)
+def test_of_two_successors_that_no_window_saw_together_one_is_kept(
+    splitting: bool, agreed: tuple[bool, ...], kept: list[list[int]]
+) -> None:
+    nothing = np.zeros(0)
+    links = np.array([[0, 9], [0, 4], [1, 5]])
+    stitched = Stitched(
+        Detections(nothing.astype(int), nothing.astype(int), nothing, nothing),
+        links,
+        np.array(agreed),
+        crossing=3,
+        disputed=0,
+    )
+    assert without_forks(stitched, splitting=splitting).tolist() == kept
+
+
+@pytest.mark.parametrize("splitting", [False, True])
+def test_a_merge_of_windows_that_disagree_says_how_often(
+    splitting: bool,
+    label_movie: WriteMovie,
+    track_stage: Callable[..., int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    labels = label_movie([[(20, 20 + t), (70, 20 + t)] for t in range(8)])
+    params = {"splitting": splitting}
+    parts = [tmp_path / "a", tmp_path / "b"]
+    for part, frames in zip(parts, [(0, 4), (4, 8)], strict=True):
+        assert track_stage("run", labels, output=part, frames=frames, **params) == 0
+    assert track_stage("merge", *parts, output=tmp_path / "agreed", **params) == 0
+    assert "disagree" not in capsys.readouterr().err
+    # As if the first window had not seen one cell go on beyond its end.
+    table = parts[0] / "tracks.parquet"
+    tracks = pl.read_parquet(table)
+    lost = (pl.col("frame") >= 4) & (pl.col("label") == 2)
+    other = pl.when(lost).then(99).otherwise(pl.col("track_id")).cast(pl.Int32)
+    tracks.with_columns(track_id=other).write_parquet(table)
+    assert track_stage("merge", *parts, output=tmp_path / "merged", **params) == 0
+    assert "windows disagree on 1 of the 2 links across their borders" in capsys.readouterr().err
