@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sized
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +38,9 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     Returns
     -------
     dict
-        `link_precision`, `link_recall`, `detection_precision` and `detection_recall`.
+        `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
+        where there are any, `division_precision` and `division_recall`: a division is right
+        where the mother and all her daughters are.
 
     Raises
     ------
@@ -59,12 +63,29 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     given = set(map(tuple, links_of(found).tolist()))
     right = len(expected & given)
     # A share of nothing is left out: without links, their precision is no 1.
-    shares = {"link_precision": (right, given), "link_recall": (right, expected)}
+    shares: dict[str, tuple[int, Sized]] = {
+        "link_precision": (right, given),
+        "link_recall": (right, expected),
+    }
+    true_divisions, divisions = _divisions(expected), _divisions(given)
+    right = len(true_divisions & divisions)
+    shares |= {
+        "division_precision": (right, divisions),
+        "division_recall": (right, true_divisions),
+    }
     return {
         **{name: count / len(of) for name, (count, of) in shares.items() if of},
         "detection_precision": len(pairs) / max(1, len(found.detections)),
         "detection_recall": len(pairs) / max(1, len(true.detections)),
     }
+
+
+def _divisions(links: Iterable[tuple[int, int]]) -> set[tuple[int, frozenset[int]]]:
+    """Each cell with two successors or more, and these."""
+    daughters = defaultdict(set)
+    for earlier, later in links:
+        daughters[earlier].add(later)
+    return {(cell, frozenset(those)) for cell, those in daughters.items() if len(those) > 1}
 
 
 def _true_tracks(path: Path) -> list[Tracks]:

@@ -206,11 +206,16 @@ def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path: Path)
     cells = Detections(frame, np.array([1, 1, 1, 2]), np.array([9.0, 9, 5, 13]), np.full(4, 9.0))
     divided = Tracks(cells, np.array([1, 1, 2, 3]), np.array([[1, 2], [1, 3]]))
     truth = truth_of(divided, tmp_path / "truth", parents=pl.Series([0, 0, 1, 1]))
-    assert link_quality(divided, truth, (0, 3))["link_recall"] == 1.0
+    assert set(link_quality(divided, truth, (0, 3)).values()) == {1.0}
     undivided = Tracks(cells, np.array([1, 1, 1, 2]), np.zeros((0, 2), dtype=np.int64))
     missed = link_quality(undivided, truth, (0, 3))
     assert missed["link_precision"] == 1.0
     assert missed["link_recall"] == pytest.approx(2 / 3)
+    assert missed["division_recall"] == 0
+    assert "division_precision" not in missed
+    invented = link_quality(divided, truth_of(undivided, tmp_path / "undivided"), (0, 3))
+    assert invented["division_precision"] == 0
+    assert "division_recall" not in invented
 
 
 def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path: Path) -> None:
@@ -248,9 +253,12 @@ def test_links_on_real_cells_agree_with_the_reference_tracker(
     truth = truth_of(Tracks(cells, cells.label, none), tmp_path / "truth", parents=parents)
 
     out = tmp_path / "out"
-    assert track_stage("run", hela_labels, output=out, splitting=True) == 0
+    assert track_stage("run", hela_labels, output=out) == 0
     quality = checked(out, out, truth=truth).quality
-    print(f"link precision {quality['link_precision']:.4f}, recall {quality['link_recall']:.4f}")  # noqa: T201
     assert quality["detection_recall"] == quality["detection_precision"] == 1.0
-    assert quality["link_precision"] >= 0.99
-    assert quality["link_recall"] >= 0.97
+    assert quality["link_precision"] >= 0.994
+    assert quality["link_recall"] >= 0.993
+    # The reference is a tracker's, too: in 27 of its 106 divisions the mother keeps her place and
+    # 85 % of her area while another cell appears near, and it lacks some in which a cell halves.
+    assert quality["division_recall"] >= 0.7
+    assert quality["division_precision"] >= 0.8
