@@ -61,6 +61,13 @@ def run(
         typer.Argument(help="Suite to measure, like 'pipeline', or a path of your own."),
     ] = None,
     data: Annotated[str | None, typer.Option(help="Dataset name, or path of a movie.")] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Truth of the movie: a Cell Tracking Challenge folder, or label images.",
+        ),
+    ] = None,
     path: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder whose storage the suite system measures."),
@@ -155,6 +162,7 @@ def run(
 
     flags = {
         "data": data,
+        "truth": truth,
         "path": path,
         "with_system": with_system,
         "axes": axes,

@@ -147,7 +147,7 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
     journal = Journal(run.journal_file, listener)
     with termination_as_interrupt():
-        refuse_changed_input(run.path, run.plan.movies)
+        refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
         runner.refuse_workers_elsewhere()
         strays = executor.end_strays()

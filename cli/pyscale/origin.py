@@ -58,9 +58,9 @@ def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def commands(plan: Plan) -> tuple[Command, ...]:
     """Lines that fetch the input where that can be, measure it again, and report this run."""
-    data = [str(plan.settings["data"]), *plan.own_data] if plan.movie else []
+    named = [str(plan.settings["data"]), *(own.data for own in plan.own_data)]
     known = load_registry(shipped("config")).datasets
-    fetched = " ".join(name for name in data if name in known)
+    fetched = " ".join(name for name in named if plan.movie and name in known)
     fetch = Command(what="Fetch the input", line=f"pyscale data fetch {fetched}")
     return (
         *([fetch] if fetched else []),
@@ -73,8 +73,8 @@ def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]
     if plan.movie is None:
         return
     yield "slides" if plan.suite.data == "slides" else "frames", str(plan.movie_frames)
-    for name, data in plan.own_data.items():
-        yield f"frames of {Path(name).name}", str(data.frames)
+    for own in plan.own_data:
+        yield f"frames of {Path(own.data).name}", str(own.frames)
     if len(files) > MOST_FILES:
         yield "files", f"{len(files)}; provenance_manifest.json names those left out here"
     for file in files[:MOST_FILES]:

@@ -39,8 +39,10 @@ class TrialInput(Record):
 class OwnData(Record):
     """What entries with data of their own measure on."""
 
+    data: str = Field(description="As the suite names it")
     movie: Path
     frames: int
+    truth: Path | None = Field(None, description="Truth of its own, which is no synthetic movie's")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
 
 
@@ -158,8 +160,15 @@ class Plan(Record):
     movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
-    own_data: dict[str, OwnData] = Field(
-        default_factory=dict, description="Datasets that entries name for themselves"
+    truth: Path | None = Field(
+        None,
+        description="The user's or the registry's truth of its data, in the movie's coordinates",
+    )
+    unjudged: tuple[str, ...] = Field(
+        (), description="Why that truth says nothing of an entry, one sentence for each"
+    )
+    own_data: tuple[OwnData, ...] = Field(
+        (), description="Datasets that entries name for themselves"
     )
     base: BaseVersion | None = Field(
         None, description="Version that its stages are measured against, if any"
@@ -196,7 +205,7 @@ class Plan(Record):
             return "on images made for it"
         if self.movie is None:
             return f"of the folder {self.place}"
-        others = len({data.movie for data in self.own_data.values()} - {self.movie})
+        others = len({own.movie for own in self.own_data} - {self.movie})
         more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
         return f"on {self.movie.name} ({self.how_much}){more}"
 
@@ -204,7 +213,7 @@ class Plan(Record):
     def movies(self) -> dict[str, Path]:
         """What it reads: the run's data by an empty name, entries' and true labels by theirs."""
         found = {} if self.movie is None else {"": self.movie}
-        found |= {Path(name).name: data.movie for name, data in self.own_data.items()}
+        found |= {Path(own.data).name: own.movie for own in self.own_data}
         for trial in self.trials:
             for item in trial.inputs:
                 source = self.suite.stages[trial.entry].inputs.get(item.slot)
@@ -212,13 +221,18 @@ class Plan(Record):
                     found[f"{Path(trial.data or '').name}/{item.path.parent.name}"] = item.path
         return found
 
+    @property
+    def truths(self) -> dict[str, Path]:
+        """Truth of the user's own or the registry's, by the names that `movies` has."""
+        truths = {"truth": self.truth}
+        truths |= {f"{Path(own.data).name}/truth": own.truth for own in self.own_data}
+        return {name: path for name, path in truths.items() if path is not None}
+
     def axes_of(self, trial: Trial) -> str | None:
         """Axes to believe in what a trial reads; what a stage or pyscale wrote names its own."""
         read = {item.path for item in trial.inputs if not item.is_place}
-        if trial.data is not None:
-            own = self.own_data[trial.data]
-            return own.axes if own.movie in read else None
-        return self.axes if self.movie in read else None
+        known = next((own for own in self.own_data if own.data == trial.data), self)
+        return known.axes if known.movie in read else None
 
     @property
     def makes_images(self) -> bool:

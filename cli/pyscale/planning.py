@@ -21,7 +21,15 @@ from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Suite, load_suite, suite
 from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.truth.reading import tells
 from pyscale_stages.wording import did_you_mean, first_problem
+
+JUDGED_BY: dict[str, Literal["labels", "tracks"]] = {
+    "segment": "labels",
+    "contact": "labels",
+    "track": "tracks",
+}
+"""What of a truth of the user's own judges the output of a stage."""
 
 CROP = "length_px"
 """Parameter that crops a square of that length from every frame."""
@@ -41,6 +49,8 @@ class Dataset:
         Axes to believe in place of the file's own.
     truth : Path or None
         A synthetic movie's `truth` folder.
+    own_truth : Path or None
+        Truth in one of the formats of others, in the movie's own coordinates.
     shape_yx : tuple of int or None
         Rows and columns of its frames, in pixels, where they are known.
     """
@@ -49,6 +59,7 @@ class Dataset:
     frames: int
     axes: str | None = None
     truth: Path | None = None
+    own_truth: Path | None = None
     shape_yx: tuple[int, int] | None = None
 
 
@@ -117,12 +128,18 @@ def make_plan(
     measured = _measured(suite, only)
     refuse_ranks_apart(suite, measured, settings, site)
     place = _place(settings) if suite.machine_entries else None
-    entries = {
-        entry: _Entry.of(
-            suite, entry, _Sources(datasets[name], place), sweeps[name], settings, base=base
+    entries: dict[str, _Entry] = {}
+    for entry in suite.stages:
+        name = suite.data_of(entry)
+        entries[entry] = _Entry.of(
+            suite,
+            entry,
+            _Sources(datasets[name], place),
+            sweeps[name],
+            settings,
+            base=base,
+            earlier=entries,
         )
-        for entry, name in ((entry, suite.data_of(entry)) for entry in suite.stages)
-    }
     trials = tuple(
         entries[entry].trial(n, block, measured)
         for block in range(1, settings["repeats"] + 1)
@@ -141,10 +158,22 @@ def make_plan(
         movie_frames=dataset.frames if dataset else 0,
         place=place,
         axes=dataset.axes if dataset else None,
-        own_data={
-            name: OwnData(movie=one.movie, frames=one.frames, axes=one.axes)
+        truth=dataset.own_truth if dataset else None,
+        unjudged=tuple(
+            f"The quality of {entry} against the truth: {entries[entry].unjudged}."
+            for entry in suite.stages
+            if entry in measured and entries[entry].unjudged
+        ),
+        own_data=tuple(
+            OwnData(
+                data=name,
+                movie=one.movie,
+                frames=one.frames,
+                axes=one.axes,
+                truth=one.own_truth,
+            )
             for name, one in own_data.items()
-        },
+        ),
         base=base,
         site=site,
         baseline_workers=workers[0],
@@ -273,6 +302,22 @@ class _Sources:
         known = self.dataset.truth if self.dataset else None
         return known / coordinates if known and coordinates else None
 
+    def why_unjudged(self, stage: str, coordinates: str | None, *, moved: bool) -> str:
+        """Say in a clause why a truth of the user's own does not fit; empty where it does."""
+        own = self.dataset.own_truth if self.dataset else None
+        if own is None or coordinates is None:
+            return ""
+        if moved:
+            return (
+                "its input was registered, and the truth is in the coordinates of the movie as it "
+                "was recorded"
+            )
+        if stage not in JUDGED_BY:
+            return f"{own.name} has labels, and they do not tell how {stage} should be done"
+        if JUDGED_BY[stage] not in tells(own):
+            return f"{own.name} holds no {JUDGED_BY[stage]}"
+        return ""
+
 
 @dataclass(frozen=True)
 class _Entry:
@@ -294,6 +339,8 @@ class _Entry:
     image: str | None
     interpreter: Path | None
     truth: Path | None
+    unjudged: str
+    moved: bool
     sweep: Sweep
     layout: Layout
     chunks: int
@@ -308,6 +355,7 @@ class _Entry:
         settings: dict[str, Any],
         *,
         base: BaseVersion | None,
+        earlier: Mapping[str, _Entry],
     ) -> _Entry:
         step = suite.stages[name]
         # What the user says of an entry holds for both versions of it.
@@ -331,6 +379,11 @@ class _Entry:
         # The place in a grid stays, whatever the settings say of the stage.
         given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
         params = _validated(name, stage, given)
+        moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
+        truth = sources.truth(step.truth)
+        unjudged = sources.why_unjudged(stage.name, step.truth, moved=moved)
+        if truth is None and step.truth and not unjudged and sources.dataset:
+            truth = sources.dataset.own_truth
         # Ranks wait for each other: those that were started one by one might wait for ever.
         layout: Layout = "gang" if stage.meets else settings["layout"] or step.layout
         # A stage without a kernel for the device runs on the CPU, and its record says so.
@@ -355,7 +408,9 @@ class _Entry:
             repeats=settings["repeats"],
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
-            truth=sources.truth(step.truth),
+            truth=truth,
+            unjudged=unjudged,
+            moved=moved or stage.moves_frames(params),
             sweep=Sweep.of_the_machine((1,)) if name in suite.measured_once else sweep,
             layout=layout,
             # The workers of a gang run at once, so each has one window.

@@ -276,6 +276,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Report
         not_measured=(
             *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
             *tables.sources.unreadable.values(),
+            *plan.unjudged,
         ),
     )
 

@@ -19,7 +19,17 @@ from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.withsystem import without_system
 
 ALIKE = (
-    *("axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site", "layout"),
+    *(
+        "truth",
+        "axes",
+        "device",
+        "cpus_per_worker",
+        "cache",
+        "executor",
+        "every_node",
+        "site",
+        "layout",
+    ),
     *("chunks_per_worker", "scaling", "runtime", "against", "unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""

@@ -17,9 +17,9 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
 WITHOUT_MEANING = {
-    "place": ("data", "axes", "scaling", "chunks_per_worker", "cache"),
-    "slides": ("axes", "scaling"),
-    "phantom": ("data", "axes", "scaling", "chunks_per_worker", "cache"),
+    "place": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
+    "slides": ("truth", "axes", "scaling"),
+    "phantom": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
 }
 """Settings that say how a movie is read and shared, by the data of suites that read none."""
 INSTEAD = {

@@ -56,6 +56,9 @@ class Settings(BaseSettings):
     )
 
     data: str = Field("cancer-migration", description="Dataset name, or a path of your own")
+    truth: Path | None = Field(
+        None, description="Truth of the movie, to judge outputs by; None is what the data bring"
+    )
     path: Path | None = Field(
         None,
         description="Folder whose storage is measured by a suite of the machine itself; None is "

@@ -46,7 +46,7 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--axes", help="axes of the input, where the file is silent or wrong")
     parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="where the record goes")
-    parser.add_argument("--truth", type=Path, metavar="FOLDER", help="truth of a synthetic movie")
+    parser.add_argument("--truth", type=Path, metavar="PATH", help="truth of the movie")
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
     parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")

@@ -311,6 +311,10 @@ def _no_surroundings(_params: StageParams) -> Surroundings:
     return Surroundings()
 
 
+def _moves_nothing(_params: StageParams) -> bool:
+    return False
+
+
 def _no_room(_params: StageParams) -> int:
     return 0
 
@@ -345,6 +349,8 @@ class Stage:
     """What the stage takes from the machine beside its inputs, with given parameters."""
     room_bytes: Callable[[Any], int] = _no_room
     """Most that a task writes into the folder that it measures, with given parameters."""
+    moves_frames: Callable[[Any], bool] = _moves_nothing
+    """Whether its output is in other coordinates than its input, with given parameters."""
     meets: bool = False
     """Whether its workers are ranks that meet, so that all must run at the same time."""
     shares_image: bool = False

@@ -107,7 +107,7 @@ class Movie:
                     # Hidden files are what an operating system or a broken writer left.
                     if f.suffix.lower() in TIFF_SUFFIXES and f.is_file() and f.name[0] != "."
                 ),
-                key=_natural_order,
+                key=natural_order,
             )
         )
         if not files:
@@ -415,7 +415,7 @@ def _numeric(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def _natural_order(path: Path) -> list[tuple[bool, int, str]]:
+def natural_order(path: Path) -> list[tuple[bool, int, str]]:
     """Sort key under which frame 10 comes after frame 9."""
     parts = re.split(r"(\d+)", path.name)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,7 @@ def test_every_file_that_is_read_is_recorded(
         "few.ome.tif/few.ome.tif",
         "few.ome.tif/camera/labels_ch0.ome.tif",
     ]
-    assert build_manifest(run)["input"]["own_data"]["few.ome.tif"]["frames"] == 2
+    assert build_manifest(run)["input"]["own_data"][0]["frames"] == 2
 
 
 def test_work_on_another_dataset_is_other_work(
@@ -146,3 +147,32 @@ def test_datasets_of_entries_may_be_of_any_kind_but_slides(
     assert found("hela-tracking")["hela-tracking"].frames == 92
     with pytest.raises(UserError, match="which holds a slide"):
         found("cmu-1")
+
+
+def test_a_truth_in_camera_coordinates_judges_what_was_not_moved(
+    make_of: Callable[..., Plan], dataset: Dataset, few: Dataset
+) -> None:
+    assert few.truth is not None
+    labels = few.truth / "camera" / "labels_ch0.ome.tif"
+    own = replace(dataset, own_truth=labels)
+    plan = make_of(load_suite("pipeline"), dataset=own)
+    assert {trial.truth for trial in plan.trials} == {None}
+    assert [sentence.partition(":")[0] for sentence in plan.unjudged] == [
+        f"The quality of {entry} against the truth"
+        for entry in ("register_denoise", "segment", "contact", "track")
+    ]
+    assert "its input was registered" in plan.unjudged[1]
+    still = make_of(
+        load_suite("pipeline"),
+        dataset=own,
+        stages={"register_denoise": {"registration": False}},
+    )
+    judged = {trial.entry: trial.truth for trial in still.trials}
+    assert judged == {
+        "register_denoise": None,
+        "segment": labels,
+        "contact": labels,
+        "track": None,
+    }
+    assert "labels_ch0.ome.tif holds no tracks" in still.unjudged[1]
+    assert still.truths == {"truth": labels}

@@ -38,7 +38,16 @@ KINDS_BY_FIELD = {
 """Fields that hold a name and nothing else, and what it is the name of."""
 PATHS_BY_SETTING = frozenset(
     [
-        *("against", "data", "path", "runs_folder", "data_folder", "images_folder", "mirror"),
+        *(
+            "against",
+            "data",
+            "truth",
+            "path",
+            "runs_folder",
+            "data_folder",
+            "images_folder",
+            "mirror",
+        ),
         *("references_folder", "site"),
     ]
 )
@@ -54,7 +63,17 @@ OWN_FACTORIES = frozenset(["pyscale", "pyscale_stages", "wsistream"])
 SAFE_FIELDS = frozenset(["spans", "calls"])
 """Fields without a name in them: most of a record. Of versions see `is_safe`."""
 SENTENCES = frozenset(
-    ["message", "warnings", "text", "detail", "reason", "gpu_reason", "why_not", "summary"]
+    [
+        "message",
+        "warnings",
+        "text",
+        "detail",
+        "reason",
+        "gpu_reason",
+        "why_not",
+        "summary",
+        "unjudged",
+    ]
 )
 """Fields that hold sentences, which may quote anything."""
 SAID_BY_STAGES = frozenset(

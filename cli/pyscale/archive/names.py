@@ -25,6 +25,7 @@ from pyscale.archive.fields import (
 )
 from pyscale.archive.mask import Mask
 from pyscale.archive.records import read_bytes
+from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import lock_holder
 from pyscale.store.provenance import read_provenance
@@ -68,11 +69,14 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     plan = run.plan
     if plan.site is not None and plan.site.name not in shipped_names("site"):
         names["cluster"].add(plan.site.name)
-    data = [plan.settings["data"], *plan.own_data] if plan.movie else []
-    own_input = not all(map(public_dataset, data))
+    data = [plan.settings["data"], *(own.data for own in plan.own_data)] if plan.movie else []
+    own_input = not all(map(public_dataset, data)) or plan.settings.get("truth") is not None
     # What lies in an image that is a folder is numbered: the folder is what has a name.
-    inputs = {PurePosixPath(file.name).parts[0] for file in read_provenance(run.path).input_files}
-    movies = [movie.name for movie in plan.movies.values()]
+    origin = read_provenance(run.path)
+    read = (*origin.input_files, *origin.truth_files)
+    inputs = {_below_dataset(plan, file.name) for file in read}
+    movies = [movie.name for movie in (*plan.movies.values(), *plan.truths.values())]
+    movies += [Path(own.data).name for own in plan.own_data]
     names["suite"] = {name for name in [plan.suite.name] if not is_plain(name)}
     names["entry"] = {entry for entry in plan.suite.stages if not is_plain(entry)}
     own = names["suite"] | names["entry"]
@@ -86,6 +90,15 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
         trials=rf"(?:{entries})-n\d+-b\d+(?:\.[a-z]+-\d+)?(?:/[a-z]+\d*)?",
         run_id=plan.run_id,
     )
+
+
+def _below_dataset(plan: Plan, name: str) -> str:
+    """First part of the name of an input file below the folder that stands for its dataset."""
+    path = PurePosixPath(name)
+    for folder in sorted({**plan.movies, **plan.truths}, key=len, reverse=True):
+        if path.is_relative_to(folder) and path != PurePosixPath(folder):
+            return path.relative_to(folder).parts[0]
+    return path.parts[0]
 
 
 def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:

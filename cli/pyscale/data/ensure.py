@@ -10,6 +10,7 @@ from pyscale.data.fetch import FetchOptions, ensure
 from pyscale.data.made import SYNTH_FILE, SYNTH_MOVIE, made_kind
 from pyscale.data.place import synthetic_kinds
 from pyscale.data.progress import TerminalReport
+from pyscale.data.registry import Dataset as Entry
 from pyscale.data.registry import Kind, Registry, load_registry
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
@@ -19,6 +20,7 @@ from pyscale.suite import Suite
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.files import slide_files
+from pyscale_stages.truth.reading import kind_of, own_labels
 
 KIND_IN_WORDS: dict[Kind | Literal["place", "phantom"], str] = {
     "movie": "a movie",
@@ -76,6 +78,7 @@ def find_own_data(
     found = {}
     for name in suite.own_data:
         own = settings.model_copy(update={"data": name, "axes": None})
+        own = own.model_copy(update={"truth": None})
         path = _brought(own, None, accept_terms=accept_terms)
         found[name] = _movie(path, own, None)
     return found
@@ -132,9 +135,42 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
             f"{path} holds {movie.dtype} values, but the suite {suite.name} measures labels, which "
             "are whole numbers: name a label movie by --data"
         )
+    own_truth = _own_truth(settings, entry)
+    if own_truth is not None:
+        if (own_truth / "camera").is_dir() and (own_truth / "specimen").is_dir():
+            truth, own_truth = own_truth, None
+        else:
+            truth = None
+            _refuse_unfit(own_truth, movie)
     return Dataset(
-        movie=path, frames=movie.n_frames, axes=axes, truth=truth, shape_yx=movie.shape_yx
+        movie=path,
+        frames=movie.n_frames,
+        axes=axes,
+        truth=truth,
+        own_truth=own_truth,
+        shape_yx=movie.shape_yx,
     )
+
+
+def _own_truth(settings: Settings, entry: Entry | None) -> Path | None:
+    """Truth that the user names, or else that a dataset of the registry brings."""
+    if settings.truth is not None:
+        return settings.truth.resolve()
+    if entry is None or entry.truth is None:
+        return None
+    return (settings.data_folder / settings.data / entry.truth).resolve()
+
+
+def _refuse_unfit(truth: Path, movie: Movie) -> None:
+    try:
+        if kind_of(truth) == "synthetic":
+            raise BadInput(
+                f"--truth {truth} is one part of a synthetic movie's truth: give the folder that "
+                "holds camera and specimen"
+            )
+        own_labels(truth).refuse_unfit(movie.n_frames)
+    except BadInput as error:
+        raise UserError(str(error)) from error
 
 
 def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:

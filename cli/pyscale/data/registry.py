@@ -76,6 +76,9 @@ class Dataset(Record):
         None, description="What they are made by, where it is synthetic slides"
     )
     movie: str = Field(description="File or folder that a run reads; . is the dataset's folder")
+    truth: str | None = Field(
+        None, description="File or folder with the truth of the movie, in one of the known formats"
+    )
     licence: str = Field(description="SPDX identifier, or the licence in words")
     licence_url: str = Field(pattern=r"^https?://", description="Where the licence is written")
     terms: str = Field("", description="What the licence asks of whoever uses the data")

@@ -107,7 +107,7 @@ class Subject(Record):
             data=settings["data"],
             axes=plan.axes,
             movie=plan.movie,
-            own_data={name: data.movie for name, data in plan.own_data.items()},
+            own_data={own.data: own.movie for own in plan.own_data},
             reads_movie=plan.suite.reads_data,
             reads_slides=plan.suite.data == "slides",
             place=plan.place,

@@ -13,6 +13,9 @@ CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""
 
 SHARED_FOLDERS = {
+    "segment": ("truth",),
+    "contact": ("truth",),
+    "track": ("truth",),
     "storage": ("machine", "movieformats"),
     "decompress": ("machine", "movieformats"),
     "kernels": ("machine",),

@@ -87,7 +87,8 @@ def _own_data(plan: Plan, trial: Trial, files: Iterable[InputFile]) -> dict[str,
     """What distinguishes the data of an entry that has its own."""
     if trial.data is None:
         return {}
-    own, folder = plan.own_data[trial.data], f"{Path(trial.data).name}/"
+    own = next(own for own in plan.own_data if own.data == trial.data)
+    folder = f"{Path(trial.data).name}/"
     return {
         "data": sorted(
             (file.size_bytes, file.sha256) for file in files if file.name.startswith(folder)

@@ -64,7 +64,7 @@ class RunFolder:
                 f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a folder "
                 "that may be written"
             ) from error
-        write_provenance(path, plan.movies, containers)
+        write_provenance(path, plan.movies, containers, plan.truths)
         write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
         return cls(path)
 

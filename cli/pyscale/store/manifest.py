@@ -56,9 +56,8 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
             "path": None if plan.movie is None else str(plan.movie),
             "slides" if plan.suite.data == "slides" else "frames": plan.movie_frames,
             "files": [file.model_dump(mode="json") for file in origin.input_files],
-            "own_data": {
-                name: data.model_dump(mode="json") for name, data in plan.own_data.items()
-            },
+            "truth": [file.model_dump(mode="json") for file in origin.truth_files],
+            "own_data": [own.model_dump(mode="json") for own in plan.own_data],
         },
         "base": None
         if plan.base is None

@@ -60,15 +60,19 @@ class Provenance(Record):
     git_dirty: bool | None = Field(description="Whether that checkout had uncommitted changes")
     python_version: str
     input_files: tuple[InputFile, ...]
+    truth_files: tuple[InputFile, ...] = Field((), description="What outputs were judged by")
     containers: Containers | None = Field(None, description="Absent for a native run")
 
 
 def write_provenance(
-    run: Path, movies: Mapping[str, Path], containers: Containers | None = None
+    run: Path,
+    movies: Mapping[str, Path],
+    containers: Containers | None = None,
+    truths: Mapping[str, Path] | None = None,
 ) -> None:
     """Freeze the provenance of a new run that reads these datasets, by the names of files' folders.
 
-    The name of the run's own dataset is empty.
+    The name of the run's own dataset is empty. Truths judge outputs, and are no part of the work.
     """
     changes = _git("status", "--porcelain")
     provenance = Provenance(
@@ -76,11 +80,8 @@ def write_provenance(
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=tuple(
-            _described(file, movie, folder)
-            for folder, movie in movies.items()
-            for file in files_of(movie)
-        ),
+        input_files=_all_described(movies),
+        truth_files=_all_described(truths or {}),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -116,7 +117,8 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
     UserError
         If a file is gone, is new, or has another size or time of change.
     """
-    known = {file.name: file for file in read_provenance(run).input_files}
+    origin = read_provenance(run)
+    known = {file.name: file for file in (*origin.input_files, *origin.truth_files)}
     present = {
         _name_in(movie, file, folder): file.stat()
         for folder, movie in movies.items()
@@ -165,6 +167,14 @@ def _name_in(dataset: Path, file: Path, folder: str) -> str:
     """What a file of a dataset is called: chunks of several images have the same names."""
     below = file.relative_to(dataset if dataset.is_dir() else dataset.parent)
     return (folder / below).as_posix()
+
+
+def _all_described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
+    return tuple(
+        _described(file, dataset, folder)
+        for folder, dataset in datasets.items()
+        for file in files_of(dataset)
+    )
 
 
 def _described(path: Path, dataset: Path, folder: str) -> InputFile:

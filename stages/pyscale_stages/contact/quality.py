@@ -11,6 +11,7 @@ import numpy.typing as npt
 from pyscale_stages.contact.tables import Tables, read_table
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
+from pyscale_stages.truth.reading import kind_of, own_contacts
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +34,7 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
     tables : dict of DataFrame
         The measured contacts and cells.
     truth : Path
-        Folder with `tracks.parquet` and `contacts.parquet`.
+        Folder with `tracks.parquet` and `contacts.parquet`, or label images.
     window : Window
         Which frames the tables cover, and of which inputs.
 
@@ -53,7 +54,7 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
 
     frames, n_types = window.frames, len(window.inputs)
     covered = pl.col("frame").is_between(frames[0], frames[1], closed="left")
-    tracks = read_table(truth / "tracks.parquet", TRACK_COLUMNS)
+    tracks, contacts = _true_tables(truth)
     # Of the whole movie: in a window, or in what was measured, a type may have no cell.
     if tracks["channel"].n_unique() != n_types:
         raise BadInput(
@@ -62,9 +63,7 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
             "measured, with every cell type as an input"
         )
     tracks = tracks.filter(covered)
-    touching = read_table(truth / "contacts.parquet", ("frame", "label_a", "label_b")).filter(
-        covered
-    )
+    touching = contacts.filter(covered)
     matched = _matched(tables["cells"], tracks)
     measured = tables["contacts"].select("frame", "label_a", "label_b")
     for side, cell_type in (("a", 0), ("b", n_types - 1)):
@@ -84,6 +83,15 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
         "contact_recall": (right, len(true)),
     }
     return {name: part / whole for name, (part, whole) in shares.items() if whole}
+
+
+def _true_tables(truth: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    if kind_of(truth) != "synthetic":
+        return own_contacts(truth)
+    return (
+        read_table(truth / "tracks.parquet", TRACK_COLUMNS),
+        read_table(truth / "contacts.parquet", ("frame", "label_a", "label_b")),
+    )
 
 
 def _matched(cells: pl.DataFrame, tracks: pl.DataFrame) -> pl.DataFrame:

@@ -194,6 +194,7 @@ STAGE = Stage(
     params=RegisterDenoiseParams,
     inputs=(Slot("frames", "movie to correct: OME-TIFF, or a folder of TIFF frames"),),
     output=FRAMES_FILE,
+    moves_frames=lambda params: params.registration,
     packages=("antspyx", "PyWavelets", "scikit-image"),
     determinism=(
         "same bytes with one thread, whatever the window; with more threads ANTs adds up its "

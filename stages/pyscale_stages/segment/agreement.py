@@ -18,6 +18,7 @@ from pyscale_stages.segment.labels import LABELS_FILE, open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
+from pyscale_stages.truth.reading import kind_of, own_labels
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ def check(task: Task) -> Agreement:
     reference = open_labels(reference_folder, length)
     other = open_labels(other_folder, length)
     if task.spec.truth is not None:
-        truth, crop = _open_truth(task, task.spec.truth, window)
-        found = _sum(_matches_by_frame(truth, crop, window.frames, other))
-        task.set_quality(ap_iou50=found.average_precision)
+        found = _sum(_matches_with_truth(task, task.spec.truth, window, other))
+        if found != Matches():
+            task.set_quality(ap_iou50=found.average_precision)
     whole = centre_crop(reference, None)
     by_frame = list(_matches_by_frame(reference, whole, (0, length), other))
     total = _sum(by_frame)
@@ -190,6 +191,34 @@ def _matches_by_frame(
         strict=True,
     )
     return (match_cells(crop.of(first), second) for first, second in pairs)
+
+
+def _matches_with_truth(task: Task, path: Path, window: Window, other: Movie) -> Iterable[Matches]:
+    """Match true labels with those of the window's frames, where these have true ones."""
+    if kind_of(path) == "synthetic":
+        truth, crop = _open_truth(task, path, window)
+        return _matches_by_frame(truth, crop, window.frames, other)
+    own = own_labels(path)
+    own.refuse_unfit(window.movie_frames)
+    length_px = SegmentParams.model_validate(window.params).length_px
+    return (
+        match_cells(
+            _same_part(path, true, length_px, other),
+            other.read(frame - window.frames[0], frame - window.frames[0] + 1, channel=0)[0],
+        )
+        for frame, true in own.frames(*window.frames)
+    )
+
+
+def _same_part(path: Path, true: Labels, length_px: int | None, other: Movie) -> Labels:
+    """The part of a true label image that was segmented."""
+    (height, width), (rows, columns) = true.shape, other.shape_yx
+    if rows > height or columns > width or (length_px is None and true.shape != other.shape_yx):
+        raise BadInput(
+            f"the truth {path} has images of {true.shape}, and {other.path} labels of "
+            f"{other.shape_yx} pixels: give the truth of this movie"
+        )
+    return Crop((height - rows) // 2, (width - columns) // 2, other.shape_yx).of(true)
 
 
 def _sum(matches: Iterable[Matches]) -> Matches:

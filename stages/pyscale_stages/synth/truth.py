@@ -13,56 +13,10 @@ from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 from pyscale_stages.synth.cells import Cells
 from pyscale_stages.synth.shapes import Labels
+from pyscale_stages.truth.cells import centroids, count_contacts
 
 if TYPE_CHECKING:
     import polars as pl
-
-NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-
-
-def count_contacts(labels: Sequence[Labels]) -> npt.NDArray[np.int64]:
-    """Count touching pixels of each pair of cells in one frame.
-
-    With two types, `contact_px` of a (channel 0) and b (channel 1) is the number of pixel
-    pairs (p, q) with p in a, q in b, and q either p itself or one of its four neighbours: an
-    overlapped pixel counts once for itself and once for each neighbour across. With one type
-    it is the number of pairs of 4-neighbours of which one pixel is in a and the other in b,
-    for a < b.
-
-    Parameters
-    ----------
-    labels : sequence of ndarray
-        One label image (Y, X) for each type.
-
-    Returns
-    -------
-    ndarray
-        Shape (pairs, 3): label a, label b and contact_px, ordered by a and b.
-    """
-    first, second = labels[0], labels[-1]
-    shifts = ((0, 1), (1, 0)) if len(labels) == 1 else ((0, 0), *NEIGHBOURS)
-    keys = []
-    for dy, dx in shifts:
-        a, b = first[_kept(dy, dx)], second[_kept(-dy, -dx)]
-        met = (a > 0) & (b > 0)
-        if len(labels) == 1:
-            met &= a != b
-        met_a, met_b = a[met].astype(np.int64), b[met].astype(np.int64)
-        if len(labels) == 1:
-            met_a, met_b = np.minimum(met_a, met_b), np.maximum(met_a, met_b)
-        keys.append(met_a << 32 | met_b)
-    pairs, contact_px = np.unique(np.concatenate(keys), return_counts=True)
-    return np.stack([pairs >> 32, pairs & 0xFFFFFFFF, contact_px], axis=1)
-
-
-def centroids(labels: Labels) -> npt.NDArray[np.float64]:
-    """Track id and mean (y, x) of the pixels of each cell in view, shape (cells, 3)."""
-    y, x = np.nonzero(labels)
-    label = labels[y, x]
-    size = np.bincount(label)
-    found = np.flatnonzero(size)
-    sum_y, sum_x = np.bincount(label, weights=y), np.bincount(label, weights=x)
-    return np.stack([found, sum_y[found] / size[found], sum_x[found] / size[found]], axis=1)
 
 
 class TruthTables:
@@ -166,11 +120,3 @@ def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float6
     for name, table in found.items():
         with atomic_path(folder / f"{name}.parquet") as path:
             write_table(path, table)
-
-
-def _kept(dy: int, dx: int) -> tuple[slice, slice]:
-    """Part of an image whose pixels have a neighbour at (dy, dx)."""
-    return (
-        slice(max(-dy, 0), -dy if dy > 0 else None),
-        slice(max(-dx, 0), -dx if dx > 0 else None),
-    )

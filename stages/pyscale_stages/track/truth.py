@@ -12,6 +12,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.track.tables import TRACKS_FILE, read_table
+from pyscale_stages.truth.reading import kind_of, own_tracks
 
 MATCH_PX = 5.0
 """Farthest that a detection lies from the true centroid that it stands for."""
@@ -30,8 +31,8 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     found : Tracks
         Output within the frames.
     truth : Path
-        Folder with the true `tracks.parquet`. Of several channels, the one that matches
-        most detections is the one that was segmented.
+        Folder with the true `tracks.parquet`, or one of the Cell Tracking Challenge. Of several
+        channels, the one that matches most detections is the one that was segmented.
     frames : tuple of int
         First frame and end (excluded) that the output holds.
 
@@ -91,7 +92,9 @@ def _divisions(links: Iterable[tuple[int, int]]) -> set[tuple[int, frozenset[int
 def _true_tracks(path: Path) -> list[Tracks]:
     """The true tracks of each channel."""
     columns = ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
-    table = read_table(path, columns).sort("frame", "track_id")
+    synthetic = kind_of(path.parent) == "synthetic"
+    table = read_table(path, columns) if synthetic else own_tracks(path.parent)
+    table = table.sort("frame", "track_id")
     if table.is_empty():
         raise BadInput(f"{path} holds no track: give the truth folder of a synthetic movie")
     channels = []

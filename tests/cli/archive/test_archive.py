@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -33,6 +34,7 @@ from pyscale.store.lock import run_lock
 from pyscale.suite import load_suite
 from pyscale_stages.contract import Call, TaskError, TaskSpec
 from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.moviewriter import write_movie
 
 TELL = "zqx"
 """It is in every name that must not get out, and in nothing else."""
@@ -451,3 +453,32 @@ def test_all_that_an_error_may_call_code_of_ones_own_is_known() -> None:
 @pytest.mark.parametrize("factory", ["pyscale", "wsistream", "pyscale_stages.loader.x:make"])
 def test_code_that_anybody_can_have_keeps_its_name(factory: str) -> None:
     assert list(own_code(factory)) == []
+
+
+def test_datasets_and_truth_of_the_users_own_are_masked(
+    dataset: Dataset, tmp_path: Path, movie: Path
+) -> None:
+    own = movie.rename(tmp_path / f"{TELL}.ome.tif")
+    truth = tmp_path / f"truth of {TELL}"
+    truth.mkdir()
+    write_movie(truth / f"{TELL}_0.tif", np.zeros((1, 4, 4), np.uint16), "TYX")
+    (tmp_path / "own.toml").write_text(
+        "name = 'labels'\nsummary = 's'\n[stages.segment]\ninputs = {frames = 'movie'}\n"
+        "truth = 'camera'\n[stages.track]\ninputs = {labels = 'movie'}\n"
+        f"data = '{tmp_path}/{TELL}.ome.tif'\n"
+    )
+    settings = Settings(repeats=1, runs_folder=tmp_path, data=str(own), truth=truth)
+    plan = make_plan(
+        load_suite(str(tmp_path / "own.toml")),
+        Dataset(own, frames=8, own_truth=truth),
+        run_id=new_run_id(),
+        settings=settings.model_dump(mode="json"),
+        workers=(1,),
+        own_data={str(own): Dataset(own, frames=8)},
+    )
+    run = RunFolder.create(tmp_path / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
+    assert {name for name, text in texts(folder).items() if TELL in text.lower()} == set()
+    masked = find_run(tmp_path, str(folder)).plan
+    assert {trial.data for trial in masked.trials} == {None, masked.own_data[0].data}

@@ -42,6 +42,7 @@ def test_a_real_movie_is_fetched_and_its_frames_counted(
     found = find(name, mirror=str(shared_data), suite=suite)
     assert found.frames == frames
     assert found.truth is None
+    assert found.own_truth == (found.movie if name == "hela-tracking" else None)
     assert found.movie.exists()
 
 
@@ -221,3 +222,21 @@ def test_a_pipe_is_refused_and_not_waited_for(find: Any, tmp_path: Path, suite: 
     os.mkfifo(tmp_path / "pipe.tif")
     with pytest.raises(UserError, match="neither a file nor a folder"):
         find(str(tmp_path / "pipe.tif"), suite=suite)
+
+
+def test_a_truth_of_the_users_own_must_fit_the_movie(
+    tmp_path: Path, data_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.uint16), "TYX")
+    write_movie(tmp_path / "short.ome.tif", np.zeros((1, 8, 8), np.uint16), "TYX")
+
+    def found(truth: str) -> Dataset:
+        settings = Settings(data="own.ome.tif", truth=truth, data_folder=data_root)
+        return find_movie(settings, load_suite("pipeline"))
+
+    assert found("own.ome.tif").own_truth == tmp_path / "own.ome.tif"
+    with pytest.raises(UserError, match="has 1 label images, .* the movie has 2 frames"):
+        found("short.ome.tif")
+    with pytest.raises(UserError, match="nowhere holds no truth that pyscale reads"):
+        found("nowhere")

@@ -38,7 +38,7 @@ def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
         "pyscale_stages/contact/stage.py",
     } <= names
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
-    assert folders == {"measure", "contact"}
+    assert folders == {"measure", "truth", "contact"}
 
 
 def module_file(name: str) -> str | None:

@@ -14,7 +14,7 @@ from pyscale_stages.contact.tables import COLUMNS, joined
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.synth.truth import count_contacts
+from pyscale_stages.truth.cells import count_contacts
 
 pytestmark = pytest.mark.usefixtures("opencl")
 

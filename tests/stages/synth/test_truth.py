@@ -11,7 +11,7 @@ import tifffile
 from scipy import ndimage
 
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
-from pyscale_stages.synth.truth import count_contacts
+from pyscale_stages.truth.cells import count_contacts
 
 Stack = npt.NDArray[np.uint16]
 

@@ -234,7 +234,7 @@ def test_a_truth_that_is_none_is_named(
     output: Path, track_stage: TrackStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert track_stage("check", output, output, truth=tmp_path / "nowhere") == 2
-    assert "nowhere/tracks.parquet cannot be read" in capsys.readouterr().err
+    assert "nowhere holds no truth that pyscale reads" in capsys.readouterr().err
 
 
 def test_links_on_real_cells_agree_with_the_reference_tracker(

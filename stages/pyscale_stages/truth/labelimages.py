@@ -1,0 +1,124 @@
+"""True labels in image files: a TIFF stack, one image, or a file for each frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import TIFF_SUFFIXES, Movie, Pixels, natural_order
+
+PNG = ".png"
+SUFFIXES = (*TIFF_SUFFIXES, PNG)
+
+
+@dataclass(frozen=True)
+class TrueLabels:
+    """Label images of some frames of a movie, read one by one.
+
+    Attributes
+    ----------
+    path : Path
+        What the user named.
+    images : dict of int to tuple of Path and int
+        File and the image in it, by frame of the movie.
+    is_sparse : bool
+        Whether frames without an image are frames that nobody labelled.
+    """
+
+    path: Path
+    images: dict[int, tuple[Path, int]]
+    is_sparse: bool = False
+
+    def frames(self, start: int, stop: int) -> Iterator[tuple[int, Pixels]]:
+        """Labels (Y, X) of each frame from start to stop that has them, with its number.
+
+        Raises
+        ------
+        BadInput
+            If a file is damaged, or does not hold whole numbers from 0 on.
+        """
+        for frame in range(start, stop):
+            if frame in self.images:
+                file, index = self.images[frame]
+                yield frame, _checked(file, _read(file, index))
+
+    def refuse_unfit(self, n_frames: int) -> None:
+        """Raise where these are not the labels of a movie of that length.
+
+        Raises
+        ------
+        BadInput
+        """
+        last = max(self.images)
+        if last >= n_frames or not (self.is_sparse or len(self.images) == n_frames):
+            raise BadInput(
+                f"the truth {self.path} has {len(self.images)} label images, of frames up to "
+                f"{last}, and the movie has {n_frames} frames: give the truth of this movie"
+            )
+
+
+def label_images(path: Path) -> TrueLabels:
+    """Open a stack or an image, or a folder with a file for each frame in natural order.
+
+    Raises
+    ------
+    BadInput
+        If there is no readable image.
+    """
+    if path.is_dir():
+        files = image_files(path)
+        return TrueLabels(path, {frame: (file, 0) for frame, file in enumerate(files)})
+    n_frames = 1 if path.suffix.lower() == PNG else Movie.open(path, axes=_axes(path)).n_frames
+    return TrueLabels(path, {frame: (path, frame) for frame in range(n_frames)})
+
+
+def image_files(folder: Path) -> list[Path]:
+    """Images in a folder in natural order; hidden files are what an operating system left."""
+    files = (
+        file
+        for file in folder.iterdir()
+        if file.suffix.lower() in SUFFIXES and file.is_file() and not file.name.startswith(".")
+    )
+    return sorted(files, key=natural_order)
+
+
+def _axes(path: Path) -> str | None:
+    """Axes of an image or stack; labels have no channels, so three dimensions are TYX."""
+    import tifffile
+
+    try:
+        with tifffile.TiffFile(path) as tiff:
+            return {2: "YX", 3: "TYX"}.get(len(tiff.series[0].shape))
+    except (OSError, ValueError, IndexError, tifffile.TiffFileError):
+        # What is wrong with the file is said where it is opened.
+        return None
+
+
+def _read(file: Path, index: int) -> Pixels:
+    if file.suffix.lower() != PNG:
+        image: Pixels = Movie.open(file, axes=_axes(file)).read(index, index + 1, channel=0)[0]
+        return image
+    import imagecodecs
+
+    try:
+        decoded: Pixels = imagecodecs.png_decode(file.read_bytes())
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(
+            f"{file} is not a PNG image that can be read: it is damaged; copy it again"
+        ) from error
+    return decoded
+
+
+def _checked(file: Path, labels: Pixels) -> Pixels:
+    if labels.ndim != 2:
+        raise BadInput(
+            f"{file} is a colour image: give labels, one whole number for each pixel and cell"
+        )
+    if labels.dtype.kind not in "iu" or (labels.dtype.kind == "i" and labels.min() < 0):
+        raise BadInput(
+            f"{file} holds {labels.dtype} values that are not labels: give whole numbers, 0 for "
+            "the ground and one for each cell"
+        )
+    return labels

@@ -1,0 +1,121 @@
+"""The one door to a user's own truth: what kind it is, and the tables that checks need of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.truth import ctc
+from pyscale_stages.truth.cells import centroids, count_contacts
+from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Kind = Literal["synthetic", "ctc", "images"]
+What = Literal["labels", "tracks"]
+
+
+def kind_of(path: Path) -> Kind:
+    """Kind of a truth, by what is in the folder.
+
+    Raises
+    ------
+    BadInput
+        If it is of none.
+    """
+    try:
+        if path.is_dir():
+            if ctc.is_ctc(path):
+                return "ctc"
+            if any(path.glob("*.parquet")) or any(path.glob("labels_ch*.ome.tif")):
+                return "synthetic"
+            if image_files(path):
+                return "images"
+        elif path.is_file() and path.suffix.lower() in SUFFIXES:
+            return "images"
+    except OSError as error:
+        raise BadInput(f"the truth {path} cannot be read ({error.strerror})") from error
+    raise BadInput(
+        f"{path} holds no truth that pyscale reads: give a folder of the Cell Tracking Challenge "
+        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), or the truth "
+        "folder of a synthetic movie"
+    )
+
+
+def tells(path: Path) -> set[What]:
+    """What can be judged by a truth of the user's own."""
+    if kind_of(path) == "ctc" and ctc.track_file(path) is not None:
+        return {"labels", "tracks"}
+    return {"labels"}
+
+
+def own_labels(path: Path) -> TrueLabels:
+    """True labels of a truth that is not a synthetic movie's.
+
+    Raises
+    ------
+    BadInput
+        If they cannot be read.
+    """
+    return ctc.ctc_labels(path) if kind_of(path) == "ctc" else label_images(path)
+
+
+def own_tracks(path: Path) -> pl.DataFrame:
+    """Table of tracks as that of a synthetic movie, from masks whose labels are tracks.
+
+    Raises
+    ------
+    BadInput
+        If it has no tracks, or they cannot be read.
+    """
+    if kind_of(path) != "ctc":
+        raise BadInput(
+            f"the truth {path} has labels and no tracks: give a folder of the Cell Tracking "
+            "Challenge with man_track.txt"
+        )
+    labels, parent_of = ctc.ctc_tracks(path)
+    return _cells(labels, parent_of)
+
+
+def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Tables of the cells and of their contacts in each frame, as those of a synthetic movie.
+
+    Raises
+    ------
+    BadInput
+        If they cannot be read.
+    """
+    import polars as pl
+
+    labels = own_labels(path)
+    rows = [
+        np.insert(count_contacts([image]), 0, frame, axis=1)
+        for frame, image in labels.frames(*_all(labels))
+    ]
+    names = ("frame", "label_a", "label_b", "contact_px")
+    return _cells(labels, {}), pl.DataFrame(
+        np.concatenate(rows), schema=dict.fromkeys(names, pl.Int64)
+    ).cast(pl.Int32)
+
+
+def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:
+    import polars as pl
+
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
+    }
+    for frame, image in labels.frames(*_all(labels)):
+        for track, y_px, x_px in centroids(image).tolist():
+            row = (0, int(track), parent_of.get(int(track), 0), frame, y_px, x_px)
+            for name, value in zip(columns, row, strict=True):
+                columns[name].append(value)
+    whole = dict.fromkeys(("channel", "track_id", "parent_id", "frame"), pl.Int32)
+    return pl.DataFrame(columns, schema={**whole, "y_px": pl.Float64, "x_px": pl.Float64})
+
+
+def _all(labels: TrueLabels) -> tuple[int, int]:
+    return 0, max(labels.images) + 1

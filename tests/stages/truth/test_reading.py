@@ -1,0 +1,131 @@
+"""Truth in the formats of others, told apart by what is in the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import imagecodecs
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.truth.reading import kind_of, own_contacts, own_labels, own_tracks, tells
+
+MOTHER = np.zeros((20, 30), np.uint16)
+MOTHER[4:8, 4:10] = 7
+DAUGHTERS = np.zeros((20, 30), np.uint16)
+DAUGHTERS[4:8, 4:7] = 8
+DAUGHTERS[4:8, 7:10] = 400_000 % 65_536
+
+
+def labels_of(path: Path) -> list[list[int]]:
+    labels = own_labels(path)
+    return [np.unique(image).tolist() for _, image in labels.frames(0, 9)]
+
+
+def ctc(folder: Path, prefix: str, table: str = "") -> Path:
+    folder.mkdir(parents=True)
+    for frame, image in enumerate((MOTHER, DAUGHTERS)):
+        tifffile.imwrite(folder / f"{prefix}{frame:03}.tif", image)
+    if table:
+        name = "man_track.txt" if prefix.startswith("man") else "res_track.txt"
+        (folder / name).write_text(table)
+    return folder
+
+
+TABLE = f"7 0 0 0\n8 1 1 7\n{DAUGHTERS.max()} 1 1 7\n"
+
+
+@pytest.mark.parametrize(
+    ("inside", "prefix"), [(".", "mask"), (".", "man_track"), ("TRA", "man_track")]
+)
+def test_tracks_of_the_challenge_have_parents(tmp_path: Path, inside: str, prefix: str) -> None:
+    ctc(tmp_path / "01" / inside, prefix, TABLE)
+    path = tmp_path / "01"
+    assert (kind_of(path), tells(path)) == ("ctc", {"labels", "tracks"})
+    tracks = own_tracks(path).sort("track_id")
+    assert tracks.select("track_id", "parent_id", "frame").rows() == [
+        (7, 0, 0),
+        (8, 7, 1),
+        (int(DAUGHTERS.max()), 7, 1),
+    ]
+    assert tracks.select("y_px", "x_px").row(0) == (5.5, 6.5)
+
+
+def test_segmentation_comes_before_markers_and_may_lack_frames(tmp_path: Path) -> None:
+    ctc(tmp_path / "TRA", "man_track", TABLE)
+    (tmp_path / "SEG").mkdir()
+    tifffile.imwrite(tmp_path / "SEG" / "man_seg001.tif", MOTHER)
+    labels = own_labels(tmp_path)
+    assert [(frame, image.max()) for frame, image in labels.frames(0, 2)] == [(1, 7)]
+    labels.refuse_unfit(2)
+    with pytest.raises(BadInput, match="frames up to 1, and the movie has 1 frames"):
+        labels.refuse_unfit(1)
+
+
+def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "stack.tif", np.stack([MOTHER, DAUGHTERS]))
+    (tmp_path / "png").mkdir()
+    for frame in (10, 9):
+        image = MOTHER if frame == 9 else DAUGHTERS
+        (tmp_path / "png" / f"t{frame}.png").write_bytes(imagecodecs.png_encode(image))
+    expected = [[0, 7], [0, 8, int(DAUGHTERS.max())]]
+    assert labels_of(tmp_path / "stack.tif") == labels_of(tmp_path / "png") == expected
+    assert labels_of(tmp_path / "png" / "t9.png") == expected[:1]
+    assert tells(tmp_path / "png") == {"labels"}
+    with pytest.raises(BadInput, match="has 1 label images, .* and the movie has 2 frames"):
+        own_labels(tmp_path / "png" / "t9.png").refuse_unfit(2)
+
+
+def test_contacts_are_counted_from_labels(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "labels.tif", DAUGHTERS)
+    cells, contacts = own_contacts(tmp_path / "labels.tif")
+    assert len(cells) == 2
+    assert contacts.rows() == [(0, 8, int(DAUGHTERS.max()), 4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.tif", b"", "a.tif"),
+        ("a.tif", b"II*\0 not a tiff", "a.tif"),
+        ("a.png", b"\x89PNG\r\n\x1a\n", "is not a PNG image that can be read"),
+        ("a.png", imagecodecs.png_encode(np.zeros((4, 4, 3), np.uint8)), "is a colour image"),
+        ("a.csv", b"1,2", "holds no truth that pyscale reads"),
+        ("nowhere", None, "holds no truth that pyscale reads"),
+    ],
+)
+def test_what_is_not_understood_is_one_sentence(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=said) as refused:
+        labels_of(tmp_path / name)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "values", [np.full((4, 4), 0.5, np.float32), np.full((4, 4), -1, np.int16)]
+)
+def test_pixels_that_are_no_labels_are_refused(tmp_path: Path, values: np.ndarray) -> None:
+    tifffile.imwrite(tmp_path / "a.tif", values)
+    with pytest.raises(BadInput, match="values that are not labels"):
+        labels_of(tmp_path / "a.tif")
+
+
+@pytest.mark.parametrize("table", ["1 2 3\n", "a b c d\n", "1 0 0\n0\n", "\xff"])
+def test_a_damaged_table_of_tracks_is_refused(tmp_path: Path, table: str) -> None:
+    ctc(tmp_path / "a", "mask", " ")
+    (tmp_path / "a" / "res_track.txt").write_text(table, encoding="latin-1")
+    with pytest.raises(BadInput, match="is not a table of tracks"):
+        own_tracks(tmp_path / "a")
+
+
+def test_labels_alone_have_no_tracks(tmp_path: Path) -> None:
+    tifffile.imwrite(tmp_path / "a.tif", MOTHER)
+    with pytest.raises(BadInput, match="has labels and no tracks"):
+        own_tracks(tmp_path / "a.tif")
+    folder = ctc(tmp_path / "b", "man_seg")
+    assert tells(folder) == {"labels"}
