@@ -24,9 +24,10 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "verb",
         nargs="?",
-        choices=("run", "merge", "check", "info"),
+        choices=("run", "merge", "check", "export", "info"),
         default="info",
-        help="run one window, merge windows, check two outputs for agreement, or describe",
+        help="run one window, merge windows, check two outputs for agreement, export an output "
+        "for other tools, or describe",
     )
     parser.add_argument(
         "--input",
@@ -50,6 +51,8 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
     parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
+    parser.add_argument("--as", dest="format", metavar="FORMAT", help="format of the export")
+    parser.add_argument("--labels", type=Path, help="labels that the exported tracks are of")
     _add_rank(parser)
     return parser
 

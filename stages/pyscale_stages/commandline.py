@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.arguments import command_line, rank_alone, spec_from
@@ -46,6 +47,8 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
         return _list_stages()
     if options.verb == "info":
         return _with_sentence(lambda: _info(options.stage))
+    if options.verb == "export":
+        return _with_sentence(lambda: _export(options))
     # Libraries read these when they are imported, so they are set before any is.
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(options.threads)
@@ -115,6 +118,27 @@ def _info(stage_name: str) -> int:
         "versions": installed_versions(stage.packages),
     }
     _answer(json.dumps(description, indent=2))
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    """Write an output of the stage in the format of another tool."""
+    from pyscale_stages.errors import BadInput
+    from pyscale_stages.movie import Movie
+    from pyscale_stages.registry import load_stage
+    from pyscale_stages.wording import did_you_mean
+
+    stage = load_stage(options.stage)
+    if not stage.exports:
+        raise BadInput(f"{stage.name} has no exports: its output is {stage.output}")
+    if options.format not in stage.exports:
+        known = did_you_mean(options.format or "", stage.exports)
+        raise BadInput(f"export needs --as with a format of {stage.name}: {known}")
+    if len(options.input) != 1 or options.output is None:
+        raise BadInput("export takes one output folder: give --input FOLDER --output FOLDER")
+    labels = Movie.open(options.labels, axes=options.axes) if options.labels else None
+    options.output.mkdir(parents=True, exist_ok=True)
+    stage.exports[options.format](Path(options.input[0]), labels, options.output)
     return 0
 
 

@@ -24,6 +24,7 @@ from pyscale_stages.timing import Timing
 from pyscale_stages.warned import Warnings
 
 if TYPE_CHECKING:
+    from pyscale_stages.movie import Movie
     from pyscale_stages.task import Task
 
 Phase = Literal[
@@ -353,6 +354,9 @@ class Stage:
     """Whether its output is in other coordinates than its input, with given parameters."""
     meets: bool = False
     """Whether its workers are ranks that meet, so that all must run at the same time."""
+    exports: Mapping[str, Callable[[Path, Movie | None, Path], None]] = field(default_factory=dict)
+    """Formats of other tools by name: each takes an output, the labels it was made of where it
+    needs them, and the folder to write into."""
     shares_image: bool = False
     """Whether these ranks work on one image together, which the stage makes itself."""
 

@@ -123,6 +123,26 @@ def joined(parts: Iterable[Detections]) -> Detections:
     )
 
 
+def places(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
+    """Replace each label by its place among those of the frame, from 1; 0 stays.
+
+    Parameters
+    ----------
+    labels : ndarray of int
+    known : ndarray of int64, shape (n,)
+        All labels that occur, ascending.
+    """
+    largest = int(known.max(initial=0))
+    if largest > labels.size:
+        # A table up to the largest label would be larger than the frame.
+        place = np.searchsorted(known, labels) + 1
+        return np.where(labels == 0, 0, place).astype(np.int32)
+    table = np.zeros(largest + 1, dtype=np.int32)
+    table[known] = np.arange(1, len(known) + 1)
+    placed: npt.NDArray[np.int32] = table[labels]
+    return placed
+
+
 def _ranked(values: Ints) -> tuple[Ints, Ints]:
     """Labels that occur, ascending, and the rank of each pixel's label among them."""
     largest = int(values.max(initial=0))

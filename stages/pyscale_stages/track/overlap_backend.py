@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.movie import Pixels
-from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.track.detections import Detections, Ints, places
 from pyscale_stages.track.lineage import NO_LINKS, by_later
 from pyscale_stages.track.params import TrackParams
 
@@ -67,7 +67,7 @@ class OverlapLinker:
             All cells of the frame, in the order of their labels.
         """
         is_cell = np.arange(len(cells) + 1) > 0
-        here = _Frame(_ranked(labels.ravel(), cells.label), self._count, is_free=is_cell.copy())
+        here = _Frame(places(labels.ravel(), cells.label), self._count, is_free=is_cell.copy())
         self._count += len(cells)
         area_px2 = np.bincount(here.rank, minlength=len(is_cell))
         is_new = is_cell
@@ -80,18 +80,6 @@ class OverlapLinker:
             is_new[chosen[:, 1]] = False
             self._links.append(chosen + np.array([before.first, here.first]) - 1)
         self._before.append(here)
-
-
-def _ranked(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
-    """Replace each label by its place among those of the frame, from 1; 0 stays."""
-    if known.max(initial=0) > labels.size:
-        # A table up to the largest label would be larger than the frame.
-        rank = np.searchsorted(known, labels) + 1
-        return np.where(labels == 0, 0, rank).astype(np.int32)
-    table = np.zeros(known.max(initial=0) + 1, dtype=np.int32)
-    table[known] = np.arange(1, len(known) + 1)
-    ranked: npt.NDArray[np.int32] = table[labels]
-    return ranked
 
 
 def _covering(before: _Frame, here: _Frame, is_new: Marks, area_px2: Ints) -> Ints:

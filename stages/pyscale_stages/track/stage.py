@@ -19,6 +19,9 @@ from pyscale_stages.track.detections import (
 )
 from pyscale_stages.track.distances import Distances, distances_of
 from pyscale_stages.track.doubts import cut_links, unlinked_cells
+from pyscale_stages.track.export_csv import export_csv
+from pyscale_stages.track.export_ctc import export_ctc
+from pyscale_stages.track.export_trackmate import export_trackmate
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
@@ -186,4 +189,5 @@ STAGE = Stage(
     extra="track",
     image=image_of,
     surroundings=jvm.surroundings,
+    exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
 )

@@ -1,0 +1,100 @@
+"""Tracks in the form of the Cell Tracking Challenge: masks whose labels are tracks, and a table.
+
+A track of the challenge is in every frame from its first to its last. One that was lost between
+is written as several, each the parent of the next.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pyscale_stages.atomic import atomic_path, write_atomically
+from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import fingerprint_of
+from pyscale_stages.movie import Movie
+from pyscale_stages.track.detections import Ints, detect, places
+from pyscale_stages.track.export_csv import whole_tracks
+from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
+from pyscale_stages.windows import read_window
+
+TABLE_FILE = "res_track.txt"
+MOST_TRACKS = np.iinfo(np.uint16).max
+"""The challenge's masks have 16 bits."""
+
+
+def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
+    """Write `mask000.tif`, `mask001.tif` … and `res_track.txt`.
+
+    Parameters
+    ----------
+    folder : Path
+        Output of the stage for a whole movie.
+    labels : Movie
+        The labels that were tracked.
+    output : Path
+        Folder to write into, without masks.
+
+    Raises
+    ------
+    BadInput
+        If the labels are missing or others than were tracked, or the folder has masks.
+    """
+    import tifffile
+
+    if labels is None:
+        raise BadInput("the export ctc draws masks: give the labels that were tracked as --labels")
+    if read_window(folder).inputs.get("labels") != fingerprint_of(labels.files):
+        raise BadInput(f"{labels.path} is not what was tracked in {folder}: give those labels")
+    if any(output.glob("mask*.tif")):
+        raise BadInput(f"{output} holds masks already: give a new folder as --output")
+    whole = whole_tracks(folder)
+    tracks, parents = unbroken(whole)
+    if len(parents) > MOST_TRACKS:
+        raise BadInput(
+            f"{folder} has {len(parents)} tracks and masks of the challenge name at most "
+            f"{MOST_TRACKS}: export --as trackmate or csv"
+        )
+    cells, n_frames = tracks.detections, read_window(folder).movie_frames
+    digits = max(3, len(str(n_frames - 1)))
+    for frame, image in enumerate(labels.frames(0, n_frames, channel=0)):
+        here = cells.frame == frame
+        if not np.array_equal(detect(image, frame).label, cells.label[here]):
+            raise BadInput(f"frame {frame} of {labels.path} has other cells than were tracked")
+        ids = np.concatenate([[0], tracks.track_id[here]]).astype(np.uint16)
+        with atomic_path(output / f"mask{frame:0{digits}d}.tif") as path:
+            tifffile.imwrite(path, ids[places(image, cells.label[here])], compression="zlib")
+    # Last, so that a folder with a table is complete.
+    write_atomically(output / TABLE_FILE, table_of(tracks, parents))
+
+
+def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
+    """Cut tracks where they miss a frame.
+
+    Returns
+    -------
+    tracks : Tracks
+        Each in every frame from its first to its last; without splits.
+    parents : ndarray of int64, shape (tracks,)
+        Track that each continues or is a daughter of, in the order of ids; 0 is none.
+    """
+    cells, links = tracks.detections, links_of(tracks)
+    earlier, later = links.T
+    goes_on = tracks.track_id[earlier] == tracks.track_id[later]
+    goes_on &= cells.frame[later] == cells.frame[earlier] + 1
+    pieces = tracks_of(cells, links[goes_on])
+    parents = np.zeros(int(pieces.track_id.max(initial=0)), dtype=np.int64)
+    parents[pieces.track_id[later[~goes_on]] - 1] = pieces.track_id[earlier[~goes_on]]
+    return pieces, parents
+
+
+def table_of(tracks: Tracks, parents: Ints) -> str:
+    """Lines of label, first frame, last frame and parent, in the order of labels."""
+    # Detections are in the order of frames: of each track the first is first, the last last.
+    _, first = np.unique(tracks.track_id, return_index=True)
+    _, from_end = np.unique(tracks.track_id[::-1], return_index=True)
+    begin = tracks.detections.frame[first]
+    end = tracks.detections.frame[::-1][from_end]
+    rows = zip(begin.tolist(), end.tolist(), parents.tolist(), strict=True)
+    return "".join(f"{label} {b} {e} {p}\n" for label, (b, e, p) in enumerate(rows, start=1))
