@@ -53,6 +53,11 @@ def run(task: Task) -> None:
     if len(detections) and not by_overlap(params):
         with task.span("read"):
             distances = distances_of(labels, params)
+    if params.backend == "laptrack" and len(detections):
+        laptrack_backend.refuse_beyond_memory(detections)
+        long_time = laptrack_backend.long_time(detections)
+        if long_time is not None:
+            task.warn(long_time)
     _load(task, params)
     with task.span("compute"):
         if distances is None:

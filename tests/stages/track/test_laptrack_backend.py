@@ -11,7 +11,7 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.track import laptrack_backend
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import Distances
-from pyscale_stages.track.laptrack_backend import link, refuse_beyond_memory
+from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond_memory
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.params import TrackParams
 
@@ -100,3 +100,11 @@ def test_more_cells_than_memory_holds_are_refused_with_the_way_out(
     monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100 - 1)
     with pytest.raises(ResourceExhausted, match='100 cells .* backend = "overlap"'):
         refuse_beyond_memory(crowded)
+
+
+@pytest.mark.parametrize(("cells", "said"), [(100, None), (12_000, "some 6 to 43 s")])
+def test_a_long_time_is_said_beforehand(cells: int, said: str | None) -> None:
+    frame = np.repeat([3, 4], cells)
+    nowhere = np.zeros(2 * cells)
+    sentence = long_time(Detections(frame, np.tile(np.arange(cells), 2), nowhere, nowhere))
+    assert sentence is None if said is None else said in str(sentence)
