@@ -186,6 +186,9 @@ class Call(Record):
         default_factory=dict, description="Seconds of wall_s by part, none counted twice"
     )
     objects: Count = Field(0, description="Cells, pairs or links that it found")
+    diameter_px: Amount | None = Field(
+        None, description="Diameter of cells that was estimated for it; None where none was"
+    )
 
 
 class OutputFile(Record):

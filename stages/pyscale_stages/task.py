@@ -20,6 +20,7 @@ from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.timing import Timing
+from pyscale_stages.validarea import beside, refuse_other
 from pyscale_stages.warned import UNSORTED, Warned
 
 Item = TypeVar("Item")
@@ -87,6 +88,22 @@ class Task:
         movie = self.counted(Movie.open(path, axes=self.spec.axes))
         self._fingerprints[slot] = fingerprint_of(movie.files)
         return movie
+
+    def valid_area(self, slot: str, movie: Movie) -> Movie | None:
+        """Open what lies beside the frames of a slot and says which pixels the camera saw.
+
+        Raises
+        ------
+        BadInput
+            If it is not that of these frames.
+        """
+        area = beside(movie.path)
+        if area is None:
+            return None
+        area = self.counted(area)
+        refuse_other(area, movie)
+        self._fingerprints[slot] = fingerprint_of((*movie.files, *area.files))
+        return area
 
     def counted(self, movie: Movie) -> Movie:
         """Keep the frames of a movie that count, where the task says that not all do.

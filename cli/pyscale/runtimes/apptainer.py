@@ -20,6 +20,7 @@ from pyscale_stages.measure.stamp import (
 )
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE
 from pyscale_stages.registry import load_stage
+from pyscale_stages.validarea import VALID_FILE
 
 OPTIONS = (
     "--containall",
@@ -67,7 +68,8 @@ class ApptainerRuntime:
         places = stage.places(spec)
         meeting = () if spec.meeting is None else (spec.meeting.parent,)
         written = (*places, *around.written, *meeting) if spec.verb == "run" else ()
-        read = [*(path for _, path in spec.inputs if path not in places), *around.files]
+        inputs = [path for _, path in spec.inputs if path not in places]
+        read = [*inputs, *(path.parent / VALID_FILE for path in inputs), *around.files]
         if spec.truth is not None:
             read.append(spec.truth)
         env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}

@@ -10,7 +10,8 @@ from pyscale_stages.contract import Call
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment import accelerator, device
-from pyscale_stages.segment.models import Labels, Model, Segmenter
+from pyscale_stages.segment.doubts import Doubts
+from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, SIZE_HOOK, timed_parts
 from pyscale_stages.task import Task
@@ -40,9 +41,12 @@ class ModelCalls:
         self._model = model
         self._hooks = (*HOOKS, SIZE_HOOK) if params.estimate_diameter else HOOKS
         self._segmenter: Segmenter | None = None
+        self.doubts = Doubts(params)
 
-    def segment(self, frame: Pixels, number: int) -> Labels:
+    def segment(self, frame: Pixels, number: int, limits: Limits | None = None) -> Labels:
         """Label a frame as often as the parameters say; the labels are the last call's.
+
+        What warns of them is counted in `doubts`.
 
         Parameters
         ----------
@@ -50,6 +54,8 @@ class ModelCalls:
             Shape (Y, X).
         number : int
             Which frame of the movie it is.
+        limits : tuple of float, optional
+            See `Segmenter.segment`.
 
         Returns
         -------
@@ -57,17 +63,21 @@ class ModelCalls:
             Shape (Y, X); see `Segmenter.segment`.
         """
         for _ in range(self._params.calls - 1):
-            self._call(frame, number)
-        return self._call(frame, number)
+            self._call(frame, number, limits)
+        labels = self._call(frame, number, limits)
+        assert self._segmenter is not None, "a call leaves the model that it used"
+        with self._task.span("write"):
+            self.doubts.add(frame, labels, self._segmenter)
+        return labels
 
-    def _call(self, frame: Pixels, number: int) -> Labels:
+    def _call(self, frame: Pixels, number: int, limits: Limits | None) -> Labels:
         segmenter, build_s = self._ready()
         if not self._task.calls:
             self._warn_of_padding(frame, segmenter)
         with self._task.span("compute"):
             start = time.monotonic()
             with timed_parts(self._hooks, self._wait) as times:
-                labels = segmenter.segment(frame, self._params)
+                labels = segmenter.segment(frame, self._params, limits)
             self._wait()
             wall_s = time.monotonic() - start
         self._task.gpu_own_peak_bytes = self._most_held_bytes()
@@ -80,6 +90,7 @@ class ModelCalls:
                 wall_s=wall_s,
                 parts=times.seconds,
                 objects=int(labels.max(initial=0)),
+                diameter_px=segmenter.estimated_diameter_px,
             )
         )
         return labels
@@ -122,5 +133,6 @@ class ModelCalls:
             self._task.warn(
                 f"{width} x {height} pixels are less than a tile of the network "
                 f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, and "
-                "its time for each pixel says little of larger frames"
+                "its time for each pixel says little of larger frames",
+                "less-than-a-tile",
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.models import Labels, refuse_other_version
+from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.weights import State, cellpose_of_state, read_state
 
@@ -59,33 +59,38 @@ class Cellpose3Segmenter:
         self.model.net = net.to(device)
         self.model.diam_mean = float(net.diam_mean.item())
         self.model.diam_labels = float(net.diam_labels.item())
+        self.trained_diameter_px = self.model.diam_labels
+        self.estimated_diameter_px: float | None = None
         self.size_model: Any = None
         if size_weights is not None:
             from pyscale_stages.segment.sizemodel import load_size_model
 
             self.size_model = load_size_model(size_weights, self.model)
 
-    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
         """Label a frame; see `Segmenter.segment`."""
+        # The second channel is empty, and stays so.
+        normalise = {"lowhigh": [limits, (0, 1)]} if limits else params.normalise
         masks: Labels = self.model.eval(
             frame,
             channels=[0, 0],
             batch_size=params.batch_size,
-            normalize=params.normalise,
-            diameter=self._diameter_px(frame, params),
+            normalize=normalise,
+            diameter=self._diameter_px(frame, params, normalise),
             cellprob_threshold=params.cellprob_threshold,
             flow_threshold=params.flow_threshold,
             min_size=params.min_size_px,
         )[0]
         return masks.reshape(frame.shape)
 
-    def _diameter_px(self, frame: Pixels, params: SegmentParams) -> float | None:
+    def _diameter_px(self, frame: Pixels, params: SegmentParams, normalise: Any) -> float | None:
         if not params.estimate_diameter:
             return params.diameter_px
         estimate, _from_style = self.size_model.eval(
-            frame, channels=[0, 0], batch_size=params.batch_size, normalize=params.normalise
+            frame, channels=[0, 0], batch_size=params.batch_size, normalize=normalise
         )
-        return float(estimate)
+        self.estimated_diameter_px = float(estimate)
+        return self.estimated_diameter_px
 
 
 def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:

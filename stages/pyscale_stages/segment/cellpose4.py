@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.models import Labels, refuse_other_version
+from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.weights import cellpose_of_state, read_state
 
@@ -35,6 +35,9 @@ class Cellpose4Segmenter:
         If they are not weights of Cellpose.
     """
 
+    trained_diameter_px: float | None = None
+    estimated_diameter_px: float | None = None
+
     def __init__(self, weights: Path, device: torch.device) -> None:
         from cellpose.models import CellposeModel
 
@@ -44,12 +47,12 @@ class Cellpose4Segmenter:
         self.model = CellposeModel(pretrained_model=str(weights), device=device)
         self.tile_px = TILE_PX.get(self.model.backbone, OTHER_TILE_PX)
 
-    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
         """Label a frame; see `Segmenter.segment`."""
         masks: Labels = self.model.eval(
             frame,
             batch_size=params.batch_size,
-            normalize=params.normalise,
+            normalize={"lowhigh": limits} if limits else params.normalise,
             diameter=params.diameter_px,
             cellprob_threshold=params.cellprob_threshold,
             flow_threshold=params.flow_threshold,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import torch
 
 Labels = npt.NDArray[Any]
+Limits = tuple[float, float]
 
 CELLPOSE_OF_MODEL = {EMBEDDED_MODEL: 3, "cyto3": 3, "cpsam": 4, "cpsam_v2": 4}
 """Major version of Cellpose that runs each model known by name."""
@@ -40,8 +41,12 @@ class Segmenter(Protocol):
 
     tile_px: int
     """Side of the tiles that the network sees; a smaller frame is padded."""
+    trained_diameter_px: float | None
+    """Diameter of the objects that it was trained on; None where these were of many sizes."""
+    estimated_diameter_px: float | None
+    """Diameter that it estimated in the last call; None where it estimated none."""
 
-    def segment(self, frame: Pixels, params: SegmentParams) -> Labels:
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
         """Label a frame.
 
         Parameters
@@ -49,6 +54,8 @@ class Segmenter(Protocol):
         frame : ndarray
             One channel, shape (Y, X).
         params : SegmentParams
+        limits : tuple of float, optional
+            Values that become 0 and 1; None takes the frame's own percentiles, where it is scaled.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from pyscale_stages.segment.crop import centre_crop
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, open_labels
 from pyscale_stages.segment.memory import refuse_beyond_memory
 from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.segment.seen import limits_of
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
@@ -30,6 +31,7 @@ def run(task: Task) -> None:
         movie = task.movie("frames")
         start, stop = task.window(movie)
         crop = centre_crop(movie, params.length_px)
+        area = task.valid_area("frames", movie)
         refuse_beyond_memory(crop.shape_yx, movie, params)
     frames = _frames(task, movie, start, stop, params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
@@ -38,10 +40,17 @@ def run(task: Task) -> None:
     stack = LabelStack()
     together = task.progress(chain([first], frames), stop - start, "segmenting")
     for number, frame in enumerate(together, start):
-        labels = calls.segment(crop.of(frame), number)
+        limits = None
+        if area is not None and params.normalise:
+            with task.span("read"):
+                seen = area.read(number, number + 1, channel=0)[0]
+                limits = limits_of(crop.of(frame), crop.of(seen))
+        labels = calls.segment(crop.of(frame), number, limits)
         task.count(frames=1, objects=int(labels.max(initial=0)))
         with task.span("write"):
             stack.add(labels)
+    for doubt in calls.doubts.warnings():
+        task.warn_of(doubt)
     with task.span("write"):
         _write(task, stack)
         task.write_window((start, stop), movie.n_frames)

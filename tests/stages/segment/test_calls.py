@@ -51,6 +51,7 @@ def test_each_call_is_recorded_and_only_the_first_built_the_model(run: Run) -> N
 
 def test_the_parts_of_a_call_lie_within_it(run: Run) -> None:
     (call,) = run().calls
+    assert call.diameter_px is None
     assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
 
@@ -95,6 +96,8 @@ def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run: Run, own_weigh
     (call,) = result.calls
     assert tuple(call.parts) == PARTS
     assert call.parts["diameter"] > 0
+    assert call.diameter_px is not None
+    assert 10 < call.diameter_px < 40
     assert sum(call.parts.values()) <= call.wall_s
     size_weights = own_weights.with_name("net.pt_size.npy")
     assert result.versions["size_weights_sha256"] == sha256_of(size_weights)

@@ -15,7 +15,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment import accelerator, calls, device, parts
-from pyscale_stages.segment.models import Labels, Model
+from pyscale_stages.segment.models import Labels, Limits, Model
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.stage import STAGE
 from pyscale_stages.task import Task
@@ -41,12 +41,14 @@ class MadeUpModel:
     """Gives its work to the GPU and returns."""
 
     tile_px = 8
+    trained_diameter_px = None
+    estimated_diameter_px = None
 
     def __init__(self, gpu: Gpu) -> None:
         gpu.left_s += BUILD_S
         self._gpu = gpu
 
-    def segment(self, frame: Pixels, _params: SegmentParams) -> Labels:
+    def segment(self, frame: Pixels, _params: SegmentParams, _limits: Limits | None) -> Labels:
         self._gpu.left_s += CALL_S
         return np.zeros(frame.shape, dtype=np.uint16)
 

@@ -1,0 +1,129 @@
+"""Objects that a model was not made for are noticed, over all windows together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.movie import Pixels
+from pyscale_stages.segment.doubts import Doubts
+from pyscale_stages.segment.models import Labels, Limits
+from pyscale_stages.segment.params import SegmentParams
+
+Run = Callable[..., tuple[int, str]]
+
+
+@dataclass
+class Trained:
+    """All that is asked of a model here."""
+
+    trained_diameter_px: float | None = 10.0
+    tile_px: int = 224
+    estimated_diameter_px: float | None = None
+
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
+        raise NotImplementedError
+
+
+def squares(*sides_px: int, gap_px: int = 5) -> Labels:
+    """Squares in a row."""
+    labels = np.zeros((40, sum(sides_px) + gap_px * (len(sides_px) + 1)), np.uint16)
+    left = gap_px
+    for number, side in enumerate(sides_px, 1):
+        labels[2 : 2 + side, left : left + side] = number
+        left += side + gap_px
+    return labels
+
+
+def codes(
+    *frames: tuple[Labels, Pixels], model: Trained | None = None, **params: object
+) -> set[str]:
+    """Of one window with these frames."""
+    doubts = Doubts(SegmentParams.model_validate(params))
+    for labels, frame in frames:
+        doubts.add(frame, labels, model or Trained())
+    return {warning.code for warning in doubts.warnings() if warning.is_said}
+
+
+def seen(labels: Labels) -> tuple[Labels, Pixels]:
+    """Labels with the image in which they are bright."""
+    return labels, 100 + 900 * (labels > 0).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (seen(squares(9, 9, 9)), set()),
+        (seen(squares(9, 3, 30)), set()),
+        (seen(squares(3, 3, 9)), {"small-objects"}),
+        (seen(squares(9, 30, 30)), {"large-objects"}),
+        (seen(squares()), {"no-objects"}),
+        (seen(squares(9, 9, 9, gap_px=0)), {"touching-objects"}),
+        ((squares(9), seen(squares(9))[1][::-1]), {"bright-outside"}),
+    ],
+)
+def test_what_a_model_was_not_made_for_is_named(
+    frame: tuple[Labels, Pixels], expected: set[str]
+) -> None:
+    assert codes(frame) == expected
+
+
+def test_a_diameter_of_ones_own_and_models_of_any_size_are_believed() -> None:
+    small = seen(squares(3, 3, 3))
+    assert codes(small, diameter_px=3) == set()
+    assert codes(small, estimate_diameter=True) == set()
+    assert codes(small, model=Trained(None)) == set()
+
+
+def test_cells_may_touch_where_the_model_is_not_for_nuclei() -> None:
+    touching = seen(squares(9, 9, 9, gap_px=0))
+    doubts = Doubts(SegmentParams(model="cyto3"))
+    doubts.add(*reversed(touching), Trained())
+    assert not [one for one in doubts.warnings() if one.is_said]
+
+
+def test_windows_are_judged_together() -> None:
+    few, many = seen(squares(4)), seen(squares(9, 9, 9))
+    alone = Doubts(SegmentParams()), Doubts(SegmentParams())
+    both = Doubts(SegmentParams())
+    for own, (labels, frame) in zip(alone, (few, many), strict=True):
+        own.add(frame, labels, Trained())
+        both.add(frame, labels, Trained())
+    first, second = (list(own.warnings()) for own in alone)
+    assert [one + other for one, other in zip(first, second, strict=True)] == list(both.warnings())
+    assert {one.code for one in first if one.is_said} == {"small-objects"}
+    assert not [one for one in both.warnings() if one.is_said]
+
+
+def warned(segment: Run, tmp_path: Path, movie: Path) -> set[str]:
+    """Codes of what segmenting a movie with the embedded model warns of."""
+    file = tmp_path / "result.json"
+    code, told = segment("run", "--input", movie, "--output", tmp_path / "out", "--result", file)
+    assert code == 0, told
+    result = TaskResult.model_validate_json(file.read_bytes())
+    found = {warning.code for warning in result.warned if warning.is_said}
+    return found - {"less-than-a-tile"}
+
+
+def test_real_nuclei_raise_no_doubt(segment: Run, tmp_path: Path, shared_data: Path) -> None:
+    nuclei = shared_data / "stardist-nuclei" / "img2d.tif"
+    assert warned(segment, tmp_path, nuclei) == set()
+
+
+def test_nuclei_five_times_as_large_do(segment: Run, tmp_path: Path, shared_data: Path) -> None:
+    nuclei = tifffile.imread(shared_data / "stardist-nuclei" / "img2d.tif")[100:160, 100:160]
+    large = tmp_path / "large.tif"
+    tifffile.imwrite(large, nuclei.repeat(5, axis=0).repeat(5, axis=1))
+    assert "bright-outside" in warned(segment, tmp_path, large)
+
+
+def test_noise_without_any_cell_is_said_to_have_none(segment: Run, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).normal(100, 10, (96, 96)).astype(np.float32)
+    tifffile.imwrite(tmp_path / "noise.tif", noise)
+    assert "no-objects" in warned(segment, tmp_path, tmp_path / "noise.tif")

@@ -1,0 +1,117 @@
+"""What the camera did not see changes no scale of brightness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.segment.labels import LABELS_FILE
+from pyscale_stages.segment.seen import limits_of
+from pyscale_stages.validarea import VALID_FILE
+
+Run = Callable[..., tuple[int, str]]
+RAMP = np.arange(10_000, dtype=np.uint16).reshape(100, 100)
+UNSEEN_PX = 20
+
+
+def unseen(*rows: int) -> Pixels:
+    seen = np.ones(RAMP.shape, np.uint8)
+    seen[list(rows)] = 0
+    return seen
+
+
+@pytest.mark.parametrize("seen", [unseen(), unseen(*range(100))])
+def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen: Pixels) -> None:
+    assert limits_of(RAMP, seen) is None
+
+
+def test_one_value_has_no_limits() -> None:
+    assert limits_of(np.full_like(RAMP, 7), unseen(0)) is None
+
+
+def test_limits_are_percentiles_of_what_was_seen() -> None:
+    assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
+
+
+@pytest.fixture
+def segmented(segment: Run, tmp_path: Path) -> Callable[..., bytes]:
+    """Segment frames with or without a valid area; give the bytes of the labels."""
+
+    def run(
+        frames: Pixels, seen: Pixels | None = None, *options: object, **params: object
+    ) -> bytes:
+        folder = tmp_path / "in"
+        folder.mkdir(exist_ok=True)
+        (folder / VALID_FILE).unlink(missing_ok=True)
+        write_movie(folder / "frames.ome.tif", frames, "TYX")
+        if seen is not None:
+            write_movie(folder / VALID_FILE, seen, "TYX")
+        line = ("--input", folder / "frames.ome.tif", "--output", tmp_path / "out", *options)
+        code, said = segment("run", *line, **params)
+        assert code == 0, said
+        return (tmp_path / "out" / LABELS_FILE).read_bytes()
+
+    return run
+
+
+@pytest.fixture
+def moved(movie: Path) -> tuple[Pixels, Pixels]:
+    """Two frames, the second of which has a strip of zeros, and what of them was seen."""
+    frames = Movie.open(movie / "movie.ome.tif").read(0, 2, channel=0)
+    seen = np.ones(frames.shape, np.uint8)
+    seen[1, :UNSEEN_PX] = 0
+    return np.where(seen, frames, 0), seen
+
+
+def test_frames_that_were_seen_whole_give_the_same_bytes(
+    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
+) -> None:
+    frames, _ = moved
+    assert segmented(frames, np.ones_like(frames, np.uint8)) == segmented(frames)
+
+
+def test_cells_are_those_of_the_frame_without_its_unseen_strip(
+    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
+) -> None:
+    frames, seen = moved
+    labels = []
+    for given in (seen, None):
+        segmented(frames, given)
+        labels.append(tifffile.imread(tmp_path / "out" / LABELS_FILE)[1, UNSEEN_PX:])
+    segmented(frames[:, UNSEEN_PX:])
+    alone = tifffile.imread(tmp_path / "out" / LABELS_FILE)[1]
+    by_seen, by_all = (np.mean((one > 0) == (alone > 0)) for one in labels)
+    assert by_seen > max(0.98, by_all)
+
+
+def test_a_window_reads_its_own_part(
+    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
+) -> None:
+    segmented(*moved)
+    whole = tifffile.imread(tmp_path / "out" / LABELS_FILE)
+    segmented(*moved, "--frames", "1:2")
+    assert np.array_equal(tifffile.imread(tmp_path / "out" / LABELS_FILE).squeeze(), whole[1])
+
+
+def test_a_valid_area_of_other_frames_is_refused(
+    segment: Run, moved: tuple[Pixels, Pixels], tmp_path: Path
+) -> None:
+    frames, seen = moved
+    write_movie(tmp_path / "frames.ome.tif", frames, "TYX")
+    write_movie(tmp_path / VALID_FILE, seen[:, 1:], "TYX")
+    code, said = segment("run", "--input", tmp_path / "frames.ome.tif", "--output", tmp_path / "o")
+    assert code == 2
+    assert VALID_FILE in said
+    assert "frames.ome.tif" in said
+
+
+def test_an_estimate_of_the_diameter_uses_the_same_limits(
+    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
+) -> None:
+    assert segmented(*moved, estimate_diameter=True)
