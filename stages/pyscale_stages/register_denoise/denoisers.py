@@ -108,7 +108,7 @@ def _of_even_noise(image: Image, params: RegisterDenoiseParams) -> Image | None:
 def _wavelet(image: Image, sigma: float) -> Image:
     """Hard thresholds of BayesShrink (Chang et al. 2000), which keep peaks as bright as they are.
 
-    Soft ones gain as much and darken the brightest tenth by twice as much.
+    Soft ones gain as much and darken the brightest tenth by up to three times as much.
     """
     import pywt
     from skimage.restoration import cycle_spin, denoise_wavelet

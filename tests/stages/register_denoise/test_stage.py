@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -55,14 +58,19 @@ def test_another_seed_samples_other_pixels(
 
 
 @pytest.mark.parametrize(
-    "reference",
-    [{}, {"reference_frame": 3}, {"reference": "previous", "transform": "Rigid"}],
+    "chosen",
+    [
+        {},
+        {"reference_frame": 3, "denoiser": "nlm"},
+        {"denoiser": "ants"},
+        {"reference": "previous", "transform": "Rigid"},
+    ],
     ids=str,
 )
 def test_merged_windows_are_the_whole_movies_output_to_the_byte(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path, reference: dict[str, Any]
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, chosen: dict[str, Any]
 ) -> None:
-    params = FAST | reference
+    params = FAST | chosen
     stage("run", drifting_movie, output=tmp_path / "whole", params=params)
     for name, frames in (("late", "2:4"), ("early", "0:2")):
         options = ("--frames", frames)
@@ -214,6 +222,32 @@ def test_denoising_alone_moves_nothing(
         np.corrcoef(a.ravel(), b.ravel())[0, 1] for a, b in zip(raw, denoised, strict=True)
     ]
     assert min(correlations) > 0.98
+
+
+@pytest.mark.parametrize("denoiser", ["wavelet", "nlm"])
+def test_ants_is_not_imported_where_nothing_needs_it(
+    tmp_path: Path, drifting_movie: Path, denoiser: str
+) -> None:
+    (tmp_path / "p.json").write_text(json.dumps({"registration": False, "denoiser": denoiser}))
+    arguments = ["register_denoise", "run", "--input", str(drifting_movie)]
+    arguments += ["--output", str(tmp_path / "out"), "--params", str(tmp_path / "p.json")]
+    program = (
+        "import sys, time; from pyscale_stages.commandline import main; "
+        f"code = main({arguments!r}, time.monotonic()); "
+        "sys.exit(code or 'ants' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_frames_without_a_cameras_noise_are_counted_in_a_warning(
+    tmp_path: Path, stage: RunStage, drifting_pixels: Pixels
+) -> None:
+    pixels = drifting_pixels.copy()
+    pixels[2] = 7
+    movie = write(tmp_path / "m.ome.tif", pixels, "TYX")
+    result = stage("run", movie, output=tmp_path / "out", params={"registration": False})
+    assert "1 of 4 images show no noise that can be estimated" in result.warnings[-1]
+    assert (tifffile.imread(tmp_path / "out" / FILES[0])[2] == 7).all()
 
 
 def test_transforms_do_not_depend_on_the_denoising(
