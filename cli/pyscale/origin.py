@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.data.registry import load_registry
 from pyscale.plan import Plan
-from pyscale.report.context import Command, Node
+from pyscale.report.context import Command, Node, Work
+from pyscale.report.wording import ABSENT
 from pyscale.runfacts import facts as facts_of
 from pyscale.runline import repeat_line
 from pyscale.shipped import shipped
@@ -16,6 +17,8 @@ from pyscale.shipped import shipped
 if TYPE_CHECKING:
     import polars as pl
 
+CHOICES = frozenset(["backend", "denoiser", "method", "model", "noise_model", "transform"])
+"""Parameters that choose an algorithm."""
 MOST_FILES = 30
 """Files of the input that are named; a movie may be a folder of thousands."""
 
@@ -67,6 +70,26 @@ def commands(plan: Plan) -> tuple[Command, ...]:
         Command(what="Measure it again", line=repeat_line(plan)),
         Command(what="Write this report again", line=f"pyscale report {plan.run_id}"),
     )
+
+
+def works(plan: Plan) -> dict[str, Work]:
+    """What each entry computed, on what, and how right its suite asks it to be."""
+    found = {}
+    for trial in plan.trials:
+        step = plan.suite.stages[trial.entry]
+        named = (
+            f"{name} {Path(value).name}"
+            for name, value in trial.params.items()
+            if name in CHOICES and isinstance(value, str)
+        )
+        data = trial.data or str(plan.settings["data"])
+        found[trial.entry] = Work(
+            data=Path(data).name if plan.movie else ABSENT,
+            how=", ".join(named) or trial.stage,
+            at_least=step.at_least,
+            at_most=step.at_most,
+        )
+    return found
 
 
 def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references
 from pyscale.report.context import ReportContext
 from pyscale.report.gate import not_to_be_trusted
+from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.sizetable import is_of_sizes, read_sizes
 from pyscale.report.table import read_wall_times
@@ -151,6 +152,6 @@ def _refuse_twice(runs: Sequence[RunFolder]) -> None:
 
 def _show(folder: Path, results: Results) -> None:
     answer(summary_of(results))
-    for sentence in not_to_be_trusted(results.configurations):
+    for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
     talk(f"report: {folder}")

@@ -26,7 +26,7 @@ from pyscale.analysis.workertable import worker_table
 from pyscale.betweenversions import between_versions
 from pyscale.console import talk
 from pyscale.cost import prices_of
-from pyscale.origin import commands, facts, node_names, nodes
+from pyscale.origin import commands, facts, node_names, nodes, works
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching, matching_grids
@@ -273,6 +273,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Report
         nodes=nodes(manifest, tasks),
         facts=facts(plan, manifest),
         commands=commands(plan),
+        works=works(plan),
         not_measured=(
             *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
             *tables.sources.unreadable.values(),

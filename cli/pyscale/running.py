@@ -29,6 +29,7 @@ from pyscale.processes import wait_until_ended
 from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.grid.scope import about_workers
+from pyscale.report.quality import missed
 from pyscale.report.terminal import summary_of
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
@@ -146,7 +147,7 @@ def _carry_out(run: RunFolder, *, strict: bool) -> int:
             talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
             return EXIT_INTERRUPTED
     answer(summary_of(results))
-    doubted = list(not_to_be_trusted(results.configurations))
+    doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)
     talk(f"report: {run.report}")
@@ -187,6 +188,9 @@ def _refuse_blind_gate(plan: Plan) -> None:
             "--strict fails where an output is not the baseline's, and rates of loading patches "
             "never are the same: leave it out"
         )
+    # What a suite asks of quality is a gate too.
+    if any(step.at_least or step.at_most for step in plan.suite.stages.values()):
+        return
     if not any("check" in trial.tasks and not trial.is_reference for trial in plan.trials):
         raise UserError(
             "--strict fails where an output is not the baseline's, and this run compares none, "

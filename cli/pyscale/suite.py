@@ -60,6 +60,13 @@ class SuiteStage(Record):
     truth: Literal["camera", "specimen"] | None = Field(
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
+    at_least: dict[str, float] = Field(
+        default_factory=dict,
+        description="Least that measures of quality may be; less is said, and fails --strict",
+    )
+    at_most: dict[str, float] = Field(
+        default_factory=dict, description="Most that measures of quality may be, like errors"
+    )
     device: Device | None = Field(None, description="Where it computes; None is the run's choice")
     threads: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
         None,

@@ -24,6 +24,25 @@ class Command(Record):
     line: str = Field(description="The line, ready to paste into a shell")
 
 
+class Work(Record):
+    """What one entry of a suite computed, and how right it is to be."""
+
+    data: str = Field(description="Dataset that it, or what feeds it, measured on")
+    how: str = Field(description="Algorithms that its parameters name")
+    at_least: dict[str, float] = Field(
+        default_factory=dict, description="Least of measures of quality"
+    )
+    at_most: dict[str, float] = Field(
+        default_factory=dict, description="Most of measures of quality"
+    )
+
+    @property
+    def asked(self) -> str:
+        """The bounds in words."""
+        bounds = [f"{name} >= {bound:g}" for name, bound in self.at_least.items()]
+        return ", ".join([*bounds, *(f"{name} <= {b:g}" for name, b in self.at_most.items())])
+
+
 class ReportContext(Record):
     """Origin of the numbers in a report."""
 
@@ -48,6 +67,9 @@ class ReportContext(Record):
         description="What else it was made from, by heading: name and value",
     )
     commands: tuple[Command, ...] = Field((), description="What would measure it again")
+    works: dict[str, Work] = Field(
+        default_factory=dict, description="What each entry of its suite computed"
+    )
     not_measured: tuple[str, ...] = Field(
         (), description="Sentences on what the run left out, beyond what the tables show"
     )

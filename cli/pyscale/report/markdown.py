@@ -18,6 +18,7 @@ from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.machine.tables import plain
 from pyscale.report.page.table import Table
+from pyscale.report.quality import missed, right
 from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
@@ -32,7 +33,6 @@ from pyscale.report.wording import (
     growth,
     number,
     phase,
-    quality,
     seconds,
     speedup,
     wall_time,
@@ -46,7 +46,8 @@ NAME = "scaling_analysis.md"
 RESULT_COLUMNS = (
     *("Stage", "N", "Trials", "Wall time (s)", "Speedup", "Efficiency", "Load balance"),
     *("Computation scaling", "Useful share", "Worker-seconds", "Cache", "Agreement"),
-    *("Quality", "Flags", "Warnings"),
+    "Flags",
+    "Warnings",
 )
 
 
@@ -57,7 +58,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
     loader = loader_section.section(results)
     reconstruct = reconstruct_section.section(results)
     apart = [one for one in (reconstruct, loader, machine) if one]
-    not_to_be_trusted = list(gate.not_to_be_trusted(results.configurations))
+    not_to_be_trusted = [*gate.not_to_be_trusted(results.configurations), *missed(results)]
     doubts = [
         *sentences.doubts_and_drifts(every, results.drifts),
         *(doubt for one in apart for doubt in one["doubts"]),
@@ -76,6 +77,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
         results=[_result(curve, row) for curve in found for row in curve.rows],
+        right=right(found, context.works),
         choice_columns=advice.COLUMNS,
         choices=advice.rows(found, results.choices),
         meaning=[
@@ -157,7 +159,6 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
         number(row["worker_seconds"]),
         row["cache_state"] or ABSENT,
         agreement(row),
-        quality(row["quality"]),
         ", ".join(row["flags"]) or ABSENT,
         ", ".join(row["warnings"]) or ABSENT,
     ]

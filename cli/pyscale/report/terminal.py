@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.flags import SENTENCES
-from pyscale.report import beside, scalingkind, sentences
+from pyscale.report import beside, quality, scalingkind, sentences
 from pyscale.report.comparison import shown
+from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
@@ -15,6 +16,7 @@ from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
 from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
+from pyscale.report.machine.tables import plain
 from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
 from pyscale.report.validation.text import lines as validation_lines
@@ -51,7 +53,8 @@ def summary_of(results: Results) -> RenderableType:
         *machine_summary(results),
     ]
     left = about_workers(results).configurations
-    about_n = [summary(left)] if not ((found or apart) and left.is_empty()) else []
+    works = results.context.works
+    about_n = [summary(left, works)] if not ((found or apart) and left.is_empty()) else []
     told = validation_lines(results.validation)
     versions = results.versions
     both = [Text(), shown(versions.context, versions.table)] if versions else []
@@ -62,11 +65,13 @@ def summary_of(results: Results) -> RenderableType:
     return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n, *both, *warned)
 
 
-def summary(configurations: pl.DataFrame) -> RenderableType:
+def summary(
+    configurations: pl.DataFrame, works: Mapping[str, Work] | None = None
+) -> RenderableType:
     """Lay the configurations out for a terminal of 100 columns, or a pipe.
 
     Flags are letters, which lines below the table explain; quality has as many measures as a
-    stage likes and stands below the table too. In a narrow terminal names of stages fold; where
+    stage likes and a table of its own. In a narrow terminal names of stages fold; where
     that is not enough, the factors of efficiency are left out, which a line says. Of runs on a
     cluster a second table says how long workers waited and what they asked for and used.
     """
@@ -82,10 +87,6 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
     if not drawn:
         return Text("No trial has a record, so there are no results.")
     notes = []
-    for curve in drawn:
-        right = sentences.correctness(curve)
-        if right:
-            notes.append(Text.assemble((curve.name, "bold"), f": {right}"))
     scaled = scalingkind.legend(drawn)
     if scaled is not None:
         notes.append(Text(scaled))
@@ -112,7 +113,23 @@ def summary(configurations: pl.DataFrame) -> RenderableType:
                 "Waiting, overlap and requests need a wider terminal; the report has them.",
             )
         )
-    return Group(*tables, *notes)
+    return Group(*tables, *notes, *_right(drawn, works or {}))
+
+
+def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
+    from rich.text import Text
+
+    found = quality.right(drawn, works)
+    if found is None:
+        return []
+    (_, *names), rows = plain(found)
+    table = empty_table()
+    table.title, table.title_justify, table.title_style = f"\n{quality.CAPTION}", "left", ""
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return [table]
 
 
 def _beside(drawn: list[Curve]) -> Table:

@@ -20,6 +20,7 @@ from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.values import CONFIGURATION, key
+from pyscale.report.quality import missed, right
 from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
@@ -47,7 +48,10 @@ def sections(results: Results) -> dict[str, Any]:
             *(doubt for one in apart for doubt in one["doubts"]),
         ],
         "warned": said(results.trials, results.grids),
-        "not_to_be_trusted": list(gate.not_to_be_trusted(results.configurations)),
+        "not_to_be_trusted": [
+            *gate.not_to_be_trusted(results.configurations),
+            *missed(results),
+        ],
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),
             *(sentence for one in apart for sentence in one["not_measured"]),
@@ -82,6 +86,7 @@ def sections(results: Results) -> dict[str, Any]:
         "memory": tables.memory(found),
         "cost": tables.cost(found),
         "agreement": tables.agreement(found),
+        "right": right(found, context.works),
         "cache": tables.cache(found),
         "told": [_told(curve, results) for curve in found],
         "meaning": [

@@ -21,7 +21,6 @@ from pyscale.report.wording import (
     number,
     percent,
     phase,
-    quality,
     ratio,
     score,
     seconds,
@@ -212,9 +211,9 @@ def cost(found: Sequence[Curve]) -> Table | None:
 
 
 def agreement(found: Sequence[Curve]) -> Table | None:
-    """How far each output is the base case's, and how right it is; None where nobody looked."""
+    """How far each output is the base case's; None where nobody looked."""
     rows = [row for curve in found for row in curve.rows]
-    if all(row["agreement"] is None and quality(row["quality"]) == ABSENT for row in rows):
+    if all(row["agreement"] is None for row in rows):
         return None
     columns = [
         (WORKERS, _workers),
@@ -231,12 +230,8 @@ def agreement(found: Sequence[Curve]) -> Table | None:
             lambda row: ({True: "yes", False: "no", None: ABSENT}[row["identical"]],),
         ),
         (Column(name="What agreement is", is_text=True), _measure),
-        (
-            Column(name="Quality against the truth", means="Medians over trials", is_text=True),
-            lambda row: (quality(row["quality"]),),
-        ),
     ]
-    return laid_out("Agreement and quality", found, columns, rows=lambda curve: curve.rows)
+    return laid_out("Agreement", found, columns, rows=lambda curve: curve.rows)
 
 
 def cache(found: Sequence[Curve]) -> Table | None:

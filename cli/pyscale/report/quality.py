@@ -1,0 +1,69 @@
+"""Is it right: the quality of every stage against a known truth, beside its time, and the gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyscale.report.context import Work
+from pyscale.report.curves import Curve, curves
+from pyscale.report.page.table import Column, Row, Table, laid_out
+from pyscale.report.page.values import cell
+from pyscale.report.results import Results
+from pyscale.report.wording import ABSENT, number, quality
+
+UNKNOWN = Work(data=ABSENT, how=ABSENT)
+CAPTION = "Is it right"
+
+
+def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
+    """Quality of each configuration whose truth is known; None where there is none.
+
+    Worker counts that give the same as the one before them are left out.
+    """
+    columns = [
+        (Column(name="N", means="Workers that run at once"), lambda row: cell(row, "workers", str)),
+        (Column(name="Dataset", is_text=True), lambda row: (_work(row, works).data,)),
+        (Column(name="Computed with", is_text=True), lambda row: (_work(row, works).how,)),
+        (
+            Column(name="Quality against the truth", means="Medians over trials", is_text=True),
+            lambda row: (quality(row["quality"]),),
+        ),
+        (
+            Column(name="Asked for", means="By the suite", is_text=True),
+            lambda row: (_work(row, works).asked or ABSENT,),
+        ),
+        (
+            Column(name="Wall time (s)", means="Median over trials"),
+            lambda row: cell(row, "wall_s", number) if row["wall_s"] is not None else (ABSENT,),
+        ),
+    ]
+    return laid_out(CAPTION, found, columns, rows=_distinct)
+
+
+def missed(results: Results) -> Iterator[str]:
+    """Name each measure that is worse than its suite asks for, or was not measured."""
+    works = results.context.works
+    for curve in curves(results.configurations):
+        work = works.get(curve.key["stage"], UNKNOWN)
+        # Of worker counts that compute the same, the first alone may have been judged.
+        for row in _distinct(curve) or curve.rows[:1]:
+            measured = json.loads(row["quality"])
+            for name, bound in (work.at_least | work.at_most).items():
+                value = measured.get(name)
+                if value is None:
+                    yield f"{curve.name}: {name} was not measured, and the suite asks for it."
+                elif name in work.at_least and value < bound:
+                    yield f"{curve.name}: {name} is {number(value)}, and {bound:g} is the least."
+                elif name in work.at_most and value > bound:
+                    yield f"{curve.name}: {name} is {number(value)}, and {bound:g} is the most."
+
+
+def _work(row: Row, works: Mapping[str, Work]) -> Work:
+    return works.get(row["stage"], UNKNOWN)
+
+
+def _distinct(curve: Curve) -> list[dict[str, Any]]:
+    first = {row["quality"]: row for row in reversed(curve.rows) if row["quality"] != "{}"}
+    return [row for row in curve.rows if first.get(row["quality"]) is row]

@@ -1,0 +1,55 @@
+"""Is it right: one table of quality beside time, and what a suite asks of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pyscale.report.context import ReportContext, Work
+from pyscale.report.curves import curves
+from pyscale.report.machine.tables import plain
+from pyscale.report.quality import missed, right
+from pyscale.report.results import Results
+
+
+def with_work(full: Results, **bounds: Any) -> Results:
+    works = {"track": Work(data="hela-tracking", how="backend laptrack", **bounds)}
+    context = ReportContext(title="a run", works=works)
+    return replace(full, context=context)
+
+
+def test_every_quality_stands_once_beside_data_algorithm_and_time(full: Results) -> None:
+    results = with_work(full, at_least={"link_recall": 0.9}, at_most={"error_px": 1})
+    table = right(curves(results.configurations), results.context.works)
+    assert table is not None
+    _, rows = plain(table)
+    assert [row[0] for row in rows] == ["register_denoise", "segment", "contact", "track"]
+    assert rows[-1][1:-1] == [
+        "1",
+        "hela-tracking",
+        "backend laptrack",
+        "link_precision 0.984, link_recall 0.991, split_recall 0.750",
+        "link_recall >= 0.9, error_px <= 1",
+    ]
+    assert float(rows[-1][-1]) > 0
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({"at_least": {"link_recall": 0.991}}, []),
+        ({"at_least": {"link_recall": 0.992}}, ["link_recall is 0.991, and 0.992 is the least."]),
+        ({"at_most": {"link_recall": 0.9}}, ["link_recall is 0.991, and 0.9 is the most."]),
+        (
+            {"at_least": {"ap": 0.5}},
+            ["ap was not measured, and the suite asks for it."],
+        ),
+    ],
+)
+def test_a_measure_that_is_worse_than_asked_for_is_named(
+    full: Results, bounds: dict[str, Any], said: list[str]
+) -> None:
+    found = [sentence.removeprefix("track: ") for sentence in missed(with_work(full, **bounds))]
+    assert list(dict.fromkeys(found)) == said

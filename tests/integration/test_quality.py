@@ -1,0 +1,42 @@
+"""`pyscale run quality`, for real: every stage and backend is as right as its suite asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from commandline import Answer
+from pyscale.suite import load_suite
+
+pytestmark = pytest.mark.slow
+
+Pyscale = Callable[..., Answer]
+
+
+def test_every_entry_reaches_what_the_suite_asks(pyscale: Pyscale, home: Path) -> None:
+    answer = pyscale("run", "quality", "--strict")
+    assert answer.code == 0, answer.err
+    assert "Is it right" in answer.out
+    (table,) = home.glob("runs/*/report/benchmark_results_aggregated.csv")
+    measured = {row["stage"]: json.loads(row["quality"]) for row in pl.read_csv(table).to_dicts()}
+    assert list(measured) == list(load_suite("quality").stages)
+    for entry, step in load_suite("quality").stages.items():
+        assert step.at_least or step.at_most
+        assert {*step.at_least, *step.at_most} <= measured[entry].keys()
+
+
+def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale: Pyscale, home: Path) -> None:
+    (home / "own.toml").write_text(
+        'name = "own"\nsummary = "Tracks of labels"\n[settings]\ndata = "validation-cells"\n'
+        'workers = "1"\nrepeats = 1\n[stages.track]\ninputs = { labels = "truth" }\n'
+        'truth = "camera"\nat_least = { link_recall = 1.01 }\n'
+    )
+    strict = pyscale("run", "own.toml", "--strict")
+    assert strict.code == 1
+    assert "track: link_recall is" in strict.err
+    assert "and 1.01 is the least" in strict.err
+    assert pyscale("run", "own.toml").code == 0
