@@ -81,8 +81,8 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
     task.set_quality(psnr_gain_db=float(gain_db), bias_brightest=float(bias))
     if gain_db < LEAST_GAIN_DB:
         task.warn(
-            f"denoising by {params.denoiser} gains {gain_db:.1f} dB against the truth, less than "
-            f"{LEAST_GAIN_DB:g} dB, in {len(judged)} images that registration left in place: "
+            f"denoising by {params.denoiser} gains {gain_db:.2f} dB against the truth, less than "
+            f"{LEAST_GAIN_DB:g} dB (images that registration left in place: {len(judged)}): "
             "choose another denoiser, or none",
             "weak-denoising",
         )

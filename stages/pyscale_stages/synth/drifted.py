@@ -108,7 +108,8 @@ def _write_into(
             rng = random_stream(params.seed, "noise", frame)
             shot = rng.poisson(_view(photons, moved, params)).astype(np.float64)
             shot += params.read_noise_electrons * rng.standard_normal(shot.shape)
-            spool.append(MOVIE_FILE, _counts(shot, params))
+            counted = _counts(shot, params)
+            spool.append(MOVIE_FILE, counted)
             true = {"camera": moved, "specimen": still}
             for name in COORDINATES:
                 own = _labels_seen(labels, true[name], moved, params)
@@ -117,6 +118,8 @@ def _write_into(
                 clean = _counts(_view(photons, true[name], params), params)
                 spool.append(f"{place}/{CLEAN_FILE}", clean)
                 tables[name].add(frame, cells, [own])
+                if name == "camera":
+                    tables[name].add_noise(frame, counted[None], clean[None])
             if progress is not None:
                 progress(frame + 1, params.frames)
     for name in COORDINATES:

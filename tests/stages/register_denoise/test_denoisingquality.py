@@ -59,7 +59,7 @@ def test_a_small_gain_is_warned_of_with_the_number_of_images(
 ) -> None:
     result = judged(STILL | {"denoiser": "ants", "noise_model": "Gaussian", "search_radius_px": 1})
     assert result.quality["psnr_gain_db"] < 3
-    assert "less than 3 dB, in 6 images that registration left in place" in result.warnings[0]
+    assert "less than 3 dB (images that registration left in place: 6)" in result.warnings[0]
 
 
 def test_frames_that_registration_moved_do_not_count(judged: Callable[..., TaskResult]) -> None:
