@@ -55,6 +55,18 @@ def test_truth_fits_the_frames_in_both_coordinates(name: str, source: Path, tmp_
     assert len(tracks) == 3 * PARAMS.frames
 
 
+def test_the_truth_says_how_strong_the_noise_of_each_frame_is(
+    source: Path, tmp_path: Path
+) -> None:
+    folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
+    noise = pl.read_parquet(folder / "truth" / "camera" / "noise.parquet")
+    movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
+    clean = tifffile.imread(folder / "truth" / "camera" / "clean_ch0.ome.tif").astype(float)
+    rms = np.sqrt(((movie - clean) ** 2).mean(axis=(1, 2)))
+    assert noise["frame"].to_list() == list(range(PARAMS.frames))
+    assert noise["noise_rms_counts"].to_numpy() == pytest.approx(rms)
+
+
 def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(
     source: Path, tmp_path: Path
 ) -> None:
