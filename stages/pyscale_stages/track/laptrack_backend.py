@@ -56,7 +56,26 @@ def link(
         [(first[f0] + i0, first[f1] + i1) for (f0, i0), (f1, i1) in graph.edges()],
         dtype=np.int64,
     ).reshape(-1, 2)
-    return by_later(links)
+    return by_later(_without_lone_daughters(links, detections, params, distances))
+
+
+def _without_lone_daughters(
+    links: Ints, detections: Detections, params: TrackParams, distances: Distances
+) -> Ints:
+    """Drop moves that are farther than a cell may move.
+
+    laptrack takes the end of a track for a mother, too: a cell that moved as far as a daughter
+    may lie would be her only one.
+    """
+    earlier, later = links.T
+    apart_px2 = (detections.y_px[later] - detections.y_px[earlier]) ** 2
+    apart_px2 += (detections.x_px[later] - detections.x_px[earlier]) ** 2
+    farthest_px = distances.max_distance_px
+    if params.gap_frames > 1:
+        farthest_px = max(farthest_px, distances.gap_distance_px)
+    is_alone = np.bincount(earlier, minlength=len(detections))[earlier] == 1
+    kept: Ints = links[~is_alone | (apart_px2 < farthest_px**2)]
+    return kept
 
 
 def refuse_beyond_memory(detections: Detections) -> None:

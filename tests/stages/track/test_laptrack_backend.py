@@ -73,6 +73,12 @@ def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
     assert tracks.splits.tolist() == splits
 
 
+@pytest.mark.parametrize("gap_frames", [1, 2])
+def test_a_move_is_no_division_with_one_daughter(gap_frames: int) -> None:
+    cells = [(0, 10.0, 10.0), (1, 10.0, 16.0)]
+    assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
+
+
 @pytest.mark.parametrize("frames_with_cells", [[], [0], [3], [0, 6], [2, 3, 6]])
 def test_frames_without_cells_are_no_obstacle(frames_with_cells: list[int]) -> None:
     cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
