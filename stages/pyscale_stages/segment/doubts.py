@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.models import Labels, Segmenter
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.warned import Warned
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ class Doubts:
         other = "choose another model"
         if model == EMBEDDED_MODEL:
             other = (
-                f"{model} is a small nuclei model, for timing and for nuclei, and its counts mean "
-                "nothing here; choose another model"
+                f"{model} is {EMBEDDED_PURPOSE}, and its counts mean nothing here; choose another "
+                "model"
             )
         yield self._warned("no-objects", "empty", "frames", "have no object", 0.0)
         sized = self._params.diameter_px is None and not self._params.estimate_diameter

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from pyscale_stages.contract import StageParams
 
 EMBEDDED_MODEL = "pyscale-tiny"
+EMBEDDED_PURPOSE = "a small nuclei model, for timing and for nuclei"
 
 
 class SegmentParams(StageParams):
@@ -19,8 +20,8 @@ class SegmentParams(StageParams):
         EMBEDDED_MODEL,
         min_length=1,
         description=(
-            "pyscale-tiny (embedded), cyto3 (Cellpose 3), cpsam or cpsam_v2 (Cellpose 4), "
-            "or the path of a weights file of either version"
+            f"{EMBEDDED_MODEL} (embedded, {EMBEDDED_PURPOSE}), cyto3 (Cellpose 3), cpsam or "
+            "cpsam_v2 (Cellpose 4), or the path of a weights file of either version"
         ),
     )
     diameter_px: float | None = Field(

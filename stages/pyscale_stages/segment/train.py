@@ -28,7 +28,7 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import device, models
 from pyscale_stages.segment.agreement import Matches, match_cells
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.segment.sizetraining import (
     SizePlan,
     SizeRecord,
@@ -70,6 +70,7 @@ class TrainingPlan(Record):
 class TrainingRecord(Record):
     """How the embedded model came to be and what it scores."""
 
+    purpose: str = Field(EMBEDDED_PURPOSE, description="What the model is good for")
     plan: TrainingPlan
     training_frames: int
     training_cells: int
