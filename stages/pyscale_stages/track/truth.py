@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.track.ctcmeasures import ctc_measures
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.track.tables import TRACKS_FILE, read_table
@@ -41,7 +42,8 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     dict
         `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
         where there are any, `division_precision` and `division_recall`: a division is right
-        where the mother and all her daughters are.
+        where the mother and all her daughters are. With a truth of the Cell Tracking Challenge
+        also its own measures (`ctc_measures`).
 
     Raises
     ------
@@ -78,6 +80,7 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
         **{name: count / len(of) for name, (count, of) in shares.items() if of},
         "detection_precision": len(pairs) / max(1, len(found.detections)),
         "detection_recall": len(pairs) / max(1, len(true.detections)),
+        **(ctc_measures(found, true, pairs, frames) if kind_of(truth) == "ctc" else {}),
     }
 
 

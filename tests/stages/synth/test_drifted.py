@@ -55,9 +55,7 @@ def test_truth_fits_the_frames_in_both_coordinates(name: str, source: Path, tmp_
     assert len(tracks) == 3 * PARAMS.frames
 
 
-def test_the_truth_says_how_strong_the_noise_of_each_frame_is(
-    source: Path, tmp_path: Path
-) -> None:
+def test_the_truth_says_how_strong_the_noise_of_each_frame_is(source: Path, tmp_path: Path) -> None:
     folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
     noise = pl.read_parquet(folder / "truth" / "camera" / "noise.parquet")
     movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
