@@ -21,6 +21,7 @@ from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
+from pyscale_stages.validarea import VALID_FILE
 
 PARAMS_FILE = "params.json"
 WINDOWS_FILE = "windows.sbatch"
@@ -155,6 +156,8 @@ class Job:
         return {
             "directives": self._directives(extra, trial.device, ranks),
             "inputs": inputs,
+            "reads_frames": any(item.slot == "frames" and not item.is_place for item in inputs),
+            "valid_file": VALID_FILE,
             "frames": [f"{start}:{stop}" for start, stop in windows],
             "arguments": _arguments(spec, Path("$result")),
             "around": around,

@@ -13,6 +13,7 @@ from pyscale.images.engine import Engine
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.contract import TaskSpec
+from pyscale_stages.validarea import VALID_FILE
 
 IMAGE = ImageFile(
     name="storage",
@@ -94,3 +95,12 @@ def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path: Path)
     )
     assert start.container is not None
     assert "GLOO_SOCKET_IFNAME" in start.container.passed
+
+
+def test_an_image_sees_which_pixels_the_camera_saw(tmp_path: Path) -> None:
+    task, frames, valid = (tmp_path / name for name in ("task", "frames.ome.tif", VALID_FILE))
+    frames.touch()
+    reading = TaskSpec(stage="contact", inputs=(("labels", frames),), output=task / "out")
+    assert mounts(reading, task) == {task: True, frames: False}
+    valid.touch()
+    assert mounts(reading, task) == {task: True, frames: False, valid: False}

@@ -289,6 +289,7 @@ def test_an_image_sees_its_task_and_its_input_and_no_more() -> None:
         assert option in text
     mounts = [line.strip(" \\") for line in text.splitlines() if "--mount" in line]
     assert mounts == [
+        '[ ! -e "$valid" ] || beside=(--mount "$(mount_of "$valid" ,ro)")',
         '--mount "$(mount_of "$task")"',
         '--mount "$(mount_of "$params" ,ro)"',
         '--mount "$(mount_of "$input_frames" ,ro)"',
