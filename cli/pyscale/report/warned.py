@@ -72,7 +72,7 @@ def _said(family: str, warnings: Sequence[StageWarning]) -> Said:
         sentence=" ".join(
             [
                 f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.",
-                *([f"({points} points of the grid; this is the worst.)"] if points > 1 else []),
+                *([f"(At {points} points of the grid.)"] if points > 1 else []),
                 *([f"({others} more like it: provenance_manifest.json.)"] if others else []),
             ]
         ),

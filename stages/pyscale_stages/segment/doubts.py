@@ -70,25 +70,23 @@ class Doubts:
     def warnings(self) -> Iterator[Warned]:
         """What the window has to warn of; each judgement is made where all windows are known."""
         model = self._params.model
-        other = "choose another model"
+        # Of weights of one's own nobody here knows what they are for.
+        nothing = ""
         if model == EMBEDDED_MODEL:
-            other = (
-                f"{model} is {EMBEDDED_PURPOSE}, and its counts mean nothing here; choose another "
-                "model"
-            )
+            nothing = f". {model} is {EMBEDDED_PURPOSE}: its counts mean nothing here"
         yield self._warned("no-objects", "empty", "frames", "have no object", 0.0)
         sized = self._params.diameter_px is None and not self._params.estimate_diameter
         if sized and self._trained_px is not None:
             for code, than in (("small", "narrower than half"), ("large", "wider than twice")):
                 text = (
-                    f"are {than} the {self._trained_px:.3g} px that {model} was trained on: give "
-                    f"diameter_px, or {other}"
+                    f"are {than} the {self._trained_px:.3g} px that {model} was trained on"
+                    f"{nothing}. Give diameter_px, or choose another model"
                 )
                 yield self._warned(f"{code}-objects", code, "objects", text, MOST)
         if model == EMBEDDED_MODEL:
-            text = f"touch another one, as outlines of noise and granules do: {other}"
+            text = f"touch another one, as outlines of noise and granules do{nothing}"
             yield self._warned("touching-objects", "touching", "objects", text, MOST_TOUCH)
-            text = f"lie outside every object: {other}"
+            text = f"lie outside every object{nothing}"
             yield self._warned("bright-outside", "outside", "bright pixels", text, MUCH_OUTSIDE)
 
     def _warned(self, code: str, concerned: str, seen: str, text: str, above: float) -> Warned:

@@ -1,0 +1,45 @@
+"""Points whose result a stage doubts are marked wherever they stand."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from pyscale.report.results import Results
+from pyscale.report.terminal import summary_of
+from pyscale.report.write import write_report
+
+CODE = "bright-outside=9/10"
+
+
+@pytest.fixture
+def doubted(thin: Results) -> Results:
+    """The smallest image on the CPU is not of what the model is for."""
+    (grid,) = thin.grids
+    is_it = (pl.col("length_px") == 224) & (pl.col("device") == "cpu")
+    points = grid.points.with_columns(
+        result_doubted=is_it,
+        warnings=pl.when(is_it).then(pl.concat_list(pl.lit(CODE))),
+    )
+    return replace(thin, grids=(replace(grid, points=points),))
+
+
+def test_the_terminal_marks_the_row(doubted: Results) -> None:
+    out = io.StringIO()
+    Console(file=out, width=100).print(summary_of(doubted))
+    assert out.getvalue().count("CPU !") == 1
+
+
+def test_the_count_of_objects_is_marked_in_the_report(doubted: Results, tmp_path: Path) -> None:
+    write_report(tmp_path, doubted)
+    text = (tmp_path / "scaling_analysis.md").read_text()
+    (row,) = (line for line in text.splitlines() if CODE in line)
+    assert " (doubted) | " in row
+    assert text.count("(doubted)") == 1
+    assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
+    assert CODE in (tmp_path / "report.html").read_text()
