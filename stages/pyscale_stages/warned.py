@@ -27,6 +27,7 @@ class Warned(Record):
     seen: Count = Field(0, description="Of how many")
     unit: str = Field("frames", description="What is counted")
     above: float = Field(0.0, ge=0, le=1, description="Share concerned from which on it is said")
+    fewest: Count = Field(0, description="Of fewer seen nothing is said")
     doubts_result: bool = Field(False, description="Whether the result may be wrong for it")
 
     @model_validator(mode="after")
@@ -38,7 +39,9 @@ class Warned(Record):
     @property
     def is_said(self) -> bool:
         """Whether it concerns enough to be worth a sentence."""
-        return self.concerned is None or self.concerned > self.above * self.seen
+        if self.concerned is None:
+            return True
+        return self.seen >= self.fewest and self.concerned > self.above * self.seen
 
     @property
     def sentence(self) -> str:

@@ -80,3 +80,9 @@ def test_records_of_plain_sentences_stay_readable() -> None:
     assert result.warnings == ("the disk is slow",)
     assert result.warned[0].code == "other"
     assert TaskResult.model_validate_json(result.model_dump_json()) == result
+
+
+@pytest.mark.parametrize(("concerned", "seen", "is_said"), [(1, 9, False), (10, 20, True)])
+def test_of_few_nothing_is_said(concerned: int, seen: int, *, is_said: bool) -> None:
+    warning = Warned(text="touch", concerned=concerned, seen=seen, above=0.05, fewest=10)
+    assert warning.is_said == is_said

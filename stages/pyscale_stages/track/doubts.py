@@ -1,4 +1,4 @@
-"""When links were probably cut at a limit: sentences for the user, with what to raise."""
+"""When links were probably cut at a limit: counted so that windows add up, with what to raise."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import Distances
+from pyscale_stages.warned import Warned
 
 OUTER_SHARE = 0.9
 """Links longer than this share of the limit are near it."""
@@ -22,8 +23,8 @@ FEWEST_LINKS = 20
 """A share of fewer says nothing."""
 
 
-def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iterator[str]:
-    """Yield a sentence for each limit that many links nearly reach."""
+def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iterator[Warned]:
+    """Count the links that nearly reach each limit."""
     earlier, later = links.T
     lengths_px = np.hypot(
         detections.y_px[later] - detections.y_px[earlier],
@@ -31,21 +32,27 @@ def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iter
     )
     divides = np.bincount(earlier, minlength=len(detections))[earlier] > 1
     moves = ~divides & (detections.frame[later] - detections.frame[earlier] == 1)
-    for what, chosen, limit, many in (
+    for unit, chosen, limit, many in (
         ("moves between two frames", moves, "max_distance_px", MANY_MOVES),
         ("daughters of divisions", divides, "splitting_distance_px", MANY_DIVISIONS),
     ):
         limit_px = getattr(distances, limit)
         near = lengths_px[chosen] > OUTER_SHARE * limit_px
-        if len(near) >= FEWEST_LINKS and near.mean() > many:
-            yield (
-                f"{near.mean():.0%} of the {what} are nearly as far as the limit of "
-                f"{limit_px:.1f} px, so farther ones were probably cut: raise {limit}"
-            )
+        yield Warned(
+            code=f"{limit.removesuffix('_px').replace('_', '-')}-reached",
+            text=f"are nearly as far as the limit of {limit_px:.1f} px, so farther ones were "
+            f"probably cut: raise {limit}",
+            concerned=int(near.sum()),
+            seen=len(near),
+            unit=unit,
+            above=many,
+            fewest=FEWEST_LINKS,
+            doubts_result=True,
+        )
 
 
-def unlinked_cells(n_cells: int, n_links: int, remedy: str) -> str | None:
-    """Say that most cells have no link to a frame before, or None.
+def unlinked_cells(n_cells: int, n_links: int, remedy: str) -> Warned:
+    """Count the cells that have no link to a frame before.
 
     Parameters
     ----------
@@ -54,9 +61,14 @@ def unlinked_cells(n_cells: int, n_links: int, remedy: str) -> str | None:
     remedy : str
         What to do, after a colon.
     """
-    if n_cells < FEWEST_LINKS or n_links > MANY_UNLINKED * n_cells:
-        return None
-    return (
-        f"{1 - n_links / n_cells:.0%} of the cells are linked to none before, as if cells moved "
-        f"farther than a link may reach: {remedy}"
+    return Warned(
+        code="unlinked-cells",
+        text="are linked to none before, as if cells moved farther than a link may reach: "
+        f"{remedy}",
+        concerned=n_cells - n_links,
+        seen=n_cells,
+        unit="cells",
+        above=MANY_UNLINKED,
+        fewest=FEWEST_LINKS,
+        doubts_result=True,
     )

@@ -27,6 +27,7 @@ from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.stitch import stitch, without_forks
 from pyscale_stages.track.tables import TRACKS_FILE, copy_distances, write_distances, write_tracks
+from pyscale_stages.warned import Warned
 from pyscale_stages.windows import ordered_windows
 
 
@@ -57,7 +58,7 @@ def run(task: Task) -> None:
         laptrack_backend.refuse_beyond_memory(detections)
         long_time = laptrack_backend.long_time(detections)
         if long_time is not None:
-            task.warn(long_time)
+            task.warn(long_time, "long-tracking")
     _load(task, params)
     with task.span("compute"):
         if distances is None:
@@ -95,12 +96,17 @@ def merge(task: Task) -> None:
             "none of the windows has a cell, so there is nothing to track: "
             "look at the labels, or segment the movie with other parameters"
         )
-    if joined_windows.disputed:
-        task.warn(
-            f"windows disagree on {joined_windows.disputed} of the "
-            f"{joined_windows.crossing} links across their borders, and the window of the later "
-            "cell decided: raise overlap_frames to let them agree"
+    task.warn_of(
+        Warned(
+            code="windows-disagree",
+            text="were decided by the window of the later cell, because windows disagree: raise "
+            "overlap_frames to let them agree",
+            concerned=joined_windows.disputed,
+            # Links that another window alone has are none of those that were joined.
+            seen=max(joined_windows.crossing, joined_windows.disputed),
+            unit="links across the borders of windows",
         )
+    )
     links = without_forks(joined_windows, splitting=params.splitting)
     write_tracks(task, tracks_of(joined_windows.detections, links))
     copy_distances(task, [folder for folder, _ in windows])
@@ -134,14 +140,12 @@ def _warn(task: Task, detections: Detections, links: Ints, distances: Distances 
     """Say which links were probably cut."""
     remedy = 'choose backend = "laptrack"'
     if distances is not None:
-        for sentence in cut_links(detections, links, distances):
-            task.warn(sentence)
+        for warning in cut_links(detections, links, distances):
+            task.warn_of(warning)
         remedy = f"raise max_distance_px, which is {distances.max_distance_px:.1f}"
     if len(detections):
         later_cells = int((detections.frame > detections.frame[0]).sum())
-        unlinked = unlinked_cells(later_cells, len(links), remedy)
-        if unlinked is not None:
-            task.warn(unlinked)
+        task.warn_of(unlinked_cells(later_cells, len(links), remedy))
 
 
 def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
@@ -150,7 +154,7 @@ def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
             f"{labels.path} has no label in any frame, so there is nothing to track: "
             "look at the labels, or segment the movie with other parameters"
         )
-    task.warn(f"frames {start}:{stop} of {labels.path.name} have no label")
+    task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
 def _load(task: Task, params: TrackParams) -> None:

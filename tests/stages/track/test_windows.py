@@ -243,4 +243,4 @@ def test_a_merge_of_windows_that_disagree_says_how_often(
     other = pl.when(lost).then(99).otherwise(pl.col("track_id")).cast(pl.Int32)
     tracks.with_columns(track_id=other).write_parquet(table)
     assert track_stage("merge", *parts, output=tmp_path / "merged", **params) == 0
-    assert "windows disagree on 1 of the 2 links across their borders" in capsys.readouterr().err
+    assert "1 of 2 links across the borders of windows were decided" in capsys.readouterr().err
