@@ -115,7 +115,13 @@ def test_the_dry_run_speaks_of_workers_at_once_where_there_are_several(
 def test_a_run_of_it_has_no_input_and_tells_its_folder(system: PlanMaker, tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "runs", system(path=tmp_path))
     manifest = build_manifest(run)
-    assert manifest["input"] == {"path": None, "frames": 0, "files": []}
+    assert manifest["input"] == {
+        "path": None,
+        "frames": 0,
+        "files": [],
+        "truth": [],
+        "own_data": [],
+    }
     assert manifest["place"] == str(tmp_path)
     task = TaskWriter(run, NativeRuntime()).inputs(run.plan.trials[0])
     assert task == (("place", tmp_path),)

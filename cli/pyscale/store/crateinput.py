@@ -38,7 +38,7 @@ def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | Non
         # It is no part of the crate, so it is no File: such a file would have to be there.
         "@type": "CreativeWork",
         "name": ", ".join(names),
-        "description": f"The input: {plan.how_much} of {names[0]}, in {len(files)} file(s); the "
+        "description": f"The input: {plan.how_much} in {len(files)} file(s); the "
         "checksum of each is in provenance.json",
         "size": f"{sum(file['size_bytes'] for file in files)} bytes",
     }
