@@ -65,7 +65,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Truth of the movie: a Cell Tracking Challenge folder, or label images.",
+            help="Truth: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
     ] = None,
     path: Annotated[

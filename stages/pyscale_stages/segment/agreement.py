@@ -46,6 +46,8 @@ class Matches:
         All cells of either image.
     identical_px, size_px : int
         Pixels with the same label, and all pixels.
+    jaccard : float
+        Sum of the IoU of each cell of the reference with the cell that covers most of it.
     """
 
     matched: int = 0
@@ -54,6 +56,7 @@ class Matches:
     cells_other: int = 0
     identical_px: int = 0
     size_px: int = 0
+    jaccard: float = 0.0
 
     def __add__(self, more: Matches) -> Matches:
         return Matches(
@@ -63,6 +66,7 @@ class Matches:
             self.cells_other + more.cells_other,
             self.identical_px + more.identical_px,
             self.size_px + more.size_px,
+            self.jaccard + more.jaccard,
         )
 
     @property
@@ -100,6 +104,9 @@ def check(task: Task) -> Agreement:
         found = _sum(_matches_with_truth(task, task.spec.truth, window, other))
         if found != Matches():
             task.set_quality(ap_iou50=found.average_precision)
+        if found.cells_reference:
+            # SEG of the Cell Tracking Challenge (Maška et al. 2014).
+            task.set_quality(ctc_seg=found.jaccard / found.cells_reference)
     whole = centre_crop(reference, None)
     by_frame = list(_matches_by_frame(reference, whole, (0, length), other))
     total = _sum(by_frame)
@@ -146,6 +153,7 @@ def match_cells(reference: Labels, other: Labels) -> Matches:
         _most_pairs(a[of_cells & (iou >= least)], b[of_cells & (iou >= least)])
         for least in (TRUTH_IOU, AGREEMENT_IOU)
     )
+    most_of_reference = of_cells & (2 * overlap.data > area_reference[a])
     return Matches(
         matched=matched,
         matched_closely=matched_closely,
@@ -153,6 +161,7 @@ def match_cells(reference: Labels, other: Labels) -> Matches:
         cells_other=len(area_other) - 1,
         identical_px=identical,
         size_px=reference.size,
+        jaccard=float(iou[most_of_reference].sum()),
     )
 
 

@@ -1,9 +1,9 @@
-"""What label images tell of cells: where they are, and whom they touch."""
+"""True cells: where they are, and whom they touch in label images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,16 @@ import numpy.typing as npt
 Labels = npt.NDArray[Any]
 
 NEIGHBOURS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+class TrueCell(NamedTuple):
+    """A cell in one frame, with its track and the track that it divided from, or 0."""
+
+    frame: int
+    track_id: int
+    parent_id: int
+    y_px: float
+    x_px: float
 
 
 def count_contacts(labels: Sequence[Labels]) -> npt.NDArray[np.int64]:

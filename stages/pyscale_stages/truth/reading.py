@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.truth import ctc
-from pyscale_stages.truth.cells import centroids, count_contacts
+from pyscale_stages.truth import ctc, trackmate
+from pyscale_stages.truth.cells import TrueCell, centroids, count_contacts
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
 
 if TYPE_CHECKING:
     import polars as pl
 
-Kind = Literal["synthetic", "ctc", "images"]
+Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
 
 
@@ -37,18 +38,23 @@ def kind_of(path: Path) -> Kind:
                 return "images"
         elif path.is_file() and path.suffix.lower() in SUFFIXES:
             return "images"
+        elif path.is_file() and path.suffix.lower() == trackmate.SUFFIX:
+            return "trackmate"
     except OSError as error:
         raise BadInput(f"the truth {path} cannot be read ({error.strerror})") from error
     raise BadInput(
         f"{path} holds no truth that pyscale reads: give a folder of the Cell Tracking Challenge "
-        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), or the truth "
-        "folder of a synthetic movie"
+        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), an XML file of "
+        "TrackMate, or the truth folder of a synthetic movie"
     )
 
 
 def tells(path: Path) -> set[What]:
     """What can be judged by a truth of the user's own."""
-    if kind_of(path) == "ctc" and ctc.track_file(path) is not None:
+    kind = kind_of(path)
+    if kind == "trackmate":
+        return {"tracks"}
+    if kind == "ctc" and ctc.track_file(path) is not None:
         return {"labels", "tracks"}
     return {"labels"}
 
@@ -61,21 +67,30 @@ def own_labels(path: Path) -> TrueLabels:
     BadInput
         If they cannot be read.
     """
-    return ctc.ctc_labels(path) if kind_of(path) == "ctc" else label_images(path)
+    kind = kind_of(path)
+    if kind == "trackmate":
+        raise BadInput(
+            f"the truth {path} has tracks and no labels: give label images, or a folder of the "
+            "Cell Tracking Challenge"
+        )
+    return ctc.ctc_labels(path) if kind == "ctc" else label_images(path)
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
-    """Table of tracks as that of a synthetic movie, from masks whose labels are tracks.
+    """Table of tracks as that of a synthetic movie.
 
     Raises
     ------
     BadInput
         If it has no tracks, or they cannot be read.
     """
-    if kind_of(path) != "ctc":
+    kind = kind_of(path)
+    if kind == "trackmate":
+        return _table(trackmate.trackmate_cells(path))
+    if kind != "ctc":
         raise BadInput(
             f"the truth {path} has labels and no tracks: give a folder of the Cell Tracking "
-            "Challenge with man_track.txt"
+            "Challenge with man_track.txt, or an XML file of TrackMate"
         )
     labels, parent_of = ctc.ctc_tracks(path)
     return _cells(labels, parent_of)
@@ -103,18 +118,20 @@ def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:
+    return _table(
+        TrueCell(frame, int(track), parent_of.get(int(track), 0), y_px, x_px)
+        for frame, image in labels.frames(*_all(labels))
+        for track, y_px, x_px in centroids(image).tolist()
+    )
+
+
+def _table(cells: Iterable[TrueCell]) -> pl.DataFrame:
     import polars as pl
 
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
-    }
-    for frame, image in labels.frames(*_all(labels)):
-        for track, y_px, x_px in centroids(image).tolist():
-            row = (0, int(track), parent_of.get(int(track), 0), frame, y_px, x_px)
-            for name, value in zip(columns, row, strict=True):
-                columns[name].append(value)
-    whole = dict.fromkeys(("channel", "track_id", "parent_id", "frame"), pl.Int32)
-    return pl.DataFrame(columns, schema={**whole, "y_px": pl.Float64, "x_px": pl.Float64})
+    whole = dict.fromkeys(("frame", "track_id", "parent_id"), pl.Int32)
+    schema = {**whole, "y_px": pl.Float64, "x_px": pl.Float64}
+    table = pl.DataFrame(list(cells), schema=schema, orient="row")
+    return table.with_columns(channel=pl.lit(0, pl.Int32))
 
 
 def _all(labels: TrueLabels) -> tuple[int, int]:

@@ -131,6 +131,15 @@ def check(segment: Callable[..., tuple[int, str]], tmp_path: Path) -> Check:
     return run
 
 
+def test_seg_takes_the_cell_that_covers_most_of_each_true_one() -> None:
+    true = np.zeros((10, 40), np.uint16)
+    true[:, :10], true[:, 10:20], true[:, 20:30] = 1, 2, 3
+    found = np.zeros_like(true)
+    # Of the first 8 of 10 columns; of the second half, which is not most; of the third none.
+    found[:, :8], found[:, 10:15] = 5, 6
+    assert match_cells(true, found).jaccard == pytest.approx(0.8)
+
+
 def test_one_output_agrees_with_itself(check: Check, tmp_path: Path) -> None:
     frames = [squares((0, 0), (20, 20)), squares()]
     result = check(written(tmp_path / "a", frames), written(tmp_path / "b", frames))

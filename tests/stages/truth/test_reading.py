@@ -123,6 +123,72 @@ def test_a_damaged_table_of_tracks_is_refused(tmp_path: Path, table: str) -> Non
         own_tracks(tmp_path / "a")
 
 
+def trackmate(
+    file: Path, edges: list[tuple[int, int]], image: str = "", kept: str = '<TrackID TRACK_ID="4"/>'
+) -> Path:
+    spots = [(0, 0, 3.0, 1), (1, 1, 4.0, 1), (2, 2, 5.0, 1), (3, 2, 8.0, 1), (4, 2, 9.0, 0)]
+    told = "".join(
+        f'<SpotsInFrame frame="{frame}"><Spot ID="{spot}" FRAME="{frame}" POSITION_X="{x}" '
+        f'POSITION_Y="2.0" VISIBILITY="{shown}" /></SpotsInFrame>'
+        for spot, frame, x, shown in spots
+    )
+    links = "".join(f'<Edge SPOT_SOURCE_ID="{a}" SPOT_TARGET_ID="{b}" />' for a, b in edges)
+    file.write_text(
+        f'<TrackMate version="7"><Model spatialunits="pixel"><AllSpots>{told}</AllSpots>'
+        f'<AllTracks><Track TRACK_ID="4">{links}</Track></AllTracks><FilteredTracks>{kept}'
+        f"</FilteredTracks></Model><Settings>{image}</Settings></TrackMate>"
+    )
+    return file
+
+
+def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path: Path) -> None:
+    # The second edge is told backwards, as TrackMate may.
+    file = trackmate(tmp_path / "a.xml", [(0, 1), (2, 1), (1, 3)])
+    assert (kind_of(file), tells(file)) == ("trackmate", {"tracks"})
+    rows = own_tracks(file).sort("frame", "x_px")
+    assert rows.select("frame", "track_id", "parent_id", "y_px", "x_px").rows() == [
+        (0, 1, 0, 2.0, 3.0),
+        (1, 1, 0, 2.0, 4.0),
+        (2, 2, 1, 2.0, 5.0),
+        (2, 3, 1, 2.0, 8.0),
+    ]
+    with pytest.raises(BadInput, match="has tracks and no labels"):
+        own_labels(file)
+
+
+def test_tracks_that_trackmate_filtered_away_are_no_truth(tmp_path: Path) -> None:
+    file = trackmate(tmp_path / "a.xml", [(0, 1), (1, 2)], kept="")
+    assert sorted(own_tracks(file)["track_id"]) == [1, 2, 3, 4]
+
+
+def test_places_in_micrometres_are_told_in_pixels(tmp_path: Path) -> None:
+    image = '<ImageData pixelwidth="0.5" pixelheight="0.25" />'
+    file = trackmate(tmp_path / "a.xml", [(0, 1)], image)
+    assert own_tracks(file).select("y_px", "x_px").row(0) == (8.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is not an XML file of TrackMate that can be read"),
+        ("<TrackMate>", "is not an XML file of TrackMate that can be read"),
+        ("<svg/>", "does not say how large a pixel is"),
+        ('<TrackMate><Model spatialunits="µm"/></TrackMate>', "does not say how large a pixel is"),
+    ],
+)
+def test_other_xml_is_no_truth(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "a.xml").write_text(text, encoding="utf-8")
+    with pytest.raises(BadInput, match=said):
+        own_tracks(tmp_path / "a.xml")
+
+
+def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is not an XML file of TrackMate"):
+        own_tracks(trackmate(tmp_path / "a.xml", [(0, 77)]))
+    with pytest.raises(BadInput, match="tracks merge in .*a.xml, at the spot 3"):
+        own_tracks(trackmate(tmp_path / "a.xml", [(0, 3), (1, 3)]))
+
+
 def test_labels_alone_have_no_tracks(tmp_path: Path) -> None:
     tifffile.imwrite(tmp_path / "a.tif", MOTHER)
     with pytest.raises(BadInput, match="has labels and no tracks"):

@@ -1,0 +1,96 @@
+"""True tracks in TrackMate's XML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from pyscale_stages.errors import BadInput
+from pyscale_stages.truth.cells import TrueCell
+
+SUFFIX = ".xml"
+
+
+def trackmate_cells(file: Path) -> list[TrueCell]:
+    """Visible spots, linked by the tracks that passed TrackMate's filters.
+
+    What TrackMate calls a track is a family. Here a track ends where it divides, as in the Cell
+    Tracking Challenge.
+
+    Raises
+    ------
+    BadInput
+        If it is not a file of TrackMate, or tracks merge in it.
+    """
+    try:
+        root = ElementTree.parse(file).getroot()
+        spots = {
+            int(spot.attrib["ID"]): spot.attrib
+            for spot in root.iterfind("Model/AllSpots/SpotsInFrame/Spot")
+            if spot.get("VISIBILITY") != "0"
+        }
+        kept = {track.attrib["TRACK_ID"] for track in root.iterfind("Model/FilteredTracks/TrackID")}
+        links = [
+            sorted(
+                (int(edge.attrib["SPOT_SOURCE_ID"]), int(edge.attrib["SPOT_TARGET_ID"])),
+                key=lambda spot: int(spots[spot]["FRAME"]),
+            )
+            for track in root.iterfind("Model/AllTracks/Track")
+            if track.attrib["TRACK_ID"] in kept
+            for edge in track.iterfind("Edge")
+        ]
+        width_px, height_px = _pixel_size(root)
+        places = {
+            spot: (
+                int(spots[spot]["FRAME"]),
+                float(spots[spot]["POSITION_Y"]) / height_px,
+                float(spots[spot]["POSITION_X"]) / width_px,
+            )
+            for spot in spots
+        }
+    except (OSError, ElementTree.ParseError, KeyError, ValueError, ZeroDivisionError) as error:
+        raise BadInput(
+            f"{file} is not an XML file of TrackMate that can be read ({error}): save it again by "
+            "TrackMate's button Save"
+        ) from error
+    return _numbered(file, places, links)
+
+
+def _pixel_size(root: ElementTree.Element) -> tuple[float, float]:
+    """Width and height of a pixel in the file's unit."""
+    image = root.find("Settings/ImageData")
+    if image is not None:
+        return float(image.attrib["pixelwidth"]), float(image.attrib["pixelheight"])
+    unit = root.find("Model[@spatialunits]")
+    if unit is None or unit.attrib["spatialunits"] not in {"pixel", "pixels"}:
+        raise ValueError("it does not say how large a pixel is")
+    return 1.0, 1.0
+
+
+def _numbered(
+    file: Path, places: dict[int, tuple[int, float, float]], links: list[list[int]]
+) -> list[TrueCell]:
+    """Give each spot its track, in the order of frames."""
+    before: dict[int, int] = {}
+    successors = dict.fromkeys(places, 0)
+    for earlier, later in links:
+        if later in before:
+            raise BadInput(
+                f"tracks merge in {file}, at the spot {later}: cells divide and do not merge, so "
+                "remove one of the two links"
+            )
+        before[later] = earlier
+        successors[earlier] += 1
+    track_of: dict[int, int] = {}
+    parent_of: dict[int, int] = {}
+    for spot in sorted(places, key=lambda spot: (places[spot][0], spot)):
+        mother = before.get(spot)
+        if mother is not None and successors[mother] == 1:
+            track_of[spot] = track_of[mother]
+        else:
+            track_of[spot] = len(parent_of) + 1
+            parent_of[track_of[spot]] = 0 if mother is None else track_of[mother]
+    return [
+        TrueCell(frame, track_of[spot], parent_of[track_of[spot]], y_px, x_px)
+        for spot, (frame, y_px, x_px) in places.items()
+    ]
