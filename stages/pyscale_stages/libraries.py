@@ -29,7 +29,7 @@ OF_EXTRA: dict[str, tuple[str, ...]] = {
     "segment": ("cellpose==3.1.1.3",),
     "segment_cellpose4": ("cellpose==4.2.1.1",),
     "contact": ("pyclesperanto==0.25.1",),
-    "track": ("laptrack==0.17.0",),
+    "track": ("laptrack==0.17.0", "py-ctcmetrics==1.3.3"),
     "track_trackmate": ("pyimagej==1.8.0",),
     "storage": (),
     "decompress": (),
