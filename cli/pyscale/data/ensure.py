@@ -20,7 +20,7 @@ from pyscale.suite import Suite
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.files import slide_files
-from pyscale_stages.truth.reading import kind_of, own_labels
+from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
 KIND_IN_WORDS: dict[Kind | Literal["place", "phantom"], str] = {
     "movie": "a movie",
@@ -168,7 +168,7 @@ def _refuse_unfit(truth: Path, movie: Movie) -> None:
                 f"--truth {truth} is one part of a synthetic movie's truth: give the folder that "
                 "holds camera and specimen"
             )
-        own_labels(truth).refuse_unfit(movie.n_frames)
+        refuse_unfit(truth, movie.n_frames)
     except BadInput as error:
         raise UserError(str(error)) from error
 

@@ -59,6 +59,25 @@ def tells(path: Path) -> set[What]:
     return {"labels"}
 
 
+def refuse_unfit(path: Path, n_frames: int) -> None:
+    """Raise where a truth is not that of a movie of so many frames.
+
+    Raises
+    ------
+    BadInput
+        If it is not, or cannot be read.
+    """
+    if kind_of(path) != "trackmate":
+        own_labels(path).refuse_unfit(n_frames)
+        return
+    last = max((cell.frame for cell in trackmate.trackmate_cells(path)), default=0)
+    if last >= n_frames:
+        raise BadInput(
+            f"the truth {path} has spots in frames up to {last}, and the movie has {n_frames} "
+            "frames: give the truth of this movie"
+        )
+
+
 def own_labels(path: Path) -> TrueLabels:
     """True labels of a truth that is not a synthetic movie's.
 

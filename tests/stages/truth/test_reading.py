@@ -10,7 +10,14 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.truth.reading import kind_of, own_contacts, own_labels, own_tracks, tells
+from pyscale_stages.truth.reading import (
+    kind_of,
+    own_contacts,
+    own_labels,
+    own_tracks,
+    refuse_unfit,
+    tells,
+)
 
 MOTHER = np.zeros((20, 30), np.uint16)
 MOTHER[4:8, 4:10] = 7
@@ -154,6 +161,9 @@ def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path: Path) -> None:
     ]
     with pytest.raises(BadInput, match="has tracks and no labels"):
         own_labels(file)
+    refuse_unfit(file, 3)
+    with pytest.raises(BadInput, match="spots in frames up to 2, and the movie has 2 frames"):
+        refuse_unfit(file, 2)
 
 
 def test_tracks_that_trackmate_filtered_away_are_no_truth(tmp_path: Path) -> None:
