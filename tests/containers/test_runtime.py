@@ -30,6 +30,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.residency import Residency
+from pyscale_stages.validarea import VALID_FILE
 
 STAGES = ("register_denoise", "segment", "contact", "track")
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
@@ -282,11 +283,14 @@ def test_an_image_runs_alone_and_gives_the_same_bytes(
     wanted = native[f"{trial.id}/w0"]
     sif = str(built_images.sif(trial.image or ""))
     options = ["--containall"]
-    for bind in task_binds(tmp_path, [path for _, path in wanted.spec.inputs]):
+    inputs = [path for _, path in wanted.spec.inputs]
+    # What the camera saw of moved frames lies beside them.
+    beside = [path.parent / VALID_FILE for path in inputs]
+    for bind in task_binds(tmp_path, [*inputs, *beside]):
         options += bind.option()
     first, end = wanted.spec.frames or (0, 0)
     arguments = ["--output", str(tmp_path / "out"), "--frames", f"{first}:{end}"]
-    for _, path in wanted.spec.inputs:
+    for path in inputs:
         arguments += ["--input", str(path)]
     said = subprocess.run(
         engine.command("run", *options, sif, "run", *arguments), capture_output=True, check=False
