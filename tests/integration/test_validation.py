@@ -83,10 +83,12 @@ def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(
     run, _ = finished
     of_data = {"drift_uncorrected_px"}
     same_here = {"drift_error_corner_max_px"}
+    # Two cells divide: one more or fewer that is found changes a half, and says nothing.
+    of_two = {"division_precision", "division_recall"}
     for entry, stage in load_expected("validation").stages.items():
         path = run.task(run.plan.trial(f"{entry}-n1-b1"), "check") / RESULT_FILE
         measured = set(json.loads(path.read_bytes())["quality"])
-        assert measured - of_data - same_here == set(stage.measures) - {"objects"}
+        assert measured - of_data - same_here - of_two == set(stage.measures) - {"objects"}
 
 
 def test_what_is_expected_can_be_renewed_from_the_run(
