@@ -77,8 +77,7 @@ def find_own_data(
     """
     found = {}
     for name in suite.own_data:
-        own = settings.model_copy(update={"data": name, "axes": None})
-        own = own.model_copy(update={"truth": None})
+        own = settings.model_copy(update={"data": name, "axes": None, "truth": None})
         path = _brought(own, None, accept_terms=accept_terms)
         found[name] = _movie(path, own, None)
     return found

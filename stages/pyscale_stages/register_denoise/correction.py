@@ -71,11 +71,11 @@ def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> 
     """
     if not params.registration:
         return None
-    if params.adds_up:
-        return driving_channel(movie.read(start - 1, start)[0], params) if start else None
-    index = params.reference_frame
+    index = start - 1 if params.adds_up else params.reference_frame
+    if index < 0:
+        return None
     image = movie.read(index, index + 1, params.channel)[0]
-    if np.ptp(image) == 0:
+    if np.ptp(image) == 0 and not params.adds_up:
         raise BadInput(
             f"the reference frame {index} of {movie.path} has one value everywhere in channel "
             f"{params.channel}: choose another reference_frame or channel"

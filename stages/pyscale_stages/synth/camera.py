@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -89,7 +91,7 @@ class Microscope:
         electrons += self._read_noise * rng.standard_normal(labels.shape, np.float32)
         noisy = self._offset + params.gain_counts * electrons
         clean = params.offset_counts + params.gain_counts * expected
-        return _counts(noisy), _counts(clean)
+        return as_counts(noisy), as_counts(clean)
 
     def _looks(self, cells: Cells, coverage: Coverage) -> npt.NDArray[np.float32]:
         """Brightness of each covered pixel: profile of the cell's type, times its texture."""
@@ -110,8 +112,12 @@ class Microscope:
         return np.asarray(looks, np.float32)
 
 
-def _counts(image: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:
-    return np.clip(np.rint(image), 0, np.iinfo(np.uint16).max).astype(np.uint16)
+def as_counts(image: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint16]:
+    """What a camera of 16 bits tells of values: whole numbers, clipped."""
+    counts: npt.NDArray[np.uint16] = np.clip(np.rint(image), 0, np.iinfo(np.uint16).max).astype(
+        np.uint16
+    )
+    return counts
 
 
 def _light(params: SynthParams, rng: np.random.Generator) -> npt.NDArray[np.float32]:

@@ -12,6 +12,7 @@ from pydantic import Field
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.synth.camera import as_counts
 from pyscale_stages.synth.cells import CELL, Cells
 from pyscale_stages.synth.drift import drift_path
 from pyscale_stages.synth.movie import COORDINATES, KIND, MOVIE_FILE, TRUTH_FOLDER, Progress
@@ -100,22 +101,25 @@ def _write_into(
     _refuse_unfit(image, labels, params, source)
     photons = image * (params.peak_photons / max(float(image.max()), 1.0))
     still = np.zeros(2)
+    unmoved = _view(photons, still, params)
     drift = drift_path(params)
     tables = {name: TruthTables() for name in COORDINATES}
     cells = _still_cells(labels)
     with FrameSpool(folder) as spool:
         for frame, moved in enumerate(drift):
             rng = random_stream(params.seed, "noise", frame)
-            shot = rng.poisson(_view(photons, moved, params)).astype(np.float64)
+            seen = _view(photons, moved, params)
+            shot = rng.poisson(seen).astype(np.float64)
             shot += params.read_noise_electrons * rng.standard_normal(shot.shape)
             counted = _counts(shot, params)
             spool.append(MOVIE_FILE, counted)
-            true = {"camera": moved, "specimen": still}
+            true = {"camera": (moved, seen), "specimen": (still, unmoved)}
             for name in COORDINATES:
-                own = _labels_seen(labels, true[name], moved, params)
+                shift_yx, light = true[name]
+                own = _labels_seen(labels, shift_yx, moved, params)
                 place = f"{TRUTH_FOLDER}/{name}"
                 spool.append(f"{place}/labels_ch0.ome.tif", own)
-                clean = _counts(_view(photons, true[name], params), params)
+                clean = _counts(light, params)
                 spool.append(f"{place}/{CLEAN_FILE}", clean)
                 tables[name].add(frame, cells, [own])
                 if name == "camera":
@@ -170,9 +174,7 @@ def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: Drifte
 
 
 def _counts(electrons: Floats, params: DriftedParams) -> npt.NDArray[np.uint16]:
-    counts = np.rint(params.offset_counts + params.gain_counts * electrons)
-    counted: npt.NDArray[np.uint16] = np.clip(counts, 0, np.iinfo(np.uint16).max).astype(np.uint16)
-    return counted
+    return as_counts(params.offset_counts + params.gain_counts * electrons)
 
 
 def _still_cells(labels: Pixels) -> Cells:
