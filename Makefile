@@ -3,21 +3,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP_DONE := .venv/.complete
 CELLPOSE4 := build/cellpose4
+DOCS_DONE := .venv/.docs
 # A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
-DEMO_REPEATS ?= 2
+DEMO_REPEATS ?= 6
 
-.PHONY: setup parts demo test check fuzz cluster bench model locks debian-locks clean
+.PHONY: setup parts demo test golden unit check docs fuzz cluster bench model locks debian-locks clean
 
 setup: $(SETUP_DONE)
 
 # torch comes first and pinned: a range would pull another build with another package.
 $(SETUP_DONE): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[all,dev]'
-	touch $@
+	@echo "setting up .venv: about 3 minutes; log: build/setup.log"
+	@mkdir -p build
+	@{ $(PYTHON) -m venv .venv && \
+		$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt torch && \
+		$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt \
+			--editable '.[all,dev]'; } >build/setup.log 2>&1 || \
+		{ tail -n 20 build/setup.log >&2; exit 1; }
+	@touch $@
 
 # What stages need beside Python, where this machine allows it.
 parts:
@@ -29,8 +33,7 @@ images: setup parts
 
 # The demo needs no images and no cluster, so it installs neither.
 demo: setup
-	scripts/provide_opencl.sh
-	scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
+	@scripts/demo.sh $(BIN)/pyscale $(DEMO_REPEATS)
 
 # Cellpose 4 replaces Cellpose 3 in an environment, so its tests find it in a folder of its own.
 $(CELLPOSE4)/.complete: | setup
@@ -40,15 +43,34 @@ $(CELLPOSE4)/.complete: | setup
 	touch $@
 
 # The first build of the images takes minutes, so its progress is shown before the tests.
-test: check parts $(CELLPOSE4)/.complete
+test: check docs parts $(CELLPOSE4)/.complete
 	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
 	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) scripts/run_tests.sh $(BIN)/pytest
+
+# After a change that is meant to change results; commit what it writes.
+golden: setup
+	PYSCALE_TEST_RENEW_GOLDEN=1 $(BIN)/pytest --quiet tests/test_golden.py
+
+# The tests to run after a change: what needs no part and no network, and ends within a second.
+unit: setup
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile -m 'not slow' \
+		tests/cli tests/stages tests/fuzz tests/test_*.py
 
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+$(DOCS_DONE): pyproject.toml | setup
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+		--editable '.[docs]'
+	touch $@
+
+# The site of docs/ in build/site; a link that leads nowhere fails.
+docs: $(DOCS_DONE)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
+	@echo "the site: build/site/index.html"
 
 # Damaged inputs of every kind, other ones each time: make fuzz [SECONDS=300] [SEED=n] [TARGET=name].
 SECONDS ?= 300
@@ -67,7 +89,7 @@ bench: setup parts
 # The record of the training holds the score on real nuclei, where they are beside the checkout.
 NUCLEI := $(wildcard ../shared/data/stardist-nuclei)
 model: setup
-	$(BIN)/python -m pyscale_stages.segment.train --output config/models \
+	PYTHONPATH=scripts $(BIN)/python -m training.train --output config/models \
 		$(if $(NUCLEI),--nuclei $(NUCLEI))
 
 # Reaches the package index; CPU builds of torch come from what PIP_FIND_LINKS names.

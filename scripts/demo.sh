@@ -1,18 +1,17 @@
 #!/usr/bin/env bash
-# The whole pipeline on this machine at N = 1 and 2: on a real movie where it can be had, else
-# on a synthetic one. The last line is the report's folder.
+# The whole pipeline on this machine at N = 1 and 2: on real nuclei where they are available, else
+# on a synthetic movie. The run ends with its verdict and the path of its report.
 set -euo pipefail
 pyscale=$1
 repeats=$2
+log=build/demo.log
 
-if "$pyscale" data fetch drifting-nuclei >/dev/null; then
-    movie=drifting-nuclei
-    echo "measuring on drifting-nuclei, real nuclei under a known drift"
+mkdir -p build
+if "$pyscale" data fetch demo-nuclei >"$log" 2>&1; then
+    movie=demo-nuclei
 else
     movie=demo-synthetic
-    echo "drifting-nuclei cannot be had here: measuring on a synthetic movie instead"
-    "$pyscale" data synth "$movie" --frames 48 --size 192 --cells 50 >/dev/null
+    echo "demo-nuclei is not available (log: $log): measuring a synthetic movie instead"
+    "$pyscale" data synth "$movie" --frames 4 --size 512 --cells 100 >>"$log" 2>&1
 fi
-"$pyscale" run pipeline --data "$movie" --workers 1,2 --repeats "$repeats"
-latest=$("$pyscale" status --json | sed -n 's/^ "run_id": "\(.*\)",$/\1/p')
-echo "figures and analysis: $PWD/runs/$latest/report"
+exec "$pyscale" run pipeline --data "$movie" --workers 1,2 --repeats "$repeats"

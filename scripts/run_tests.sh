@@ -6,6 +6,8 @@ set -uo pipefail
 pytest=$1
 cluster_log=build/tests-of-the-cluster.log
 mkdir -p build
+# Hundreds of processes import pyscale, and each would compile it where nothing is kept.
+export PYTHONDONTWRITEBYTECODE=
 
 alone=(tests/cli/executors tests/cli/test_bystanders.py tests/cli/test_trialrunner.py
 	tests/stages/measure tests/integration/test_causes.py)
@@ -21,9 +23,10 @@ trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
 
 echo '== Tests that may run beside each other'
 run --numprocesses 2 --dist loadfile "${alone[@]/#/--ignore=}" \
-	tests/cli tests/stages tests/fuzz tests/browser tests/test_house.py || failed=1
-echo '== Tests that share images or the machine'
-run --ignore=tests/integration/test_causes.py tests/containers tests/integration || failed=1
+	tests/cli tests/stages tests/fuzz tests/browser tests/test_*.py || failed=1
+echo '== Tests that share images'
+run --numprocesses 2 --dist loadfile --ignore=tests/integration/test_causes.py \
+	tests/containers tests/integration || failed=1
 wait "$cluster" || failed=1
 echo '== Tests of the cluster'
 cat "$cluster_log"

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
+import typer.main
 
 from pyscale import app
+
+_command_line = cache(typer.main.get_command)
+"""Built once: each command run would otherwise build it anew."""
 
 
 class Answer(NamedTuple):
@@ -28,7 +33,11 @@ def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
     """Run a command line."""
     capsys.readouterr()
     line = [str(word) for word in words]
-    with patch.object(sys, "argv", line), pytest.raises(SystemExit) as end:
+    with (
+        patch.object(sys, "argv", line),
+        patch("typer.main.get_command", _command_line),
+        pytest.raises(SystemExit) as end,
+    ):
         app.main()
     said, code = capsys.readouterr(), end.value.code
     return Answer(code if isinstance(code, int) else 0, said.out, said.err)

@@ -17,10 +17,12 @@ from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.selection import buildable
 from pyscale.settings import load_settings
+from pyscale.store import journal
 from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+NO_FIGURES = Path(__file__).resolve().parent / "nofigures"
 REQUIRE_PARTS = "PYSCALE_TEST_REQUIRE_ALL"
 """Set where a missing part must fail a test instead of skipping it, as in CI."""
 
@@ -31,6 +33,14 @@ settings.register_profile(
     "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("tests")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what asks for a container program, or for processes of ranks."""
+    for item in items:
+        if not {"engine", "ranks"}.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
 
 
 def pytest_configure() -> None:
@@ -100,6 +110,16 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(atomic, "_flush_to_disk", lambda _path: None)
+        patch.setattr(journal, "fsync", lambda _descriptor: None)
+        yield
+
+
+@pytest.fixture(scope="module")
+def without_figures() -> Iterator[None]:
+    """Reports have no figures, for tests that read records and tables: a third of a run draws."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(NO_FIGURES), prepend=os.pathsep)
+        patch.setattr("pyscale.report.write.write_figures", lambda *_, **__: [])
         yield
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
@@ -16,8 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from startedranks import run_together
+
 RANKS = 2
-PATIENCE_S = 480.0
 SMALL: dict[str, Any] = {
     "size_px": 32,
     "operators": 1,
@@ -32,22 +32,9 @@ SMALL: dict[str, Any] = {
 def both_ended() -> list[dict[str, Any]]:
     """Run two ranks, the second of which kills itself in an exchange; what each has printed."""
     with TemporaryDirectory() as folder:
-        line = [sys.executable, str(Path(__file__))]
-        processes = [
-            subprocess.Popen(
-                [*line, str(rank), str(Path(folder) / "meeting")],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for rank in range(RANKS)
-        ]
-        try:
-            printed = [process.communicate(timeout=PATIENCE_S) for process in processes]
-        finally:
-            for process in processes:
-                process.kill()
-    return [json.loads(out) | {"err": err} for out, err in printed]
+        line = (sys.executable, Path(__file__))
+        ended = run_together([*line, rank, Path(folder) / "meeting"] for rank in range(RANKS))
+    return [json.loads(out) | {"err": err} for _, out, err in ended]
 
 
 def main(rank: int, meeting: Path) -> None:

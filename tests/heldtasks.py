@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+NO_FIGURES = Path(__file__).resolve().parent / "nofigures" / "sitecustomize.py"
 # Python runs it before the program. A pipe is opened when somebody opens its other end.
 WAIT = """\
 import contextlib, sys
@@ -26,7 +27,9 @@ class HeldTasks:
     def __init__(self, folder: Path) -> None:
         self._pipe = folder / "held"
         os.mkfifo(self._pipe)
-        (folder / "sitecustomize.py").write_text(WAIT.format(pipe=str(self._pipe)))
+        (folder / "sitecustomize.py").write_text(
+            NO_FIGURES.read_text() + WAIT.format(pipe=str(self._pipe))
+        )
 
     def spare_others(self) -> None:
         """Hold no task that comes from now on; those that stand still do so for ever."""

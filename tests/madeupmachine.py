@@ -84,9 +84,7 @@ KERNELS = {
     "matrix_product": (0.04, 2.1e9, "flop", "gpu", {}),
 }
 ON_CPU = {"gpu": "cpu", "pcie": "memory"}
-NO_TRANSFER = (
-    "not applicable: a processor computes in the memory of the host, and nothing is transferred"
-)
+NO_TRANSFER = "not applicable: a processor computes in host memory, so nothing is transferred"
 
 
 def made_up(

@@ -86,7 +86,14 @@ class Ended(NamedTuple):
 
 
 def make_run(
-    root: Path, *, counts: Sequence[int], repeats: int, frames: int, slower: float = 1.0
+    root: Path,
+    *,
+    counts: Sequence[int],
+    repeats: int,
+    frames: int,
+    slower: float = 1.0,
+    run_id: str | None = None,
+    stamp: dict[str, Any] | None = None,
 ) -> RunFolder:
     """Make a complete run of the pipeline; every number is drawn by one seed.
 
@@ -102,6 +109,8 @@ def make_run(
         Length of the movie: a task records two spans for each of its frames.
     slower : float
         How many times as long computing takes.
+    run_id, stamp : str and dict, or None
+        Its name and its nodes' hardware; None is a new name, and this machine.
     """
     root.mkdir(parents=True, exist_ok=True)
     movie = root / "movie.ome.tif"
@@ -115,13 +124,13 @@ def make_run(
     plan = make_plan(
         load_suite("pipeline"),
         Dataset(movie, frames, truth=root / "truth"),
-        run_id=new_run_id(),
+        run_id=run_id or new_run_id(),
         settings=settings.model_dump(mode="json"),
         workers=counts,
         site=load_site("plain"),
     )
     run = RunFolder.create(root / "runs", plan)
-    stamp = collect([movie])
+    stamp = stamp or collect([movie])
     ends = []
     start = START
     # One trial begins when the one before it is sure to have ended.

@@ -6,8 +6,7 @@ from typing import Any
 
 from pyscale.validation.expected import Expected
 from pyscale.validation.findings import ValidationFindings
-from pyscale.validation.judging import judged
-from pyscale.validation.measured import MeasuredEntry, MeasuredTrial
+from pyscale.validation.judging import MeasuredEntry, MeasuredTrial, judged
 
 SAME, OTHER = "a" * 64, "b" * 64
 FED_BY = {"segment": ("movie",), "track": ("segment",)}

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from pyscale.analysis.starts import starts
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.analysis.workertable import worker_table
 from pyscale.console import talk
 from pyscale.errors import UserError
+from pyscale.origin import works
 from pyscale.plan import Plan
+from pyscale.report.context import Work
 from pyscale.report.table import read_wall_times
 from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
 from pyscale.store.tables import build_tables
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class Measured:
         None for a table.
     cores : int or None
         Of the machine, where all tasks ran on one kind.
+    works : mapping of str to Work
+        What each entry computed.
+    starts : polars.DataFrame or None
+        Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
     """
 
     title: str
@@ -48,6 +55,8 @@ class Measured:
     workers: pl.DataFrame | None = None
     plan: Plan | None = None
     cores: int | None = None
+    works: Mapping[str, Work] = field(default_factory=dict)
+    starts: pl.DataFrame | None = None
 
 
 def measured_run(name: str | None) -> Measured:
@@ -60,7 +69,7 @@ def measured_run(name: str | None) -> Measured:
     """
     run = find_run(load_settings().runs_folder, name)
     if is_locked(run.path):
-        talk(f"the run {run.path.name} is not at its end: this is advice from what it has so far")
+        talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
         talk(sentence)
@@ -72,14 +81,16 @@ def measured_run(name: str | None) -> Measured:
             f"and finish it with `pyscale run --resume {run.path.name}`"
         )
     stamps = [found["stamp"] for found in tables.sources.hardware.values()]
-    hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "hardware that is not known"
+    hardware = " and ".join(dict.fromkeys(map(_hardware, stamps))) or "unknown hardware"
     return Measured(
         title=plan.title,
         measured_for=f"{plan.measured_for} on {hardware}",
         trials=trials,
         workers=worker_table(tables.tasks, tables.spans),
         plan=plan,
+        works=works(plan, tables.sources.entry_versions),
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
+        starts=starts(tables.tasks, trials),
     )
 
 
@@ -102,6 +113,6 @@ def measured_table(table: Path) -> Measured:
 
 def _hardware(stamp: dict[str, Any]) -> str:
     cpu, gpus = stamp.get("cpu", {}), stamp.get("gpus", [])
-    processor, cores = cpu.get("model") or "a processor that is not known", cpu.get("cores")
+    processor, cores = cpu.get("model") or "an unknown processor", cpu.get("cores")
     with_cores = f"{processor} with {cores} core{'s' * (cores > 1)}" if cores else processor
     return ", ".join([with_cores, *(gpu.get("name") or "a GPU" for gpu in gpus)])

@@ -6,31 +6,33 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.advicesource import Measured, measured_run, measured_table
-from pyscale.analysis.advice import OBJECTIVES, Choice, Objective, choices
+from pyscale.analysis.advice import Choice, Objective, choices
 from pyscale.analysis.causes import Limits, limits
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.experiments import Experiment, experiments
-from pyscale.analysis.requests import request_of
+from pyscale.analysis.requests import Request, request_of
 from pyscale.analysis.scaling import configurations
 from pyscale.console import answer, harmless
 from pyscale.errors import UserError
+from pyscale.nextruns import experiments_of, next_runs, threads_of
+from pyscale.origin import adds_up
 from pyscale.plan import Plan
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.adviceview import shown
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
-from pyscale.report.warned import said
-from pyscale.runline import run_line
+from pyscale.report.results import Results
+from pyscale.report.starts import headlines
+from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
 from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def advise(
@@ -42,8 +44,9 @@ def advise(
     dialect: Dialect,
     site: str | None,
     as_json: bool,
+    why: bool = False,
 ) -> None:
-    """Print which N to request for each stage, and why.
+    """Print the lines that request the best N of each stage, and the request in words.
 
     Parameters
     ----------
@@ -60,6 +63,8 @@ def advise(
     site : str or None
         Site that they ask; None is the run's own, or that of the settings.
     as_json : bool
+    why : bool
+        Whether to print every choice, what limits it and what would settle it too.
 
     Raises
     ------
@@ -72,7 +77,7 @@ def advise(
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
-    for part in shown(found):
+    for part in shown(found, why=why):
         if isinstance(part, str):
             # Lines to paste are not to be broken.
             print(harmless(part))  # noqa: T201
@@ -110,7 +115,6 @@ def _advice(
     chosen = choices(
         table,
         trials,
-        objectives=OBJECTIVES if objective is None else (objective,),
         worker_hours=worker_hours,
         interleaved=measured.interleaved,
     )
@@ -119,9 +123,19 @@ def _advice(
     wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
     found = limits(trials, measured.workers)
     drawn = curves(table)
-    stages = tuple(_of_curve(curve, chosen, found, measured, wanted) for curve in drawn)
+    asked = [one for one in chosen if objective in {None, one.objective}]
+    stages = tuple(_of_curve(curve, asked, found, measured, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]
     named = [(request, _stage(measured.plan, request.stage)) for request in requests]
+    line = bottom_line(
+        _results(measured, table, chosen=chosen, found=found, requests=requests), wanted
+    )
+    stages = tuple(
+        stage.model_copy(
+            update={name: getattr(one, name) for name in ("trust", "reasons", "notes")}
+        )
+        for stage, one in zip(stages, line.stages, strict=True)
+    )
     return Advice(
         title=measured.title,
         objective=wanted,
@@ -132,6 +146,37 @@ def _advice(
             *doubts(drawn),
         ),
         directives=directives(dialect, named, site) if named else "",
+        warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
+        line=line,
+        starts=() if measured.starts is None else tuple(headlines(measured.starts)),
+    )
+
+
+def _results(
+    measured: Measured,
+    table: pl.DataFrame,
+    *,
+    chosen: list[Choice],
+    found: list[Limits],
+    requests: list[Request],
+) -> Results:
+    """What a bottom line is drawn from, without what only a report needs."""
+    plan = measured.plan
+    return Results(
+        configurations=table,
+        trials=measured.trials,
+        losses=measured.trials.clear(),
+        fits=[],
+        drifts=[],
+        limits=found,
+        choices=chosen,
+        requests=requests,
+        context=ReportContext(
+            title=measured.title,
+            works=dict(measured.works),
+            adds_up=None if plan is None else adds_up(plan),
+        ),
+        next_runs=next_runs(curves(table), chosen, found, plan, measured.cores),
     )
 
 
@@ -145,8 +190,6 @@ def _of_processing(measured: Measured) -> Measured:
     UserError
         If nothing else was measured.
     """
-    import polars as pl
-
     if measured.plan is None:
         return measured
     apart = measured.plan.entries_apart.union(measured.plan.versions.values())
@@ -177,8 +220,6 @@ def _without_lone_points(measured: Measured) -> pl.DataFrame:
     UserError
         If no others are left.
     """
-    import polars as pl
-
     plan, trials = measured.plan, measured.trials
     steps = {} if plan is None else plan.suite.stages
     points = [entry for entry, step in steps.items() if step.family is not None]
@@ -210,44 +251,17 @@ def _of_curve(
 ) -> StageAdvice:
     own = [choice for choice in chosen if curve.owns(choice)]
     close = limits_near(curve, own, found)
-    fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
-    plan = measured.plan
-    frames = None if plan is None else plan.movie_frames
-    cpus = None if plan is None else _threads(plan, curve.key["stage"])
-    needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
+    cpus = None if measured.plan is None else threads_of(measured.plan, curve.key["stage"])
     best = (choice for choice in own if choice.objective == wanted)
     return StageAdvice(
         name=curve.name,
         choices=tuple(own),
         limits=tuple(close),
         excluded=tuple(excluded(curve)),
-        experiments=tuple(
-            dict.fromkeys(_with_command(one, curve.key["stage"], measured) for one in needed)
-        ),
+        experiments=experiments_of(curve, own, close, measured.plan, measured.cores),
         request=next((request_of(one, measured.trials, cpus=cpus) for one in best), None),
     )
 
 
 def _stage(plan: Plan | None, entry: str) -> Stage | None:
     return None if plan is None else load_stage(plan.suite.stage_name(entry))
-
-
-def _threads(plan: Plan, entry: str) -> int:
-    """Cores and threads of each worker of an entry: all its trials have as many."""
-    return plan.threads_of(next(trial for trial in plan.trials if trial.entry == entry))
-
-
-def _with_command(experiment: Experiment, entry: str, measured: Measured) -> Experiment:
-    """Add the line that measures it, where this machine can."""
-    plan = measured.plan
-    if plan is None:
-        return experiment
-    cores = experiment.workers[-1] * _threads(plan, entry)
-    if plan.site is None and measured.cores is not None and cores > measured.cores:
-        lacking = (
-            f" It takes {cores} cores, and the machine of this run has {measured.cores}: measure "
-            "on a larger one."
-        )
-        return experiment.model_copy(update={"reason": experiment.reason + lacking})
-    line = run_line(plan, entry, experiment)
-    return experiment.model_copy(update={"command": line})

@@ -1,4 +1,4 @@
-"""The version of a suite's stages that `--against` measures beside them: the base of a change."""
+"""The version of a suite's stages that `--against` measures beside them: the baseline."""
 
 from __future__ import annotations
 
@@ -97,18 +97,18 @@ def read_base(path: Path, runtime: str) -> BaseVersion:
     if (path / "bin" / "python").exists():
         if runtime != "native":
             raise UserError(
-                f"--against {given} is a Python environment, and --runtime {runtime} runs stages "
-                "in images: give a folder of images, or leave --runtime out"
+                f"--against {given} is a Python environment, but --runtime {runtime} runs stages "
+                "in images: name a folder of images, or leave --runtime out"
             )
         return BaseVersion(kind="environment", path=path)
     if (path / LOCK_NAME).is_file() or (path.suffix == ".sif" and path.is_file()):
         if runtime == "native":
             raise UserError(
-                f"--against {given} holds images, and --runtime native runs stages in this Python "
-                "environment: add --runtime apptainer"
+                f"--against {given} holds images, but --runtime native runs stages in this "
+                "Python environment: add --runtime apptainer"
             )
         return BaseVersion(kind="images", path=path)
-    why = "is none of what can be measured against" if path.exists() else "does not exist"
+    why = "is not a version to measure against" if path.exists() else "does not exist"
     raise UserError(f"--against {given} {why}: give {WAYS}")
 
 
@@ -127,8 +127,8 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
     own = {entry for entry in suite.stages if entry not in apart}
     if not own:
         raise UserError(
-            f"--against compares stages whose N workers share a movie, and the suite {suite.name} "
-            "has none: leave it out, or measure each version by a run of its own"
+            "--against compares stages whose N workers share a movie, and the suite "
+            f"{suite.name} has none: leave it out, or measure each version by its own run"
         )
     if base.kind == "parameters":
         _refuse_axes(suite, base, own)
@@ -136,7 +136,7 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
         for name in base.params:
             if name not in names:
                 raise UserError(
-                    f"{base.path} gives parameters to [stages.{name}], which the suite "
+                    f"{base.path} sets parameters of [stages.{name}], which the suite "
                     f"{suite.name} does not measure; {did_you_mean(name, names)}"
                 )
         own = {entry for entry in own if {*_names(suite, entry)} & base.params.keys()}
@@ -148,8 +148,8 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
         name = f"{entry}{BASE}"
         if name in suite.stages:
             raise UserError(
-                f"the suite {suite.name} has an entry {name}, as the base version of {entry} is "
-                "called: name one of the two otherwise"
+                f"the suite {suite.name} has an entry {name}, which is also the name of the "
+                f"baseline of {entry}: rename one of the two"
             )
         stages[entry] = _at(step, "new")
         stages[name] = _at(step, "base").model_copy(
@@ -198,8 +198,8 @@ def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
     others = sorted(stages - {stage})
     if others:
         raise UserError(
-            f"--against {base.path} is an image of {stage}, and the run measures "
-            f"{' and '.join(others)} too: add --only {stage}, or give a folder of images"
+            f"--against {base.path} is an image of {stage}, but the run also measures "
+            f"{' and '.join(others)}: add --only {stage}, or name a folder of images"
         )
 
 
@@ -210,8 +210,8 @@ def _refuse_axes(suite: Suite, base: BaseVersion, entries: set[str]) -> None:
         given = {n for name in _names(suite, entry) for n in base.params.get(name, {})}
         for axis in sorted(given & step.point.keys()):
             raise UserError(
-                f"{base.path} gives {step.family} the parameter {axis}, which is an axis of its "
-                "grid in this run: give one value of it by --grid, or take it out of the file"
+                f"{base.path} sets {axis} of {step.family}, an axis of its grid in this run: "
+                "choose one value of it by --grid, or remove it from the file"
             )
 
 

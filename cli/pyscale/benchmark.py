@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyscale.baseversion import read_base, with_base
+from pyscale.breaker import Breaker
+from pyscale.console import talk
 from pyscale.data.ensure import find_movie, find_own_data
+from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
@@ -20,10 +24,11 @@ from pyscale.report.results import Results
 from pyscale.runreport import report_run
 from pyscale.runtimes.base import fitted_to_base
 from pyscale.runtimes.frozen import runtime_of
+from pyscale.sbatch.held import why_not_held
 from pyscale.settings import Settings
 from pyscale.sites import Site, load_site
 from pyscale.store.folder import RunFolder, new_run_id, written_by_owner_alone
-from pyscale.store.journal import Journal, Listener
+from pyscale.store.journal import Journal, Listener, both
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, load_suite
@@ -100,7 +105,35 @@ def plan_run(
     plan = fitted_to_base(on_every_node(plan, nodes))
     if site is not None:
         refuse_shared_gpus(plan)
+        plan = with_allocation(plan, site)
     return plan
+
+
+def with_allocation(plan: Plan, site: Site) -> Plan:
+    """The plan with its way to get jobs decided.
+
+    Raises
+    ------
+    UserError
+        If one allocation is asked for and cannot serve all trials.
+    """
+    asked = plan.settings["allocation"]
+    why_not = None if asked == "each" else why_not_held(plan, site)
+    warm = any(trial.start == "warm" for trial in plan.trials)
+    if why_not is not None and warm:
+        raise UserError(
+            f"--start warm needs one allocation for all trials, and there is none because "
+            f"{why_not}: use --start cold, or change the suite or the site's file"
+        )
+    if why_not is not None and asked == "hold":
+        raise UserError(
+            f"one allocation cannot hold the trials of this run, because {why_not}: use "
+            "--allocation each, or change the suite or the site's file"
+        )
+    if why_not is not None:
+        talk(f"each trial submits jobs of its own, because {why_not}")
+    way = "each" if asked == "each" or why_not is not None else "hold"
+    return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
 
 
 def _usual_workers(
@@ -145,7 +178,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
 
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
-    journal = Journal(run.journal_file, listener)
+    breaker = Breaker()
+    journal = Journal(run.journal_file, both(listener, breaker.hear))
     with termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
@@ -154,23 +188,40 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
         journal.append("run_started", detail=f"process {os.getpid()} on {host_name()}")
         if strays:
             journal.append("jobs_ended", detail=str(strays))
-        try:
+        done = set()
+        with attended(run, executor, journal):
             # What an earlier pyscale left running is waited for, and nothing else runs beside it.
-            in_order = sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial))
-            done = {trial.id: runner.finish(trial) for trial in in_order}
-        except BaseException as error:
-            # Whatever ends pyscale, Ctrl-C or a full disk, ends what it started.
-            with blocked(*ENDING):
-                executor.end_all()
-                run.refuse_moved()
-                if isinstance(error, KeyboardInterrupt):
-                    journal.append("run_interrupted")
-            raise
+            for trial in sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial)):
+                if runner.finish(trial):
+                    done.add(trial.id)
+                # On this machine a trial costs no wait in a queue, and most failures are its own.
+                if breaker.reason is not None and not executor.on_this_node:
+                    journal.append("run_stopped", detail=breaker.reason)
+                    raise UserError(breaker.reason)
         if executor.on_this_node:
             # A launcher that was killed may have left what mounted an image.
             executor.end_all()
         journal.append("run_finished")
+    return outcome_of(run.plan, done)
+
+
+@contextmanager
+def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[None]:
+    """End what was started where anything ends the block: Ctrl-C, a full disk or another error."""
+    try:
+        yield
+    except BaseException as error:
+        with blocked(*ENDING):
+            executor.end_all()
+            run.refuse_moved()
+            if isinstance(error, KeyboardInterrupt):
+                journal.append("run_interrupted")
+        raise
+
+
+def outcome_of(plan: Plan, done: Collection[str]) -> Outcome:
+    """How the trials of a plan have ended, of which some are complete."""
     return Outcome(
-        complete=tuple(trial.id for trial in run.plan.trials if done[trial.id]),
-        incomplete=tuple(trial.id for trial in run.plan.trials if not done[trial.id]),
+        complete=tuple(trial.id for trial in plan.trials if trial.id in done),
+        incomplete=tuple(trial.id for trial in plan.trials if trial.id not in done),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.machine.comparison import compared_tests
 from pyscale.analysis.machine.processes import trial_medians
@@ -10,9 +10,6 @@ from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_si
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.betweenruns import MeasuredRun
 from pyscale.references.workid import size_ids_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
@@ -27,8 +24,6 @@ def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> p
         As `pyscale.analysis.machine.comparison.compared_tests` gives it, after `node` (null where
         each ran on one). Tests of nodes that one run did not use are left out.
     """
-    import polars as pl
-
     if base.timings.is_empty() or new.timings.is_empty():
         return None
     nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]

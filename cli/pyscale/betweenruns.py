@@ -1,11 +1,13 @@
-"""What two runs have in common beside their wall times, and what not."""
+"""What two runs share besides their wall times, and their differences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
@@ -16,9 +18,6 @@ from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.task import WINDOW_FILE
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,17 @@
-"""What two versions of the stages of one run show beside each other, and where they differ."""
+"""Comparison of the two versions of the stages of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.comparison import MARGIN, comparison
 from pyscale.baseversion import OF_BASE
 from pyscale.plan import Plan
 from pyscale.report.comparison import ComparisonContext, OutputComparison, VersionComparison
 from pyscale.runfacts import SHA_DIGITS, Difference, Facts, differences
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOST_TOLD = 5
 """Differences that a sentence names."""
@@ -38,8 +37,6 @@ def between_versions(
     at_least : float
         Least change that counts.
     """
-    import polars as pl
-
     versions = plan.versions
     if not versions:
         return None
@@ -94,7 +91,7 @@ def told_of_base(plan: Plan) -> str:
     which = ", ".join(plan.versions)
     if plan.base is not None and plan.base.kind == "images":
         return f"{which}: measured against {plan.base}"
-    same = "no difference is known, so this is an A/A run"
+    same = "no known difference, so this is an A/A run"
     return f"{which}: measured against {plan.base}; {', '.join(told) or same}"
 
 

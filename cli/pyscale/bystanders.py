@@ -1,4 +1,4 @@
-"""What else runs on this machine, seen at a moment when no worker of this run does."""
+"""Other work on this machine, sampled while no worker of this run is active."""
 
 from __future__ import annotations
 
@@ -40,9 +40,21 @@ def look_around(besides: Path | None = None) -> Bystanders:
 
 
 def _pyscale_tasks() -> int:
-    """Count processes that run a stage, as `python -m pyscale_stages` does."""
-    lines = [process.info["cmdline"] or () for process in psutil.process_iter(["cmdline"])]
-    return sum(("-m", "pyscale_stages") in pairwise(line) for line in lines)
+    """Count processes that run a stage, as `python -m pyscale_stages` does.
+
+    A warm worker waits while a fork of it does a task.
+    """
+    lines = {
+        process.pid: (process.info["cmdline"] or (), process.info["ppid"])
+        for process in psutil.process_iter(["cmdline", "ppid"])
+    }
+    stages = {
+        pid: parent
+        for pid, (line, parent) in lines.items()
+        if ("-m", "pyscale_stages") in pairwise(line)
+    }
+    waiting = {pid for pid in stages if "serve" in lines[pid][0] and stages[pid] not in stages}
+    return len(stages.keys() - waiting)
 
 
 def _runnable_of_others(sample: int, besides: Path | None) -> int:

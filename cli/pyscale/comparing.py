@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.comparison import MARGIN, comparison, other_work, runs_differ_by
 from pyscale.analysis.intervals import repeats_needed
@@ -21,6 +22,7 @@ from pyscale.report import comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
     Row,
+    conclusion,
     named,
     output_remarks,
     remarks,
@@ -34,9 +36,6 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
-
-if TYPE_CHECKING:
-    import polars as pl
 
 REGRESSION = 1
 """Exit code where a regression was to be found and was."""
@@ -98,7 +97,17 @@ def compare(
         answer(shown(context, table))
         if tests is not None:
             answer(comparisontests.shown(tests, counts))
+        _answer_in_short(context, table)
     return _gate(table, tests, counts) if fail_on_regression else 0
+
+
+def _answer_in_short(context: ComparisonContext, table: pl.DataFrame) -> None:
+    """Print the answer in one sentence, where configurations were compared."""
+    from rich.text import Text
+
+    told = conclusion(context, table)
+    if told is not None:
+        answer(Text(told, "bold"))
 
 
 def _of_one_run(
@@ -107,7 +116,7 @@ def _of_one_run(
     """Compare both versions that a run measured."""
     if yardsticks:
         raise UserError(
-            f"--yardstick tells how far runs differ, and {name} holds both versions: leave it out, "
+            f"--yardstick shows how far runs differ, but {name} has both versions: leave it out, "
             "or name a second run to judge"
         )
     run = find_run(load_settings().runs_folder, name)
@@ -178,7 +187,7 @@ def _runs_differ_by(loaded: _Loaded) -> float:
     if found is None:
         raise UserError(
             f"--yardstick {listing(list(loaded.yardsticks))}: no stage was timed there at an N at "
-            "which BASE and NEW timed it too, so nothing tells how far runs differ: give runs that "
+            "which BASE and NEW timed it too, so how far runs differ is unknown: give runs that "
             "measured the same stages at the same --workers"
         )
     return found
@@ -302,6 +311,7 @@ def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame |
             for row in table.to_dicts()
         ],
         "tests": [] if tests is None else tests.to_dicts(),
+        "conclusion": conclusion(context, table),
     }
     return json.dumps(found, indent=1)
 

@@ -1,4 +1,4 @@
-"""Where the application speaks: answers on stdout, talk on stderr."""
+"""Output of the application: answers on stdout, talk on stderr."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def answer(what: RenderableType) -> None:
     console = Console()
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console = Console(width=PIPED_WIDTH)
-    console.print(what)
+    # Lines to paste may be longer than the terminal is wide.
+    console.print(what, crop=False)
 
 
 def talk(sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""What a run on a cluster can cost at most: each job's time limit, times what it holds."""
+"""The highest cost of a run on a cluster: each job's time limit, times what it holds."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def write_cryosparc_like(names: Sequence[str | None], out: Path | None) -> None:
         files = benchmark_files(machine_tests(tables.timings), _measured(run, tables))
         if not files:
             raise UserError(
-                f"the run {run.plan.run_id} has no test of the machine that has a place in these "
-                "files: measure with `pyscale run system`"
+                f"the run {run.plan.run_id} has no machine test for these files: measure with "
+                "`pyscale run system`"
             )
         own = run.report / FOLDER if out is None else out
         folder = own / run.path.name if out is not None and len(names) > 1 else own
@@ -52,7 +52,9 @@ def write_cryosparc_like(names: Sequence[str | None], out: Path | None) -> None:
                 for ending, text in (("json", data.as_json), ("csv", data.as_csv)):
                     write_atomically(folder / f"{name}.{ending}", text)
                     print(folder / f"{name}.{ending}")  # noqa: T201 - the command's answer
-        talk("these are times of pyscale in the shape of CryoSPARC's files, and none of CryoSPARC")
+        talk(
+            "these are times of pyscale in the format of CryoSPARC's files, not times of CryoSPARC"
+        )
 
 
 def _measured(run: RunFolder, tables: Tables) -> Measured:

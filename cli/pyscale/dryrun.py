@@ -8,24 +8,32 @@ from functools import cache
 from pathlib import Path
 
 from rich import box
+from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
 from pyscale.cost import StageCost, costs, prices_of, total
 from pyscale.doctor.place import place
-from pyscale.doctor.preflight import refuse
+from pyscale.doctor.preflight import AMPLE, free_bytes, preflight, refuse, size_bytes
 from pyscale.doctor.subject import Subject
+from pyscale.earlierruns import usual_s
 from pyscale.errors import UserError
-from pyscale.executors.submission import Submission, script, submissions
+from pyscale.executors.submission import Submission, script, script_of, submissions
+from pyscale.holding import held_parameters, times_of
 from pyscale.plan import Plan, Trial
 from pyscale.report.wording import listing
+from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
+from pyscale.statustable import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
+from pyscale.ways import WAITS_MIN, Way, ways
 
-COST = "Cost at most, if every job runs to its time limit"
+COST = "The most that it can cost, if every job runs to its time limit"
+RECORDS_BYTES = 5_000_000
+"""Records and report of a usual run."""
 _COMMENT = "#SBATCH --comment="
 
 
@@ -58,8 +66,14 @@ class Script:
                 yield f"{batch_name} at N = {listing(workers_alike)}: {', '.join(names)}"
 
 
-def show(plan: Plan) -> None:
-    """Print the trials in their order and, for a cluster, what is submitted and its cost.
+def show(plan: Plan, *, verbose: bool = False) -> None:
+    """Print what a plan comes to and, for a cluster, what is submitted and its cost.
+
+    Parameters
+    ----------
+    plan : Plan
+    verbose : bool
+        Print its trials in their order too.
 
     Raises
     ------
@@ -68,9 +82,16 @@ def show(plan: Plan) -> None:
     ResourceExhausted
         If its disk has no room for the tests.
     """
-    answer(_trials(plan))
+    answer(_summary(plan))
+    if verbose:
+        answer(_trials(plan))
     if plan.site is None:
         _tell_of_place(plan)
+        if not verbose:
+            talk("-v lists each trial")
+        return
+    if is_held(plan):
+        _show_held(plan, plan.site)
         return
     found = scripts(plan, plan.site)
     for number, one in enumerate(found, start=1):
@@ -84,7 +105,7 @@ def show(plan: Plan) -> None:
             sep="\n",
         )
     stages = costs(plan, plan.site, cache(_node_cores))
-    print(f"{COST}; retries are not counted:")  # noqa: T201 - no line of it is to be broken
+    print(f"{COST} (retries add to it):")  # noqa: T201 - no line of it is to be broken
     prices = prices_of(plan)
     answer(_cost_table(stages, prices))
     if any(stage.core_hours is None for stage in stages):
@@ -92,9 +113,91 @@ def show(plan: Plan) -> None:
     elif prices.is_given and total("total", stages).money(prices) is None:
         talk("?: the site's file has prices under [prices], but not of all that the jobs hold")
     talk(
-        "each script is shown as it is first submitted, and differs later in its comment alone; a "
-        f"run gets an id of its own in place of {plan.run_id}"
+        "later submissions of a script differ in their comment only; the run gets another id than "
+        f"{plan.run_id}"
     )
+    if why_not_held(plan, plan.site) is None:
+        _show_ways(plan, plan.site)
+
+
+def _show_held(plan: Plan, site: Site) -> None:
+    """Print the script of the one job, and what it costs beside jobs for each trial."""
+    folder = submissions_of(Path(plan.settings["runs_folder"]).resolve() / plan.run_id)
+    held = held_by(plan, site)
+    times = times_of(plan, plan.trials, held)
+    for number, time_min in enumerate(times, start=1):
+        text = script_of(held_parameters(plan, site, held, time_min), folder)
+        after = ", after the one before" if number > 1 else ""
+        # The command's answer, as it is: no line of it is to be broken.
+        print(f"==> allocation {number} of {len(times)}{after} <==", "", text, sep="\n")  # noqa: T201
+    _show_ways(plan, site)
+
+
+def _show_ways(plan: Plan, site: Site) -> None:
+    """Print what holding one job costs, and what jobs for each trial do."""
+    held = held_by(plan, site)
+    limit_min = limit_of(held)
+    known_s = {**usual_s(_with_way(plan, "each")), **usual_s(_with_way(plan, "hold"))}
+    request = held.slot.request
+    node_cores = _node_cores(request.partition) if request.exclusive else None
+    both = ways(plan, site, held, known_s, longest_min=limit_min, node_cores=node_cores)
+    unknown = len(plan.trials) - len(known_s)
+    prices = prices_of(plan)
+    print("One job for all trials (hold), and jobs for each trial (each):")  # noqa: T201
+    answer(_waits_table(both) if unknown else _ways_table(both, prices))
+    hold, each = both
+    held_hours = [way.held_core_hours for way in both if way.held_core_hours is not None]
+    if len(held_hours) < len(both):
+        talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
+        return
+    if unknown:
+        some = "" if unknown == len(plan.trials) else f"{unknown} of "
+        talk(
+            f"hold keeps the cores of the largest N all the time. No earlier run here has measured "
+            f"{some}these {len(plan.trials)} trials: if every task ran to its time limit, hold "
+            f"would take {held_hours[0]:.1f} core-hours and each {held_hours[1]:.1f}"
+        )
+        return
+    cheaper = "each is cheaper" if held_hours[0] > held_hours[1] else "hold is no dearer"
+    talk(
+        f"{cheaper}: hold takes {held_hours[0] / held_hours[1]:.2f} times the core-hours of each, "
+        f"and waits {hold.waits} time{'s' * (hold.waits != 1)} in the queue where each waits "
+        f"{each.waits} times"
+    )
+
+
+def _with_way(plan: Plan, way: str) -> Plan:
+    return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
+
+
+def _waits_table(both: tuple[Way, ...]) -> Table:
+    table = Table()
+    for column in ("way", "jobs", *(f"in the queue at {wait} min a job" for wait in WAITS_MIN)):
+        table.add_column(column, justify="left" if column == "way" else "right", overflow="fold")
+    for way in both:
+        waiting = (duration(60 * wait * way.waits) for wait in WAITS_MIN)
+        table.add_row(way.name, str(way.jobs), *waiting)
+    return table
+
+
+def _ways_table(both: tuple[Way, ...], prices: Prices) -> Table:
+    table = Table()
+    money = [f"money ({prices.currency})"] if prices.is_given else []
+    lasts = [f"time at {wait} min a job" for wait in WAITS_MIN]
+    columns = ("way", "jobs", "core-hours used", "idle", "GPU-hours", *money, *lasts)
+    for column in columns:
+        table.add_column(column, justify="left" if column == "way" else "right", overflow="fold")
+    for way in both:
+        table.add_row(
+            way.name,
+            str(way.jobs),
+            f"{way.used_core_hours:.1f}",
+            _or_unknown(way.idle_core_hours, 1),
+            f"{way.gpu_hours:.1f}",
+            *([_or_unknown(way.money(prices), 2)] if prices.is_given else []),
+            *(duration(way.lasts_s(wait)) for wait in WAITS_MIN),
+        )
+    return table
 
 
 def _tell_of_place(plan: Plan) -> None:
@@ -126,19 +229,59 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
     return [Script(text, tuple(users[shared])) for shared, text in texts.items()]
 
 
+def _summary(plan: Plan) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    steps = plan.suite.stages
+    entries = dict.fromkeys(steps[t.entry].family or t.entry for t in plan.trials)
+    sweep, tasks = Sweep.of(plan), sum(len(trial.tasks) for trial in plan.trials)
+    # One worker alone does what it does anywhere.
+    shared = sweep.is_weak if sweep.given == "frames" else max(sweep.workers) > 1
+    rows = {
+        "measure": f"{plan.suite.name} {plan.on_what}: {listing(entries)}",
+        "trials": f"{len(plan.trials)} ({tasks} tasks) at N = {listing(sweep.workers)}"
+        + (f"; {sweep}" if shared else ""),
+        "time": _time(plan),
+        "disk": _disk(plan),
+    }
+    # What is missing ends the command, in a sentence of its own.
+    if not any(found.status == "problem" for found in preflight(plan, asks_slurm=False)):
+        rows["missing"] = "nothing"
+    for row in rows.items():
+        table.add_row(*row)
+    return table
+
+
+def _time(plan: Plan) -> str:
+    known, trials = usual_s(plan), len(plan.trials)
+    if not known:
+        return "unknown: no earlier run here has measured this"
+    took = duration(sum(known.values()))
+    if len(known) < trials:
+        return f"more than {took} ({trials - len(known)} of {trials} trials unknown)"
+    return f"about {took}, by earlier runs here"
+
+
+def _disk(plan: Plan) -> str:
+    runs = Path(plan.settings["runs_folder"])
+    free = f"{decimal(free_bytes(runs))} free"
+    if plan.movie is None or plan.suite.data == "slides":
+        return f"a few MB of records in {runs}; {free}"
+    movie = size_bytes(plan.movie)
+    copies = AMPLE + (len(plan.trials) if plan.settings["keep_outputs"] == "all" else 0)
+    return f"at most about {decimal(copies * movie + RECORDS_BYTES)} in {runs}; {free}"
+
+
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
     # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
     shares_frames = sweep.given == "frames"
-    # One worker alone does what it does anywhere.
-    tells_sweep = sweep.is_weak if shares_frames else max(sweep.workers) > 1
     table = Table(
-        title=f"{plan.suite.name} {plan.on_what}",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        caption=str(sweep) if tells_sweep else None,
     )
     has_inputs = any(trial.inputs for trial in plan.trials)
     columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * shares_frames

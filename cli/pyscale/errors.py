@@ -1,4 +1,4 @@
-"""The user's mistakes: one sentence that says what was wrong, where, and what to do."""
+"""Errors of the user: one sentence that says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class UserError(Exception):
 def why_no_name(text: str) -> str | None:
     """Say in a clause why a text cannot be a name in tables and sentences; None where it can."""
     if any(unicodedata.category(letter) == "Cc" for letter in text):
-        return "it has a control character"
+        return "it contains a control character"
     if text.startswith(("=", "+", "-", "@")):
-        return f"it begins with {text[0]}, by which a spreadsheet takes it for a formula"
+        return f"it begins with {text[0]}, which a spreadsheet takes for a formula"
     return None

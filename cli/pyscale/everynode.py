@@ -49,12 +49,11 @@ def nodes_for(
         return ()
     if site is None:
         raise UserError(
-            "--every-node is for the nodes of a cluster: add --executor slurm, and --site for "
-            "what its jobs ask for"
+            "--every-node measures the nodes of a cluster: add --executor slurm, and --site"
         )
     if settings.layout == "array":
         raise UserError(
-            "--every-node measures all nodes at once, by one job: leave --layout array out"
+            "--every-node measures all nodes at once in one job: leave --layout array out"
         )
     _refuse_other_choice_of_nodes(site)
     entries = [
@@ -73,8 +72,8 @@ def nodes_for(
             talk(f"{node.name} of the partition {partition} {node.condition} and is left out")
     if not able:
         raise UserError(
-            f"no node of the partition {partition} takes jobs: name another one in the site's "
-            "file; `sinfo -R` says why nodes are out"
+            f"no node of the partition {partition} takes jobs: name another partition in the "
+            "site's file; `sinfo -R` shows why nodes are out"
         )
     return able
 
@@ -98,8 +97,8 @@ def _refuse_other_choice_of_nodes(site: Site) -> None:
     for option in site.options:
         if option.partition("=")[0] in CHOOSE_NODES:
             raise UserError(
-                f"the site {site.name} has the option {option}, and --every-node says itself on "
-                "which nodes the workers run: leave one of the two out"
+                f"the site {site.name} has the option {option}, but --every-node chooses the "
+                "nodes itself: leave one of the two out"
             )
 
 
@@ -108,9 +107,9 @@ def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
     others = [entry for entry in entries if entry not in own]
     if others:
         raise UserError(
-            f"--every-node measures the nodes themselves, or what ranks on them do together, and "
-            f"{listing(others)} of the suite {suite.name} {'does' if len(others) == 1 else 'do'} "
-            "not: run the suite system, loader or reconstruct, or leave --every-node out"
+            "--every-node measures only the nodes themselves, or work of ranks on them, so not "
+            f"{listing(others)} of the suite {suite.name}: run the suite system, loader or "
+            "reconstruct, or leave --every-node out"
         )
 
 
@@ -126,15 +125,15 @@ def _partition_of(suite: Suite, entries: Iterable[str], settings: Settings, site
     several = next((name for name in found if "," in name), None)
     if several is not None:
         raise UserError(
-            f"jobs at the site {site.name} go to the first free of the partitions {several}, and "
-            "--every-node needs to know which: name one in its file"
+            f"the site {site.name} names several partitions ({several}), but --every-node needs "
+            "one: name one in its file"
         )
     if len(found) > 1:
         parts = "; ".join(f"{name} for {listing(names)}" for name, names in found.items())
         first = next(iter(found.values()))
         raise UserError(
             f"the jobs go to several partitions of the site {site.name} ({parts}), whose nodes "
-            "are not the same: measure one partition at a time, as by "
+            "differ: measure one partition at a time, e.g. "
             f"{' '.join(f'--only {entry}' for entry in first)}"
         )
     (partition,) = found

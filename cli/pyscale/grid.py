@@ -14,6 +14,7 @@ from pyscale.gridaxes import (
     AXES_OF_ALL,
     DEVICE,
     GPU_SHARING,
+    START,
     THREADS,
     WHOLE,
     Grid,
@@ -21,6 +22,7 @@ from pyscale.gridaxes import (
     refuse_unknown_axes,
     refuse_wrong_point,
     refuse_wrong_values,
+    why_never_warm,
 )
 from pyscale.suite import ALL_CORES, GridValue, Suite, SuiteStage
 from pyscale_stages.contract import Device, Stage
@@ -75,15 +77,16 @@ def unfolded(
         if step.grid or (step.threads == ALL_CORES and THREADS in chosen)
     }
     refuse_unknown_axes(suite, families, chosen)
+    suite, started = _started_as(suite, chosen, families.keys() | left_out)
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
         fed = next((source for source in step.inputs.values() if source in families), None)
         if fed is not None:
             raise UserError(
-                f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid, so "
-                "nobody knows from which point: give it another input, or take the grid away"
+                f"the suite {suite.name} feeds stages.{entry} from {fed}, which has a grid with "
+                "several points: feed it otherwise, or remove the grid"
             )
-        if entry in families:
+        if entry in families or entry in started:
             family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
             points = _points(suite, entry, family, device, cores)
         elif step.threads == ALL_CORES:
@@ -93,11 +96,48 @@ def unfolded(
         for name, point in points.items():
             if name in stages:
                 raise UserError(
-                    f"the suite {suite.name} has two entries named {name} once the grid of "
-                    f"stages.{entry} is unfolded: name the entry otherwise, or leave one out"
+                    f"the grid of stages.{entry} of the suite {suite.name} makes a second entry "
+                    f"named {name}: rename the entry, or leave one out"
                 )
             stages[name] = point
     return suite.model_copy(update={"stages": stages})
+
+
+def _started_as(suite: Suite, chosen: Grid, besides: Set[str]) -> tuple[Suite, set[str]]:
+    """A suite whose entries start as chosen, and those of them that thereby get a grid.
+
+    Where both starts are compared and the suite compares nothing else, the first is the base.
+    """
+    starts = tuple(chosen.get(START, ()))
+    able = {
+        entry
+        for entry in suite.stages
+        if starts
+        and entry not in besides
+        and not why_never_warm(load_stage(suite.stage_name(entry)))
+    }
+    several = len(starts) > 1
+    for entry in able:
+        stage = load_stage(suite.stage_name(entry))
+        refuse_wrong_values(f"stages.{entry} of the suite {suite.name}", stage, START, starts)
+    update = {"grid": {START: starts}} if several else {"start": next(iter(starts), "cold")}
+    stages = {
+        entry: fed.model_copy(update=update) if entry in able else fed
+        for entry, step in suite.stages.items()
+        for fed in [_fed_by_cold(step, able if several else set())]
+    }
+    versus = START if several and suite.versus is None else suite.versus
+    found = suite.model_copy(update={"stages": stages, "versus": versus})
+    return found, able if several else set()
+
+
+def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
+    """An entry that reads what a new process made, where its source is started both ways."""
+    inputs = {
+        slot: f"{source}_cold" if source in started else source
+        for slot, source in step.inputs.items()
+    }
+    return step.model_copy(update={"inputs": inputs})
 
 
 def _counted(suite: Suite, entry: str, run_device: Device, cores: Cores) -> SuiteStage:
@@ -119,8 +159,11 @@ def is_of(suite: Suite, file: Suite) -> bool:
 def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str]) -> Suite:
     """A suite without what unfolding chooses, and the cores that it counts."""
     stages = {}
-    for entry, step in suite.stages.items():
-        family = step.family or entry
+    families = {entry: step.family or entry for entry, step in suite.stages.items()}
+    for entry, own in suite.stages.items():
+        family = families[entry]
+        fed = {slot: families.get(source, source) for slot, source in own.inputs.items()}
+        step = own.model_copy(update={"inputs": fed, "start": "cold"})
         if family in axes:
             params = {name: v for name, v in step.params.items() if name not in axes[family]}
             stages[family] = SuiteStage(
@@ -136,7 +179,8 @@ def _folded(suite: Suite, axes: Mapping[str, frozenset[str]], counted: Set[str])
                 if entry in counted
                 else step
             )
-    return suite.model_copy(update={"stages": stages})
+    versus = None if suite.versus == START else suite.versus
+    return suite.model_copy(update={"stages": stages, "versus": versus})
 
 
 def _chosen_of(
@@ -150,9 +194,12 @@ def _chosen_of(
     if entry in left_out:
         # Any entry takes numbers of threads, and how many all are may not be known.
         chosen = {axis: values for axis, values in chosen.items() if axis == THREADS}
-    known = known_axes(load_stage(suite.stage_name(entry)))
+    stage = load_stage(suite.stage_name(entry))
+    known = known_axes(stage)
     grid = {**step.grid, **fitted}
     for axis, values in chosen.items():
+        if axis == START and why_never_warm(stage):
+            continue
         if axis in step.grid or (axis not in of_file and axis in known):
             grid[axis] = tuple(values)
     if suite.versus is not None and suite.versus in grid:
@@ -193,8 +240,8 @@ def _points(
     for name in names.values():
         if list(names.values()).count(name) > 1:
             raise UserError(
-                f"the grid of stages.{entry} of the suite {suite.name} has two points that would "
-                f"be named {name}: leave one of the two out"
+                f"the grid of stages.{entry} of the suite {suite.name} has two points named "
+                f"{name}: leave one of the two out"
             )
     points = {}
     for key, step in distinct.items():
@@ -202,6 +249,9 @@ def _points(
         if suite.versus in family.grid:
             first = family.grid[suite.versus][0]
             base = _measured(at(step.point | {suite.versus: first}))
+        if step.start == "warm" and "cold" in family.grid.get(START, ()):
+            # The same work, so the same bytes, whatever else is compared.
+            base = _measured(at(step.point | {START: "cold"}))
         beside = None if base == key else names.get(base)
         points[names[key]] = step.model_copy(update={"family": entry, "beside": beside})
     return points
@@ -224,6 +274,7 @@ def _at(
             "device": point.get(DEVICE, family.device),
             "threads": threads,
             "gpu_sharing": point.get(GPU_SHARING, family.gpu_sharing),
+            "start": point.get(START, family.start),
             "grid": {},
             "point": point,
         }

@@ -1,4 +1,4 @@
-"""What of a suite's grid a run measures: as its settings choose, and as its nodes have."""
+"""The part of a suite's grid that a run measures: by its settings and its nodes."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def _refuse_axes_in_vain(found: Suite, settings: Settings, only: Sequence[str]) 
     in_vain = [axis for axis in settings.grid if axis not in {*AXES_OF_ALL, *of_points}]
     if steps and in_vain:
         raise UserError(
-            f"nothing that --only names of the suite {found.name} has a grid that takes "
-            f"{listing(in_vain)}: name another entry, or give it one value under [stages] in "
-            "pyscale.toml in place of --grid"
+            f"no entry chosen by --only of the suite {found.name} has a grid with "
+            f"{listing(in_vain)}: name another entry, or set one value under [stages] in "
+            "pyscale.toml instead of --grid"
         )
 
 
@@ -121,13 +121,13 @@ def _fitted(
         where = "this machine" if site is None else f"the site {site.name}"
         if absent and not grid[DEVICE]:
             raise UserError(
-                f"the suite {suite.name} measures on {' and '.join(absent)} alone, and {where} has "
-                "no such device: choose another by --device"
+                f"the suite {suite.name} measures only on {' and '.join(absent)}, which {where} "
+                "lacks: choose another device by --device"
             )
         if absent:
             talk(
                 f"{' and '.join(absent)} of the suite {suite.name} "
-                f"{'is' if len(absent) == 1 else 'are'} left out, as {where} has no such device"
+                f"{'is' if len(absent) == 1 else 'are'} left out: {where} has no such device"
             )
     return grid
 
@@ -160,9 +160,9 @@ def _cores_of(site: Site | None) -> Cores:
         cpus = asked_at(site, stage.name, device).cpus
         if cpus is None:
             raise UserError(
-                f"the site {site.name} does not say how many cores a task of {stage.name} on "
-                f"{device} has, so {THREADS} = {ALL_CORES} says nothing: give --cpus-per-worker, "
-                "or cpus in its file"
+                f"{THREADS} = {ALL_CORES} needs the cores of a task of {stage.name} on {device}, "
+                f"which the site {site.name} does not set: use --cpus-per-worker, or set cpus in "
+                "its file"
             )
         return cpus
 

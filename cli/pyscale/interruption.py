@@ -1,4 +1,4 @@
-"""Ctrl-C, a polite kill and a closed terminal end a run alike: nothing lost, nothing left running.
+"""Ctrl-C, a polite kill and a closed terminal: one orderly end without losses or leftovers.
 
 What pyscale starts ends with it even where it is killed. The launcher imports this: nothing heavy.
 """

@@ -1,4 +1,4 @@
-"""What happened in a run, in plain words."""
+"""Events of a run in plain words."""
 
 from __future__ import annotations
 
@@ -12,19 +12,30 @@ PHRASES: dict[EventKind, str] = {
     "submitted": "submitted",
     "trial_finished": "done",
     "trial_failed": "failed",
-    "trial_retried": "tried again",
-    "trial_continued": "goes on",
-    "trial_taken_up": "taken up where an earlier pyscale left it",
+    "trial_retried": "retried",
+    "trial_continued": "continued",
+    "trial_taken_up": "continued from an earlier pyscale",
     "trial_skipped": "skipped",
-    "trial_interrupted": "was interrupted; it starts anew",
-    "jobs_ended": "ended what an earlier pyscale had left",
+    "trial_interrupted": "was interrupted; it starts again",
+    "jobs_ended": "ended leftovers of an earlier pyscale",
     "slurm_silent": "Slurm does not answer",
     "slurm_answers": "Slurm answers again",
-    "run_interrupted": "the run was interrupted, and what it had started was ended",
+    "run_interrupted": "the run was interrupted, and its tasks were ended",
     "run_cancelled": "the run was cancelled",
     "run_finished": "the run finished",
+    "run_extended": "the run was extended",
+    "allocation_submitted": "submitted the allocation",
+    "pilot_started": "the allocation started",
+    "allocation_ended": "the allocation ended",
+    "run_stopped": "the run was stopped",
 }
-STOPS: set[EventKind] = {"run_interrupted", "run_cancelled", "run_finished"}
+STOPS: set[EventKind] = {
+    "run_interrupted",
+    "run_cancelled",
+    "run_finished",
+    "run_extended",
+    "run_stopped",
+}
 NAME_TASKS: set[EventKind] = {"submitted", "trial_taken_up"}
 """Events whose detail is a list of tasks."""
 MOST_NAMES = 4
@@ -37,9 +48,9 @@ def story(events: Sequence[Event]) -> Iterator[str]:
         words = said(event)
         if event.kind == "run_started" and started:
             words = (
-                "the run was taken up again"
+                "the run was resumed"
                 if stopped
-                else "another pyscale took the run up: the one before it died without a word"
+                else "the run was resumed: the pyscale before ended without a record"
             )
             words += _detail(event)
         started = started or event.kind == "run_started"

@@ -104,9 +104,9 @@ class Service:
             returncode = None
         if returncode != 0 or not self._answers():
             raise UserError(
-                f"NVIDIA's MPS does not start here ({self.last_words() or 'it said nothing'}): end "
-                "what else uses the GPU if nvidia-smi -q -d COMPUTE says Exclusive_Process, which "
-                "lets in one MPS alone, or leave mps out of gpu_sharing"
+                f"NVIDIA's MPS does not start here ({self.last_words() or 'no output'}): if "
+                "nvidia-smi -q -d COMPUTE shows Exclusive_Process, which allows only one MPS, "
+                "end other work on the GPU; or leave mps out of gpu_sharing"
             )
 
     def end(self) -> None:
@@ -203,8 +203,8 @@ def is_installed() -> bool:
 def absent() -> UserError:
     """Why there is no service, and the way to it."""
     return UserError(
-        f"gpu_sharing mps needs NVIDIA's Multi-Process Service, and {PROGRAM} is not on PATH here: "
-        "install it (Ubuntu has it in nvidia-compute-utils of the driver's version), or leave mps "
+        f"gpu_sharing mps needs NVIDIA's Multi-Process Service, but {PROGRAM} is not on PATH: "
+        "install it (on Ubuntu in nvidia-compute-utils of the driver's version), or leave mps "
         "out of gpu_sharing"
     )
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.data.registry import load_registry
+import polars as pl
+from pydantic import ValidationError
+
+from pyscale.data.registry import Dataset, load_registry
 from pyscale.plan import Plan
 from pyscale.report.context import Command, Node, Work
 from pyscale.report.wording import ABSENT
 from pyscale.runfacts import facts as facts_of
 from pyscale.runline import repeat_line
 from pyscale.shipped import shipped
+from pyscale_stages.contract import Device, Method
+from pyscale_stages.registry import load_stage
 
-if TYPE_CHECKING:
-    import polars as pl
-
-CHOICES = frozenset(["backend", "denoiser", "method", "model", "noise_model", "transform"])
-"""Parameters that choose an algorithm."""
 MOST_FILES = 30
 """Files of the input that are named; a movie may be a folder of thousands."""
 
@@ -72,24 +72,60 @@ def commands(plan: Plan) -> tuple[Command, ...]:
     )
 
 
-def works(plan: Plan) -> dict[str, Work]:
-    """What each entry computed, on what, and how right its suite asks it to be."""
+def works(plan: Plan, versions: Mapping[str, Mapping[str, str]]) -> dict[str, Work]:
+    """What each entry computed, with which algorithm, and how right its suite asks it to be.
+
+    Parameters
+    ----------
+    plan : Plan
+    versions : mapping
+        By entry: the recorded version of each package.
+    """
     found = {}
+    datasets = load_registry(shipped("config")).datasets
     for trial in plan.trials:
         step = plan.suite.stages[trial.entry]
+        method = method_of(trial.stage, trial.params, trial.device)
+        recorded = versions.get(trial.entry, {})
         named = (
-            f"{name} {Path(value).name}"
-            for name, value in trial.params.items()
-            if name in CHOICES and isinstance(value, str)
+            *method.packages,
+            *(["tifffile"] if plan.suite.data in {"movie", "labels"} else []),
         )
         data = trial.data or str(plan.settings["data"])
+        known = datasets.get(data) if plan.movie else None
         found[trial.entry] = Work(
             data=Path(data).name if plan.movie else ABSENT,
-            how=", ".join(named) or trial.stage,
+            source=known and _citation(known),
+            how=method.shown(recorded),
+            stand_in=method.stand_in and f"{step.family or trial.entry} ran {method.stand_in}.",
+            packages={name: recorded[name] for name in named if name in recorded},
+            cites=method.cites,
             at_least=step.at_least,
             at_most=step.at_most,
         )
-    return found
+    # Trials are in random order.
+    return {entry: found[entry] for entry in plan.suite.stages if entry in found}
+
+
+def _citation(dataset: Dataset) -> str:
+    doi = f", https://doi.org/{dataset.doi}" if dataset.doi else ""
+    return f"{dataset.citation}{doi}"
+
+
+def method_of(stage: str, params: Mapping[str, Any], device: Device) -> Method:
+    """The algorithm that parameters choose; the stage's name alone where they are another's."""
+    declared = load_stage(stage)
+    try:
+        return declared.method(declared.params.model_validate(params), device)
+    except ValidationError:  # Another version of pyscale measured it, with other parameters.
+        return Method(stage)
+
+
+def adds_up(plan: Plan) -> bool:
+    """Whether all stages process one dataset once: no two do the same to the same input."""
+    steps = plan.suite.stages.items()
+    done = {(plan.suite.stage_name(entry), *sorted(step.inputs.items())) for entry, step in steps}
+    return len(done) == len(steps) and not any(trial.data for trial in plan.trials)
 
 
 def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Which cores and which GPU each worker gets on this machine."""
+"""Cores and GPU of each worker on this machine."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Placement:
     def __init__(self, cpus: Sequence[int], cpus_per_worker: int, gpus: Sequence[str]) -> None:
         if cpus_per_worker > len(cpus):
             raise UserError(
-                f"a worker cannot have {cpus_per_worker} cores: this machine lends {len(cpus)}; "
-                "lower --cpus-per-worker, or the threads of the grid"
+                f"{cpus_per_worker} cores per worker exceed the {len(cpus)} usable cores of this "
+                "machine: lower --cpus-per-worker, or the threads of the grid"
             )
         self._cpus = tuple(cpus)
         self._per_worker = cpus_per_worker
@@ -97,8 +97,8 @@ class Placement:
             return Place(cpus, shared=shared)
         if not self._gpus:
             raise UserError(
-                "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, "
-                "or use --device cpu"
+                "--device cuda: no NVIDIA GPU is visible here; run on a node that has one, or "
+                "use --device cpu"
             )
         if gpu_sharing == "own":
             per_worker = self._gpus_per_worker(gpus)
@@ -116,8 +116,8 @@ class Placement:
             return visible
         if (gpus or 1) > visible:
             raise UserError(
-                f"a worker cannot have {gpus} GPUs: {visible} can be used here; ask for fewer, or "
-                "for all"
+                f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: ask "
+                "for fewer, or for all"
             )
         return gpus or 1
 

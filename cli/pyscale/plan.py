@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -9,7 +10,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
-from pyscale.suite import TRUTH, EntryName, Layout, Suite
+from pyscale.suite import TRUTH, EntryName, Layout, Start, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
 from pyscale_stages.registry import load_stage
 
@@ -62,6 +63,9 @@ class Trial(Record):
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
     gpu_sharing: GpuSharing = Field("own", description="How its workers share the GPUs of a node")
+    start: Start = Field(
+        "cold", description="Whether each window is a new process, or kept workers do them"
+    )
     image: str | None = Field(None, description="Image that runs it; None runs it natively")
     interpreter: Path | None = Field(
         None,
@@ -158,6 +162,9 @@ class Plan(Record):
         "alone, or images that its stages make themselves",
     )
     movie_frames: int = Field(0, description="Its frames, or slides where it is a folder of them")
+    frame_yx: tuple[int, int] | None = Field(
+        None, description="Rows and columns of a frame in pixels, where they are known"
+    )
     place: Path | None = Field(None, description="Folder whose storage is measured, where that is")
     axes: str | None = Field(None, description="Axes to believe where the file is silent")
     truth: Path | None = Field(
@@ -190,7 +197,7 @@ class Plan(Record):
             if not ids.issuperset(filter(None, needed)):
                 raise ValueError(f"{trial.id} needs a trial that is not in the plan")
         if len(ids) < len(self.trials):
-            raise ValueError("two trials have one name")
+            raise ValueError("two trials have the same name")
         return self
 
     @property
@@ -207,7 +214,7 @@ class Plan(Record):
             return f"of the folder {self.place}"
         others = len({own.movie for own in self.own_data} - {self.movie})
         more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
-        return f"on {self.movie.name} ({self.how_much}){more}"
+        return f"on {self._data_name} ({self.how_much}){more}"
 
     @property
     def movies(self) -> dict[str, Path]:
@@ -252,6 +259,15 @@ class Plan(Record):
         return self.movie is None and not self.makes_images
 
     @property
+    def headline(self) -> str:
+        """What is measured, on how much and with how many workers, in a line."""
+        size = f" of {self.frame_yx[1]} x {self.frame_yx[0]} px" if self.frame_yx else ""
+        counts = ", ".join(map(str, sorted({trial.workers for trial in self.scaling_trials})))
+        trials = f"{len(self.trials)} trial{'s' * (len(self.trials) != 1)}"
+        what = self.on_what.replace(f"({self.how_much})", f"({self.how_much}{size})")
+        return f"{self.suite.name} {what}; N = {counts}; {trials}"
+
+    @property
     def how_much(self) -> str:
         """Frames of the movie, or slides of the folder, in words."""
         if self.suite.data != "slides":
@@ -263,7 +279,13 @@ class Plan(Record):
         """Name of the data that its times are good for, or that it was the machine's."""
         if self.makes_images:
             return "images made for it"
-        return "the machine itself" if self.movie is None else self.movie.name
+        return "the machine itself" if self.movie is None else self._data_name
+
+    @property
+    def _data_name(self) -> str:
+        """Name of the dataset, or of the file or folder given in its place."""
+        assert self.movie is not None
+        return Path(str(self.settings["data"])).name or self.movie.name
 
     @property
     def machine_entries(self) -> frozenset[str]:
@@ -300,6 +322,13 @@ class Plan(Record):
         if self.is_of_machine:
             return self.trials
         return tuple(trial for trial in self.trials if not trial.is_of_machine)
+
+    @property
+    def measured_entries(self) -> frozenset[str]:
+        """Entries that were asked for: one that only feeds others has a single trial."""
+        scaling = self.scaling_trials or self.trials
+        trials = Counter(trial.entry for trial in scaling)
+        return frozenset(entry for entry, count in trials.items() if count > 1) or frozenset(trials)
 
     def place_in_pipeline(self, trial: Trial) -> tuple[int, int, int]:
         """Key that sorts trials as people read them: by stage, N and repeat."""

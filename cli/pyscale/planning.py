@@ -17,7 +17,7 @@ from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
-from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Suite, load_suite, suite_names
+from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
@@ -147,6 +147,7 @@ def make_plan(
             suite, measured, sweep, block, settings["seed"], base_first=settings["repeats"] == 1
         )
     )
+    _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
         if one is not None:
             _refuse_larger_than_frames(one, (trial for trial in trials if trial.data == name))
@@ -156,6 +157,7 @@ def make_plan(
         settings=settings | {"device": _main_device(suite, measured, settings["device"])},
         movie=dataset.movie if dataset else None,
         movie_frames=dataset.frames if dataset else 0,
+        frame_yx=dataset.shape_yx if dataset else None,
         place=place,
         axes=dataset.axes if dataset else None,
         truth=dataset.own_truth if dataset else None,
@@ -223,9 +225,12 @@ def _refuse_unknown_stages(
             raise UserError(
                 f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, here)}"
             )
-    known = {*here, *STAGE_NAMES}.union(*(load_suite(n).stages for n in suite_names()))
+    known = {*here, *STAGE_NAMES}
     for what, names in overrides.items():
         for name in names:
+            # Only a name of neither makes it worth reading every suite.
+            if name not in known:
+                known = known.union(*(load_suite(other).stages for other in suite_names()))
             if name not in known:
                 raise UserError(
                     f"the settings give {what} to a stage {name!r} that no suite has; "
@@ -243,6 +248,21 @@ def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
     if any(suite.stages[entry].device is None for entry in own):
         return of_run
     return next((device for device in devices if device != "cpu"), "cpu")
+
+
+def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
+    """Raise where no warm worker could outlast one trial."""
+    for trial in (trial for trial in trials if trial.start == "warm"):
+        if each:
+            raise UserError(
+                "--start warm needs workers that outlast a job, and with --allocation each every "
+                "trial has jobs of its own: use --allocation hold, or --start cold"
+            )
+        if trial.gpu_sharing == "mps":
+            raise UserError(
+                f"{trial.entry} shares a GPU by mps, which runs for one trial, so its workers "
+                "cannot be kept: use --start cold, or another gpu_sharing"
+            )
 
 
 def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> None:
@@ -333,6 +353,7 @@ class _Entry:
     shares_cores: bool
     gpus: int | Literal["all"] | None
     gpu_sharing: GpuSharing
+    start: Start
     beside: str | None
     base: str | None
     repeats: int
@@ -367,7 +388,7 @@ class _Entry:
             if source in FROM_OUTSIDE
             else TrialInput(
                 slot=slot,
-                from_trial=_trial_id(source, sweep.feeding, 1),
+                from_trial=trial_id(source, sweep.feeding, 1),
                 file=load_stage(suite.stage_name(source)).output,
             )
             for slot, source in step.inputs.items()
@@ -403,6 +424,7 @@ class _Entry:
             shares_cores=step.shares_cores,
             gpus=step.gpus if device == "cuda" else None,
             gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
+            start=step.start,
             beside=step.beside,
             base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
             repeats=settings["repeats"],
@@ -420,7 +442,7 @@ class _Entry:
     def trial(self, workers: int, block: int, measured: Set[str]) -> Trial:
         frames = self.sweep.frames_at(workers)
         return Trial(
-            id=_trial_id(self.name, workers, block),
+            id=trial_id(self.name, workers, block),
             entry=self.name,
             stage=self.stage.name,
             workers=workers,
@@ -429,6 +451,7 @@ class _Entry:
             threads=self._threads_at(workers),
             gpus=self.gpus,
             gpu_sharing=self.gpu_sharing,
+            start=self.start,
             image=self.image,
             interpreter=self.interpreter,
             layout=self.layout,
@@ -438,7 +461,7 @@ class _Entry:
             data=self.data,
             params=self.params,
             truth=self.truth,
-            reference_trial=_trial_id(self.name, self.sweep.feeding, 1),
+            reference_trial=trial_id(self.name, self.sweep.feeding, 1),
             compared=not self.sweep.is_weak,
             beside_trial=self._beside_trial(workers, block, measured),
         )
@@ -452,7 +475,7 @@ class _Entry:
         other = self.beside if block == 1 else None
         if self.base is not None and block == min(2, self.repeats):
             other = self.base
-        return _trial_id(other, workers, 1) if other is not None and other in measured else None
+        return trial_id(other, workers, 1) if other is not None and other in measured else None
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
@@ -461,7 +484,8 @@ class _Entry:
         return max(1, self.threads // workers)
 
 
-def _trial_id(entry: str, workers: int, block: int) -> str:
+def trial_id(entry: str, workers: int, block: int) -> str:
+    """Name of a trial."""
     return f"{entry}-n{workers}-b{block}"
 
 

@@ -12,7 +12,14 @@ from pathlib import Path
 import psutil
 
 ZOMBIE_PERIOD_S = 0.1
-_LAUNCHING = ("pyscale.executors.controller", "submitit.core._submit")
+WORKERS_FOLDER = "workers"
+"""Folder of a run that holds one for each warm worker."""
+_RECORDS = ("/result.json", "/worker.json")
+_LAUNCHING = (
+    "pyscale.executors.controller",
+    "pyscale.executors.resident",
+    "submitit.core._submit",
+)
 
 
 def wait_until_ended(
@@ -40,7 +47,8 @@ def started_for(run: Path) -> list[psutil.Process]:
     run : Path
         The run's folder, as `RunFolder.path` spells it.
     """
-    submissions, tasks = f"{run}/submitit/", f"{run}/tasks/"
+    launched = (f"{run}/submitit/", f"{run}/{WORKERS_FOLDER}/")
+    recorded = (f"{run}/tasks/", f"{run}/{WORKERS_FOLDER}/")
     return [
         process
         for process in psutil.process_iter(["cmdline", "uids"])
@@ -49,10 +57,10 @@ def started_for(run: Path) -> list[psutil.Process]:
         and owner.real == os.getuid()
         and (
             # Whoever computes on an output of the run by hand has no record in it.
-            any(part.startswith(tasks) and part.endswith("/result.json") for part in line)
+            any(part.startswith(recorded) and part.endswith(_RECORDS) for part in line)
             if is_task(process)
             else any(module in line for module in _LAUNCHING)
-            and any(part.startswith(submissions) for part in line)
+            and any(part.startswith(launched) for part in line)
         )
     ]
 

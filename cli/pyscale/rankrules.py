@@ -1,4 +1,4 @@
-"""What ranks that wait for each other cannot be asked."""
+"""Options that ranks that wait for each other do not take."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None
     """
     if ranks > slides:
         raise UserError(
-            f"each of {ranks} ranks loads patches of slides of its own, and {folder} has {slides} "
-            f"slide{'s' * (slides != 1)}: ask for fewer --workers, or give more slides"
+            f"each of {ranks} ranks needs at least one slide, but {folder} has {slides} "
+            f"slide{'s' * (slides != 1)}: use fewer --workers, or add slides"
         )
 
 
@@ -65,13 +65,13 @@ def refuse_ranks_apart(
         shares = entry in suite.reconstruct_entries
         doing = "work on one image" if shares else "load patches, which have no windows"
         raise UserError(
-            f"ranks of {entry} {doing}, so --chunks-per-worker "
-            f"{settings['chunks_per_worker']} means nothing: leave it out, or set it to 1"
+            f"ranks of {entry} {doing}, so --chunks-per-worker {settings['chunks_per_worker']} "
+            "does not apply: leave it out, or set it to 1"
         )
     if settings["layout"] == "array" and site is not None:
         raise UserError(
-            f"ranks of {entry} wait for each other, so one job starts all of them, and "
-            "--layout array would start each by itself: leave it out, or set it to gang"
+            f"ranks of {entry} wait for each other and need one job, but --layout array starts "
+            "each by itself: leave it out, or set it to gang"
         )
 
 

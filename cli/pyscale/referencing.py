@@ -7,8 +7,12 @@ from typing import Annotated
 
 import typer
 
+from pyscale.commandhelp import Group, helped
+
 reference_app = typer.Typer(
-    help="References: what others measured, shown beside your own results.",
+    cls=Group,
+    help="List, show and add results of others.",
+    epilog="pyscale reference list",
     no_args_is_help=True,
 )
 
@@ -23,9 +27,9 @@ def _known_names(incomplete: str) -> list[str]:
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@reference_app.command("list")
+@reference_app.command("list", **helped("pyscale reference list"))
 def list_references(json: JsonOption = False) -> None:
-    """List every reference: what was measured, of which stages, when, and by whom."""
+    """List every reference, its stages, date and author."""
     from pyscale.console import talk
     from pyscale.references.files import all_references, reference_files
     from pyscale.references.view import show_all
@@ -34,26 +38,30 @@ def list_references(json: JsonOption = False) -> None:
     show_all(all_references(own, talk), reference_files(own), as_json=json)
 
 
-@reference_app.command()
+@reference_app.command(**helped("pyscale reference show NAME"))
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
     json: JsonOption = False,
 ) -> None:
-    """Show one: its source, hardware, date, caveats and numbers."""
+    """Show source, hardware and numbers of one."""
     from pyscale.references.files import load_reference
     from pyscale.references.view import show_one
 
     show_one(load_reference(name, _own_folder()), as_json=json)
 
 
-@reference_app.command()
+@reference_app.command(**helped("pyscale reference add latest --name my-lab"))
 def add(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Run id or folder.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id, unique start or end of one, or folder.")
+    ],
     name: Annotated[
-        str | None, typer.Option(help="What to call it; the run's id where none is given.")
+        str | None, typer.Option(metavar="NAME", help="Name for it.", show_default="the run's id")
     ] = None,
 ) -> None:
-    """Make a reference of a run, without names of people and hosts and without paths.
+    """Make a reference of a run.
+
+    It holds no names of people and hosts, and no paths.
 
     Prints the file to look through, and to complete, before giving it to others.
     """
@@ -69,10 +77,9 @@ def add(
     refuse_name(chosen, settings.references_folder)
     made = reference_from(found, chosen)
     typer.echo(write_reference(made, settings.references_folder))
-    alike = "work" if made.reference.same_work_only else "stages"
     talk(
-        f"see it by `pyscale reference show {chosen}`; reports of other runs of the same {alike} "
-        "now show it"
+        f"show it by `pyscale reference show {chosen}`; reports of other runs of the same work now "
+        f"include it, and any report with --reference {chosen}"
     )
 
 

@@ -13,9 +13,13 @@ from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
 from pyscale.console import answer, talk
 from pyscale.errors import UserError, why_no_name
-from pyscale.references.files import all_references
+from pyscale.references.files import all_references, refuse_unknown
+from pyscale.references.matching import shown_beside
+from pyscale.references.model import Loaded
 from pyscale.report.context import ReportContext
+from pyscale.report.figures.house import Width
 from pyscale.report.gate import not_to_be_trusted
+from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.sizetable import is_of_sizes, read_sizes
@@ -36,10 +40,13 @@ def report_runs(
     *,
     count_retried: bool = False,
     every_figure: bool = False,
+    references: Sequence[str] = (),
+    width_mm: Width = 180,
     archived: bool = False,
     masked: bool = False,
+    verbose: bool = False,
 ) -> None:
-    """Write the report of each run, and print its table; several are compared with the first.
+    """Write the report of each run, and print its verdict; several are compared with the first.
 
     Parameters
     ----------
@@ -52,31 +59,44 @@ def report_runs(
         Whether trials that succeeded only when tried again are timed too.
     every_figure : bool
         Whether to draw all figures for print.
+    references : sequence of str
+        Names of references to show though their work is another; "none" shows none at all.
+    width_mm : {88, 180}
+        Their width: one column of a journal, or two.
     archived, masked : bool
         Whether to put each run into one zip too, beside its report or into `out`; and whether
         names and paths are replaced in it.
+    verbose : bool
+        Whether to print the table of factors too.
 
     Raises
     ------
     UserError
-        If a run cannot be found or read, or one is named twice.
+        If a run or a reference cannot be found or read, or a run is named twice.
     """
-    runs_folder = load_settings().runs_folder
-    runs = [find_run(runs_folder, name) for name in names]
+    settings = load_settings()
+    refuse_unknown(references, settings.references_folder)
+    runs = [find_run(settings.runs_folder, name) for name in names]
     _refuse_twice(runs)
-    write = partial(report_run, count_retried=count_retried, every_figure=every_figure)
+    write = partial(
+        report_run,
+        count_retried=count_retried,
+        every_figure=every_figure,
+        width_mm=width_mm,
+        asked_references=references,
+    )
     folders, found = [], []
     for run in runs:
         if is_locked(run.path):
             talk(
-                f"the run {run.path.name} is not at its end: this is what it has so far, and a "
-                "trial under way is told as one that did not finish"
+                f"the run {run.path.name} is not finished: the report is of its trials so far, "
+                "and counts a running one as failed"
             )
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
         results = write(run, folder)
-        _show(folder, results)
+        _show(folder, results, verbose=verbose)
         if archived:
             _archive(run, out, partial(write, tell=_unheard), masked=masked)
         folders.append(folder)
@@ -90,7 +110,7 @@ def _archive(
     run: RunFolder, out: Path | None, write: Callable[..., Results], *, masked: bool
 ) -> None:
     """Put a run into one zip, and say what a masked one still tells."""
-    make = partial(write, own_references=not masked)
+    make = partial(write, own_references=not masked, pictures=not masked)
     with writing_into(out or run.path):
         file = archive(run, out or run.path, make, masked=masked)
     talk(f"archive: {file}")
@@ -102,24 +122,35 @@ def _unheard(_sentence: str) -> None:
     """Say nothing: the report of the run itself has said it."""
 
 
-def report_table(table: Path, out: Path | None, *, every_figure: bool = False) -> None:
-    """Write the report of a table of wall times, and print it.
+def report_table(
+    table: Path,
+    out: Path | None,
+    *,
+    every_figure: bool = False,
+    width_mm: Width = 180,
+    references: Sequence[str] = (),
+    verbose: bool = False,
+) -> None:
+    """Write the report of a table of wall times, and print its verdict.
 
-    It is one over numbers of workers, or one over devices and sizes of images.
+    It is one over numbers of workers, or one over devices and sizes of images. The references
+    that stand beside it are those named here.
     """
+    own = load_settings().references_folder
+    refuse_unknown(references, own)
     why_not = why_no_name(table.stem)
     if why_not is not None:
         raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
     context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
     find = _of_sizes if is_of_sizes(table) else _of_workers
-    results = find(table, context)
+    beside = shown_beside(all_references(own, talk).values(), None, asked=references)
+    results = find(table, context, beside)
     folder = out or Path(f"{table.stem}-report")
-    write_report(folder, results, every_figure=every_figure)
-    _show(folder, results)
+    write_report(folder, results, every_figure=every_figure, width_mm=width_mm)
+    _show(folder, results, verbose=verbose)
 
 
-def _of_workers(table: Path, context: ReportContext) -> Results:
-    settings = load_settings()
+def _of_workers(table: Path, context: ReportContext, beside: Sequence[Loaded]) -> Results:
     wall_times = read_wall_times(table)
     return analysed(
         trials_from_wall_times(wall_times, suite=table.stem),
@@ -127,18 +158,18 @@ def _of_workers(table: Path, context: ReportContext) -> Results:
         interleaved=is_interleaved(wall_times),
         # A trial in one row is one job, which holds everything until it ends.
         held="task" if "task" in wall_times.columns else "machine",
-        prices=settings.prices,
-        references=all_references(settings.references_folder, talk).values(),
+        prices=load_settings().prices,
+        references=beside,
     )
 
 
-def _of_sizes(table: Path, context: ReportContext) -> Results:
+def _of_sizes(table: Path, context: ReportContext, beside: Sequence[Loaded]) -> Results:
     times = read_sizes(table)
     return analysed(
         trials_of_sizes(times, table.stem),
         context,
         interleaved=is_interleaved(times),
-        references=all_references(load_settings().references_folder, talk).values(),
+        references=beside,
         find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
     )
 
@@ -150,8 +181,8 @@ def _refuse_twice(runs: Sequence[RunFolder]) -> None:
             raise UserError(f"{run.path} was given twice: name each run once")
 
 
-def _show(folder: Path, results: Results) -> None:
-    answer(summary_of(results))
+def _show(folder: Path, results: Results, *, verbose: bool) -> None:
+    answer(summary_of(results, verbose=verbose))
     for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
-    talk(f"report: {folder}")
+    talk(f"report: {folder / PAGE_NAME}")

@@ -1,12 +1,15 @@
-"""From the records of runs to what the analysis finds in them."""
+"""Analysis results from the records of runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from pyscale.allocationstatus import queue_waits_s
 from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.drift import drifts
@@ -20,33 +23,42 @@ from pyscale.analysis.reconstruct.findings import reconstruct_findings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
+from pyscale.analysis.starts import starts
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workertable import worker_table
 from pyscale.betweenversions import between_versions
 from pyscale.console import talk
 from pyscale.cost import prices_of
-from pyscale.origin import commands, facts, node_names, nodes, works
+from pyscale.gridaxes import START
+from pyscale.nextruns import next_runs
+from pyscale.origin import adds_up, commands, facts, node_names, nodes, works
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching, matching_grids
-from pyscale.references.matchingloading import matching_loading
+from pyscale.references.matching import (
+    matching,
+    matching_grids,
+    matching_loading,
+    matching_tests,
+    shown_beside,
+)
 from pyscale.references.matchingreconstruct import matching_reconstruct
-from pyscale.references.matchingtests import matching_tests
 from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.report.context import ReportContext
+from pyscale.report.curves import curves
+from pyscale.report.grid.scope import about_workers
 from pyscale.report.results import Results
 from pyscale.report.write import writing_into
+from pyscale.sbatch.held import is_held
 from pyscale.settings import load_settings
+from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import Tables, build_tables, write_tables
 from pyscale.sweep import Sweep
 from pyscale.validation.ofrun import validation_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def results_of(
@@ -55,6 +67,7 @@ def results_of(
     *,
     count_retried: bool = False,
     own_references: bool = True,
+    asked_references: Collection[str] = (),
     tell: Callable[[str], object] = talk,
 ) -> Results:
     """Rebuild tables and manifest of a run from its records, and analyse them.
@@ -68,6 +81,8 @@ def results_of(
         Whether trials that succeeded only when tried again are timed too.
     own_references : bool
         Whether the user's own references stand beside it, and not those of pyscale alone.
+    asked_references : collection of str
+        Names of references to show though their work is another; "none" shows none at all.
     tell : callable
         Told in a sentence of each trial and reference that is left out.
 
@@ -94,6 +109,11 @@ def results_of(
     # reconstruct by the components of an iteration.
     apart = run.plan.entries_apart
 
+    # A call of a model is as fast in a warm worker: what that gains has a table of its own.
+    apart |= {
+        trial.entry for trial in run.plan.trials if {*suite.stages[trial.entry].point} == {START}
+    }
+
     def find_grids(table: pl.DataFrame) -> tuple[GridFindings, ...]:
         return grid_findings(
             *(tasks.filter(~tasks["stage"].is_in(apart)), tables.calls, trials, table),
@@ -105,6 +125,13 @@ def results_of(
     settings = load_settings()
     own = settings.references_folder if own_references else None
     references = list(all_references(own, tell).values())
+    sizes = size_ids_of(run.plan)
+    shown = shown_beside(
+        references,
+        context.work_id,
+        asked={*suite.references, *asked_references},
+        sizes=sizes.values(),
+    )
     results = analysed(
         trials,
         context,
@@ -114,7 +141,7 @@ def results_of(
         own_cpus=None if run.plan.site else threads_of_entries(run.plan),
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         timeline=timeline_of(tasks, spans, trials),
-        references=references,
+        references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
         machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
@@ -126,18 +153,27 @@ def results_of(
     )
     tests = results.machine.tests if results.machine else None
     loader = results.loader
+    stamps = [found["stamp"] for found in tables.sources.hardware.values()]
     reconstruct = reconstruct_findings(tables.reconstruction, count_retried=count_retried)
     return replace(
         results,
-        test_references=[] if tests is None else matching_tests(references, tests),
-        test_sizes=size_ids_of(run.plan),
-        loader_references=matching_loading(references, loader.points) if loader else [],
+        test_references=[] if tests is None else matching_tests(shown, tests),
+        test_sizes=sizes,
+        loader_references=matching_loading(shown, loader.points) if loader else [],
         reconstruct=reconstruct,
         reconstruct_entries=run.plan.reconstruct_entries,
         reconstruct_references=(
-            matching_reconstruct(references, reconstruct.points) if reconstruct else []
+            matching_reconstruct(shown, reconstruct.points) if reconstruct else []
         ),
         validation=validation_of(run, trials, context.work_id, references),
+        next_runs=next_runs(
+            curves(about_workers(results).configurations),
+            results.choices,
+            results.limits,
+            run.plan,
+            stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
+        ),
+        starts=starts(tasks, trials),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )
 
@@ -183,13 +219,13 @@ def analysed(
     how long workers held what they asked for, None where that is not known; `prices` what that
     costs; `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing`
     the stages whose workers are on one GPU; `timeline` is what every task did when; `references`
-    are what others measured, of which those are kept that match; `stages` the stage behind each
-    name in `trials`, where the two may differ, and behind each family of points; `find_grids` finds
-    what grids tell, from the table of configurations; `machine` is what tests of the machine told,
-    and `machine_entries` the stages that are such tests; `loader` is what loading patches told, and
-    `loader_entries` the stages that did it.
+    are what others measured, of which those of the same stages are kept; `stages` the stage behind
+    each name in `trials`, where the two may differ, and behind each family of points; `find_grids`
+    finds what grids tell, from the table of configurations; `machine` is what tests of the machine
+    told, and `machine_entries` the stages that are such tests; `loader` is what loading patches
+    told, and `loader_entries` the stages that did it.
     """
-    known = [one for one in references if one.reference.concerns(context.work_id)]
+    beside = list(references)
     changes = drifts(trials)
     table = configurations(trials, interleaved=interleaved, drifts=changes)
     holding = trials if own_cpus is None else held_on_one_machine(trials, own_cpus, sharing)
@@ -209,9 +245,9 @@ def analysed(
         context=context,
         interleaved=interleaved,
         timeline=timeline,
-        references=matching(known, _without_points(table, grids), stages),
+        references=matching(beside, _without_points(table, grids), stages),
         grids=grids,
-        grid_references=matching_grids(known, grids, stages),
+        grid_references=matching_grids(beside, grids, stages),
         machine=machine,
         machine_entries=machine_entries,
         loader=loader,
@@ -221,16 +257,12 @@ def analysed(
 
 def _without_speedups(table: pl.DataFrame, entries: frozenset[str]) -> pl.DataFrame:
     """Blank what compares wall times over N, where N ranks load what N ranks of training take."""
-    import polars as pl
-
     of_ranks = pl.col("stage").is_in(list(entries))
     return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
 
 
 def _without_points(table: pl.DataFrame, grids: Iterable[GridFindings]) -> pl.DataFrame:
     """Leave out points of grids: what others measured over N stands beside no size or device."""
-    import polars as pl
-
     points = [stage for grid in grids for stage in grid.points["stage"]]
     return table.filter(~pl.col("stage").is_in(points))
 
@@ -247,6 +279,17 @@ def how_held(plan: Plan) -> Held | None:
     return "gang" if "gang" in layouts else "task"
 
 
+def _allocation(run: RunFolder) -> str:
+    """The jobs that held nodes for all trials, and their wait, which is no wait of a worker."""
+    jobs = read_allocations(run.path).jobs
+    waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
+    waited = ", ".join(f"{wait_s:.0f} s" for wait_s in waits_s.values()) or "unknown"
+    return (
+        f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
+        f"{waited}; the queue wait of a worker is that of its step inside the job"
+    )
+
+
 def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> ReportContext:
     plan, tasks = run.plan, tables.tasks
     settings = plan.settings
@@ -256,6 +299,7 @@ def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Report
         settings={
             "executor": settings["executor"],
             **cluster,
+            **({"allocation": _allocation(run)} if is_held(plan) else {}),
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
             **({} if plan.movie is None else _of_movie(plan)),
@@ -273,7 +317,8 @@ def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Report
         nodes=nodes(manifest, tasks),
         facts=facts(plan, manifest),
         commands=commands(plan),
-        works=works(plan),
+        works=works(plan, tables.sources.entry_versions),
+        adds_up=adds_up(plan),
         not_measured=(
             *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
             *tables.sources.unreadable.values(),

@@ -1,4 +1,4 @@
-"""Which failures are worth another try."""
+"""Failures that are worth a retry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMITS = {MEMORY_LIMIT, "TimeLimit"}
 def why_not_again(error: TaskError) -> str | None:
     """Say why the same task would fail the same way; None where it may do better next time."""
     if error.exit_code == EXIT_BAD_INPUT:
-        return "the same input gives the same answer"
+        return "the same input gives the same error"
     if error.kind in LIMITS:
         return "the same request would end the same way"
     return None

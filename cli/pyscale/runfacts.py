@@ -1,4 +1,4 @@
-"""What a run was measured on, with what code and how; and in what two runs differ there."""
+"""Hardware, code and settings of a run, and the differences of two runs."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
 from pyscale.plan import Plan
-from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING
+from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.withsystem import without_system
@@ -29,25 +28,27 @@ ALIKE = (
         "every_node",
         "site",
         "layout",
+        "allocation",
     ),
     *("chunks_per_worker", "scaling", "runtime", "against", "unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
-WITHOUT_FLAG = ("stages", "images")
+WITHOUT_FLAG = ("images",)
 """The same, where a file or a variable alone can say them."""
 
 
-def run_line(plan: Plan, entry: str, experiment: Experiment) -> str:
-    """Write the line that carries out an experiment on one entry of a run's suite."""
+def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
+    """Write the line that carries out an experiment on entries of a run's suite."""
     settings = dict(plan.settings)
     if experiment.windows is not None:
         settings["chunks_per_worker"] = experiment.windows
-        if any(trial.layout == "gang" for trial in plan.trials if trial.entry == entry):
+        if any(trial.layout == "gang" for trial in plan.trials if trial.entry in entries):
             # The ranks of a gang have one window each.
             settings["layout"] = "array"
     # Both versions of an entry are measured by the name of the new one.
-    named = plan.suite.stages[entry].version_of or entry
-    return _line(plan, settings, [named], experiment.workers, experiment.repeats)
+    named = dict.fromkeys(plan.suite.stages[entry].version_of or entry for entry in entries)
+    only = [] if {*named} == {*_own(plan).stages} else [*named]
+    return _line(plan, settings, only, experiment.workers, experiment.repeats)
 
 
 def repeat_line(plan: Plan) -> str:
@@ -57,8 +58,8 @@ def repeat_line(plan: Plan) -> str:
     """
     scaling = plan.scaling_trials or plan.trials
     own = _own(plan).stages
-    trials = Counter(trial.entry for trial in scaling if trial.entry in own)
-    measured = [entry for entry, count in trials.items() if count > 1] or [*trials]
+    measured = [e for e in dict.fromkeys(t.entry for t in scaling) if e in plan.measured_entries]
+    measured = [entry for entry in measured if entry in own]
     # What measures the machine beside a movie is left out only where some of it is named.
     once, beside = plan.suite.measured_once, plan.machine_entries & plan.suite.measured_once
     named = [*dict.fromkeys([*measured, *(sorted(beside) if beside != once else [])])]
@@ -134,7 +135,17 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
         if axis not in taken:
             continue
         words += ["--grid", f"{axis}={','.join(_axis_value(value) for value in values)}"]
+    # A file of settings may name stages of other suites too.
+    own = {*suite.stages}.union(*({suite.stage_name(e), step.family} for e, step in steps))
+    for stage, params in settings.get("stages", {}).items():
+        given = params.items() if stage in own else ()
+        words += [word for name, value in given for word in ("--set", _set(stage, name, value))]
     return words
+
+
+def _set(stage: str, name: str, value: Any) -> str:
+    bare = isinstance(value, str) and parameter_value(value) == value
+    return f"{stage}.{name}={value if bare else json.dumps(value)}"
 
 
 def _axis_value(value: Any) -> str:

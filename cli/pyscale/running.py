@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -17,11 +18,15 @@ from pyscale.benchmark import benchmark, plan_run
 from pyscale.betweenversions import told_of_base
 from pyscale.console import answer, talk
 from pyscale.data.progress import TerminalReport
+from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run
 from pyscale.dryrun import show as show_plan
 from pyscale.errors import UserError
 from pyscale.executors.choice import executor_for
+from pyscale.executors.submission import refuse_shared_gpus
+from pyscale.extending import changed_code, extended
 from pyscale.gridaxes import DEVICE
+from pyscale.holding import Holder
 from pyscale.interruption import ignored
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
@@ -29,17 +34,23 @@ from pyscale.processes import wait_until_ended
 from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.grid.scope import about_workers
+from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.terminal import summary_of
+from pyscale.report.wording import listing
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers
 from pyscale.sbatch.gpus import warn_of_no_gpus
+from pyscale.sbatch.held import is_held
 from pyscale.settings import Settings, load_settings
+from pyscale.shipped import shipped
 from pyscale.status import run_status
+from pyscale.store.allocations import read_allocations, set_cancelled
 from pyscale.store.folder import RunFolder, find_run, written_by_owner_alone
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
+from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import suite_names
 from pyscale.validation.fixed import refuse_other_work
 
@@ -57,11 +68,13 @@ def start(
     dry_run: bool,
     detach: bool,
     strict: bool,
+    verbose: bool = False,
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
         raise UserError(f"name a suite to run: {', '.join(suite_names())}")
     _refuse_strict(strict, {"--dry-run": dry_run, "--detach": detach})
+    _refuse_data(suite)
     settings = settings_for(suite, flags)
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
@@ -73,7 +86,7 @@ def start(
     for sentence in (*warn_of_too_few_tiles(plan), *on_site):
         talk(f"warning: {sentence}")
     if dry_run:
-        show_plan(plan)
+        show_plan(plan, verbose=verbose)
         before_run(plan, asks_slurm=False)
         return 0
     if strict:
@@ -82,10 +95,12 @@ def start(
     containers = freeze_containers(plan, TerminalReport())
     with written_by_owner_alone():
         run = RunFolder.create(settings.runs_folder, plan, containers)
-    return _detached(run) if detach else _carry_out(run, strict=strict)
+    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
 
 
-def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> int:
+def resume(
+    name: str, *, detach: bool, strict: bool, refused: Sequence[str], verbose: bool = False
+) -> int:
     """Finish a run that was interrupted; return the exit code."""
     if refused:
         raise UserError(
@@ -93,18 +108,68 @@ def resume(name: str, *, detach: bool, strict: bool, refused: Sequence[str]) -> 
             f"{', '.join(refused)}); start a new run to measure something else"
         )
     _refuse_strict(strict, {"--detach": detach})
+    run = _own_run(name)
+    if strict:
+        _refuse_blind_gate(run.plan)
+    # Slurm has taken its jobs, and some may still hold what their kind is allowed.
+    before_run(run.plan, asks_slurm=False)
+    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
+
+
+def extend(
+    name: str,
+    repeats: int | None,
+    workers: str | None,
+    *,
+    detach: bool,
+    strict: bool,
+    refused: Sequence[str],
+    verbose: bool = False,
+) -> int:
+    """Add trials to a run and measure them, and what else it misses; return the exit code."""
+    if refused:
+        raise UserError(
+            "--extend measures more of the run's own plan, so it takes --repeats and --workers "
+            f"alone (given: {', '.join(refused)}); start a new run to measure something else"
+        )
+    if repeats is None and workers is None:
+        raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
+    _refuse_strict(strict, {"--detach": detach})
+    run = _own_run(name)
+    asked = None if workers is None else load_settings(workers=workers).workers
+    with run_lock(run.path):
+        # Another pyscale may have extended it meanwhile.
+        run = RunFolder(run.path)
+        plan = extended(run.plan, repeats, asked)
+        if plan.site is not None:
+            refuse_shared_gpus(plan)
+        if strict:
+            _refuse_blind_gate(plan)
+        _warn_of_sharing(plan)
+        changed = changed_code(run)
+        for sentence in (*([changed] if changed else []), *warn_of_too_few_tiles(plan)):
+            talk(f"warning: {sentence}")
+        refuse_changed_input(run.path, plan.movies | plan.truths)
+        before_run(plan)
+        added = plan.trials[len(run.plan.trials) :]
+        counts = listing(sorted({trial.workers for trial in added}))
+        what = f"{len(added)} trials at N = {counts}"
+        run.replace_plan(plan)
+        Journal(run.journal_file).append("run_extended", detail=what)
+    talk(f"extended {run.path.name} by {what}")
+    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
+
+
+def _own_run(name: str) -> RunFolder:
+    """A run that this user may write, made safe."""
     run = find_run(load_settings().runs_folder, name)
     if not os.access(run.path, os.W_OK):
         raise UserError(
             f"the run {run.path.name} cannot be finished, because {run.path} may not be written "
             "into: ask who owns it, or start a run of your own"
         )
-    if strict:
-        _refuse_blind_gate(run.plan)
     run.make_safe()
-    # Slurm has taken its jobs, and some may still hold what their kind is allowed.
-    before_run(run.plan, asks_slurm=False)
-    return _detached(run) if detach else _carry_out(run, strict=strict)
+    return run
 
 
 def cancel(name: str | None) -> None:
@@ -124,6 +189,9 @@ def cancel(name: str | None) -> None:
     if state == "complete" or over:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     run.make_safe()
+    if is_held(run.plan):
+        _cancel_allocations(run)
+        return
     if is_locked(run.path):
         process = writer_here(run.path)
         with suppress(psutil.NoSuchProcess):
@@ -137,32 +205,69 @@ def cancel(name: str | None) -> None:
     talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
 
 
-def _carry_out(run: RunFolder, *, strict: bool) -> int:
+def _cancel_allocations(run: RunFolder) -> None:
+    """End a run's allocations; the pyscale that follows them ends by itself."""
+    # First, as a pilot that begins and a pyscale that follows look for it.
+    set_cancelled(run.path, cancelled=True)
+    ended = executor_for(run).end_all()
+    with run_lock(run.path):
+        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} jobs ended")
+    talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
+
+
+def _carry_out(run: RunFolder, *, strict: bool, verbose: bool) -> int:
     plan = run.plan
-    with RunProgress(plan) as progress:
+    with RunProgress(plan, Journal(run.journal_file).read()) as progress:
         try:
-            outcome, results = benchmark(run, executor_for(run, progress.hear), progress.hear)
+            if is_held(plan):
+                outcome, results = Holder(run, progress.hear).finish()
+            else:
+                outcome, results = benchmark(run, executor_for(run, progress.hear), progress.hear)
         except KeyboardInterrupt:
             progress.stop()
+            if is_held(plan):
+                talk(_goes_on(run))
+                return EXIT_INTERRUPTED
             talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
             return EXIT_INTERRUPTED
-    answer(summary_of(results))
+    answer(summary_of(results, verbose=verbose))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)
-    talk(f"report: {run.report}")
-    if not outcome.incomplete:
-        # Nobody who asks whether results are right wants workers of so small a movie.
-        if results.validation is None and not about_workers(results).configurations.is_empty():
-            talk(f"what to request: pyscale advise {plan.run_id}")
-        is_wrong = results.validation is not None and results.validation.verdict != "right"
-        return EXIT_INVALID if is_wrong or (strict and doubted) else 0
-    talk(
-        f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
-        f"see `pyscale status {plan.run_id}`; try them again with "
-        f"`pyscale run --resume {plan.run_id}`"
+    if outcome.incomplete:
+        talk(
+            f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
+            f"see `pyscale status {plan.run_id}`; try them again with "
+            f"`pyscale run --resume {plan.run_id}`"
+        )
+    # Who asks whether results are right wants no workers of so small a movie.
+    elif results.validation is None and not about_workers(results).configurations.is_empty():
+        talk(f"lines to paste: pyscale advise {plan.run_id}")
+    talk(f"report: {run.report / PAGE_NAME}")
+    if outcome.incomplete:
+        return EXIT_INCOMPLETE
+    is_wrong = results.validation is not None and results.validation.verdict != "right"
+    return EXIT_INVALID if is_wrong or (strict and doubted) else 0
+
+
+def _goes_on(run: RunFolder) -> str:
+    """What becomes of a run that is no longer followed."""
+    jobs = read_allocations(run.path).job_ids
+    name = run.path.name
+    return (
+        f"no longer followed; {'job ' + jobs[-1] if jobs else 'its job'} goes on. Follow it with: "
+        f"pyscale run --resume {name}, or end it with: pyscale cancel {name}"
     )
-    return EXIT_INCOMPLETE
+
+
+def _refuse_data(suite: str) -> None:
+    """Raise where data stands in the place of the suite."""
+    if suite in suite_names() or suite.endswith(".toml"):
+        return
+    if suite in load_registry(shipped("config")).datasets or Path(suite).suffix or "/" in suite:
+        raise UserError(
+            f"{suite} is not a suite: to measure on it, run `pyscale run pipeline --data {suite}`"
+        )
 
 
 def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
@@ -201,7 +306,9 @@ def _refuse_blind_gate(plan: Plan) -> None:
 
 def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
     """Raise where what is asked for has no meaning where tasks run."""
-    of_cluster = [f"--{name}" for name in ("site", "layout") if flags[name] is not None]
+    of_cluster = [
+        f"--{name}" for name in ("site", "layout", "allocation") if flags[name] is not None
+    ]
     if settings.executor == "local" and of_cluster:
         tells = "tells" if len(of_cluster) == 1 else "tell"
         raise UserError(
@@ -209,7 +316,7 @@ def _refuse_unfitting(settings: Settings, flags: dict[str, Any]) -> None:
             "add --executor slurm, or --emit-sbatch DIR to write scripts for it, or leave that out"
         )
     if settings.executor == "slurm" and "mps" in {settings.device, *settings.grid.get(DEVICE, ())}:
-        raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
+        raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
 
 
 def _warn_of_sharing(plan: Plan) -> None:
@@ -237,6 +344,8 @@ def _detached(run: RunFolder) -> int:
     Returns once that process has the run, so that `status` and `cancel` find it.
     """
     log_file = run.path / "orchestrator.log"
+    if is_held(run.plan):
+        Holder(run, lambda _event: None).begin()
     # Its session has no terminal that could end, and a shell that does may tell it all the same.
     with log_file.open("ab") as log, ignored(signal.SIGHUP):
         process = subprocess.Popen(
@@ -247,13 +356,15 @@ def _detached(run: RunFolder) -> int:
             start_new_session=True,
         )
     for _ in watch(run.path, recursive=False, rust_timeout=200, yield_on_timeout=True, step=5):
+        if is_held(run.plan):
+            break
         holder = lock_holder(run.path)
         if holder is not None and holder.pid == process.pid:
             break
         if process.poll() is not None:
             said = log_file.read_text(encoding="utf-8").strip().splitlines()
             raise UserError(
-                f"the run {run.path.name} did not start: {said[-1] if said else 'it said nothing'}"
+                f"the run {run.path.name} did not start: {said[-1] if said else 'no output'}"
             )
     talk(f"follow it with: pyscale status {run.path.name} --watch")
     print(run.path.name)  # noqa: T201 - the command's answer

@@ -1,19 +1,24 @@
-"""Live progress of a run on a terminal; one line a trial elsewhere."""
+"""Progress of a run: a line that is redrawn on a terminal, one line a trial elsewhere."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task
+from rich.text import Text
 
 from pyscale.console import Console
+from pyscale.earlierruns import usual_s
 from pyscale.journalwords import said
-from pyscale.plan import Plan
-from pyscale.status import ENDS
+from pyscale.pace import Pace, PaceKeeper
+from pyscale.plan import Plan, Trial
+from pyscale.status import BEGINNINGS, ENDS
+from pyscale.statustable import duration
 from pyscale.store.journal import Event
 
 SHOWN = {
-    "trial_finished",
     "trial_failed",
     "trial_skipped",
     "trial_retried",
@@ -22,7 +27,11 @@ SHOWN = {
     "jobs_ended",
     "slurm_silent",
     "slurm_answers",
+    "allocation_submitted",
+    "pilot_started",
+    "allocation_ended",
 }
+"""Events that are told in words wherever they happen."""
 
 
 class RunProgress:
@@ -31,24 +40,34 @@ class RunProgress:
     Parameters
     ----------
     plan : Plan
-        Tells how many trials there are.
+        Tells which trials there are.
+    before : sequence of Event
+        What happened in the run before, where it is resumed or extended.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, before: Sequence[Event] = ()) -> None:
         self._console = Console(stderr=True, highlight=False)
-        self._ended: set[str] = set()
-        self._total = len(plan.trials)
+        self._plan = plan
+        self._trials: Mapping[str, Trial] = {trial.id: trial for trial in plan.trials}
+        self._keeper = PaceKeeper()
+        for event in before:
+            self._keeper.hear(event)
+        self._ended = {event.trial for event in before if event.kind == "trial_finished"}
+        self._running: str | None = None
+        self._earlier_s = usual_s(plan)
         self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
+            BarColumn(bar_width=20),
+            _Line(self),
             console=self._console,
             disable=not self._console.is_terminal,
+            transient=True,
+            # Seldom, as the trials have these cores too.
+            refresh_per_second=1,
         )
-        self._bar = self._progress.add_task(f"run {plan.run_id}", total=self._total)
+        self._bar = self._progress.add_task("", total=len(plan.trials), completed=len(self._ended))
 
     def __enter__(self) -> RunProgress:
+        self._print(f"{self._plan.headline}{self._left('; {}')}")
         self._progress.start()
         return self
 
@@ -62,16 +81,66 @@ class RunProgress:
 
     def hear(self, event: Event) -> None:
         """Show one event."""
-        if event.kind == "trial_started":
-            self._progress.update(self._bar, description=event.trial)
-        if event.kind in ENDS and event.trial is not None:
+        self._keeper.hear(event)
+        if event.kind in BEGINNINGS:
+            self._running = event.trial
+            self._ended.discard(event.trial)
+        if event.kind in ENDS:
             self._ended.add(event.trial)
-            self._progress.update(self._bar, completed=len(self._ended))
+            self._running = None
+        self._progress.update(self._bar, completed=len(self._ended))
         if event.kind in SHOWN:
-            self._console.print(
-                f"[{len(self._ended)}/{self._total}] {said(event)}", markup=False, soft_wrap=True
-            )
+            self._print(f"{self._count} {said(event)}")
+        elif event.kind == "trial_finished" and not self._console.is_terminal:
+            took_s = self._keeper.pace.durations_s.get(str(event.trial))
+            took = "done" if took_s is None else f"{took_s:.1f} s"
+            left = self._left(" ({} left)")
+            self._print(f"{self._count} {self._named(event.trial)}: {took}{left}")
 
     def stop(self) -> None:
         """Leave the terminal as it was."""
         self._progress.stop()
+
+    def line(self) -> str:
+        """How far the run is now."""
+        now, pace = datetime.now(UTC), self._keeper.pace
+        if self._running is None or self._running not in pace.started:
+            return f"{self._count}{self._left('; {} left')}"
+        runs_s = (now - pace.started[self._running]).total_seconds()
+        trial = self._trials[self._running]
+        lasts_s = Pace(pace.durations_s, {}).left_s([trial], now, self._earlier_s)
+        of = f" of about {lasts_s:.0f} s" if lasts_s is not None else ""
+        return (
+            f"{self._count} {self._named(self._running)}: {runs_s:.0f}{of or ' s'}"
+            f"{self._left('; {} left')}"
+        )
+
+    @property
+    def _count(self) -> str:
+        return f"[{len(self._ended)}/{len(self._trials)}]"
+
+    def _left(self, pattern: str) -> str:
+        """The time left in a pattern; nothing where none is known, or nothing is left."""
+        remaining = [trial for trial in self._plan.trials if trial.id not in self._ended]
+        left_s = self._keeper.pace.left_s(remaining, datetime.now(UTC), self._earlier_s)
+        if not remaining or left_s is None:
+            return ""
+        return pattern.format(f"about {duration(left_s)}")
+
+    def _named(self, trial_id: str | None) -> str:
+        trial = self._trials[str(trial_id)]
+        return f"{trial.entry} N={trial.workers} block {trial.block}"
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+class _Line(ProgressColumn):
+    """The line of a run, written anew at each refresh: a trial under way gets older."""
+
+    def __init__(self, progress: RunProgress) -> None:
+        super().__init__()
+        self._run = progress
+
+    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is given
+        return Text(self._run.line())

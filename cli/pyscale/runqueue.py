@@ -1,4 +1,4 @@
-"""What Slurm says of a run's jobs, and what that makes of a task's records."""
+"""Slurm's state of a run's jobs, and its meaning for the tasks."""
 
 from __future__ import annotations
 
@@ -141,8 +141,8 @@ def place_of(
     if job_id is None:
         if attended:
             return Place("queued", "being submitted")
-        return Place("gone", "no job of it is recorded; resuming the run starts it again")
-    later = "its end is being found out" if attended else "resuming the run records its end"
+        return Place("gone", "no job of it is recorded; resume the run to start it again")
+    later = "waiting for its record" if attended else "resume the run to record its end"
     job = job_of(queue.jobs, job_id)
     if job is None:
         if queue.came_later(written_s):
@@ -156,7 +156,7 @@ def place_of(
             return Place("queued", why_it_waits(job.reason))
         if queue.came_later(written_s):
             return by_records
-        return Place("queued", f"put back into the queue; {why_it_waits(job.reason)}")
+        return Place("queued", f"requeued; {why_it_waits(job.reason)}")
     if job.state == "COMPLETING" and not launched:
         return Place("gone", f"Slurm says {job.state}; {later}", node)
     why = "" if job.state == "RUNNING" else f"Slurm says {job.state}"

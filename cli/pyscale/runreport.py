@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 
 from pyscale.console import talk
+from pyscale.report.figures.house import Width
 from pyscale.report.results import Results
 from pyscale.report.write import write_report, writing_into
 from pyscale.results import results_of
+from pyscale.runpictures import pictures_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 
@@ -20,7 +23,10 @@ def report_run(
     *,
     count_retried: bool = False,
     every_figure: bool = False,
+    width_mm: Width = 180,
     own_references: bool = True,
+    asked_references: Collection[str] = (),
+    pictures: bool = True,
     tell: Callable[[str], object] = talk,
 ) -> Results:
     """Write the report of a run, and describe the run's folder as it is then.
@@ -38,8 +44,12 @@ def report_run(
         Whether trials that succeeded only when tried again are timed too.
     every_figure : bool
         Whether to draw all figures for print.
-    own_references, tell
+    width_mm : {88, 180}
+        Their width: one column of a journal, or two.
+    own_references, asked_references, tell
         As in `results_of`.
+    pictures : bool
+        Whether the page may show what is on the movie.
 
     Raises
     ------
@@ -48,9 +58,16 @@ def report_run(
     """
     home = tables_folder(run, folder)
     results = results_of(
-        run, home, count_retried=count_retried, own_references=own_references, tell=tell
+        run,
+        home,
+        count_retried=count_retried,
+        own_references=own_references,
+        asked_references=asked_references,
+        tell=tell,
     )
-    write_report(folder or run.report, results, every_figure=every_figure)
+    if pictures:
+        results = replace(results, pictures=pictures_of(run, tell))
+    write_report(folder or run.report, results, every_figure=every_figure, width_mm=width_mm)
     if home == run.path:
         with writing_into(home):
             write_crate(run)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from pydantic import JsonValue
+
 from pyscale.errors import UserError
-from pyscale.gridaxes import DEVICE, THREADS
+from pyscale.gridaxes import DEVICE, START, THREADS
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
 from pyscale.suite import ALL_CORES, Suite, load_suite
-from pyscale.tomlfile import file_of
+from pyscale.tomlfile import file_of, parsed
+from pyscale.withsystem import BRIEF
+from pyscale_stages.wording import did_you_mean
 
 SIZES = "length_px"
 """The axis that --sizes is short for."""
-ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker"}
+ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
 WITHOUT_MEANING = {
@@ -50,6 +56,43 @@ def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | N
     return asked or None
 
 
+def parameters_set(pairs: Sequence[str]) -> dict[str, dict[str, JsonValue]] | None:
+    """Stage parameters by stage, from each --set; None where there is none.
+
+    Raises
+    ------
+    UserError
+        If one is not STAGE.PARAMETER=VALUE, or a parameter is given twice.
+    """
+    found: dict[str, dict[str, JsonValue]] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        stage, dot, parameter = (part.strip() for part in name.partition("."))
+        if not (stage and dot and parameter and equals):
+            raise UserError(
+                f"--set {pair}: give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
+            )
+        if parameter in found.setdefault(stage, {}):
+            raise UserError(f"--set {stage}.{parameter} is given twice: leave one of them out")
+        found[stage][parameter] = parameter_value(value.strip())
+    return found or None
+
+
+def parameter_value(text: str) -> JsonValue:
+    """A value as TOML or JSON has it; any other text is a text, so that no shell needs quotes."""
+    value: JsonValue = text
+    with suppress(ValueError):
+        value = parsed(f"value = {text}")["value"]
+    with suppress(ValueError):
+        value = json.loads(text)
+    try:
+        # Dates and infinities, which neither a record nor a parameter can be.
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        return text
+    return value
+
+
 def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
     """Settings of a run of a suite: those that suit it are below the user's own.
 
@@ -63,9 +106,12 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
     """
     suite = load_suite(suite_name)
     layer = SuiteLayer(file_of("suite", suite_name), suite.settings)
+    _refuse_other_stages(suite, flags)
     axes = {axis for step in suite.stages.values() for axis in step.grid}
     if any(step.threads == ALL_CORES for step in suite.stages.values()):
         axes.add(THREADS)
+    if suite.data in {"movie", "labels"} or flags.get("start"):
+        axes.add(START)
     given = {name: value for name, value in flags.items() if value is not None}
     if DEVICE not in axes and "," in given.get(DEVICE, ""):
         raise UserError(
@@ -78,8 +124,8 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
                 flag = f"--{name.replace('_', '-')}"
                 raise UserError(f"{flag} and --grid {axis}= say the same: leave one of them out")
             given["grid"] = asked | {axis: str(given[name])}
-    if DEVICE in axes:
-        given.pop(DEVICE, None)
+    for axis in axes & {DEVICE, START}:
+        given.pop(axis, None)
     settings = load_settings(layer, **given)
     _refuse_without_meaning(suite, given, settings)
     own = users_own(given)
@@ -96,6 +142,20 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
         if axis in axes and name in own and axis not in settings.grid
     }
     return settings.model_copy(update={"grid": settings.grid | chosen})
+
+
+def _refuse_other_stages(suite: Suite, flags: Mapping[str, Any]) -> None:
+    """Raise where --set names what the suite has not; a file may name stages of other suites."""
+    suites = [suite, *([load_suite(BRIEF)] if flags.get("with_system") else [])]
+    known = {name for one in suites for name in one.stages}
+    known |= {one.stage_name(entry) for one in suites for entry in one.stages}
+    for name in flags.get("stages") or {}:
+        # Points of a grid are named by its entry and their place in it.
+        if name not in known and not any(name.startswith(f"{entry}_") for entry in known):
+            raise UserError(
+                f"--set {name}: the suite {suite.name} has no stage {name!r}; "
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:

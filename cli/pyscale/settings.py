@@ -28,7 +28,7 @@ from pydantic_settings import (
 from pyscale.analysis.spending import Prices
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
-from pyscale.suite import GridValue, Layout
+from pyscale.suite import GridValue, Layout, Start
 from pyscale.tomlfile import parsed
 from pyscale_stages.contract import Device
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -93,6 +93,9 @@ class Settings(BaseSettings):
         "native", description="How a task's process is started: in this environment, or in images"
     )
     device: Device = Field("cpu", description="Where stages that can use it compute")
+    start: Start = Field(
+        "cold", description="A new process for each window, or warm workers that are kept"
+    )
     cache: Literal["cold", "warm", "asis"] = Field(
         "cold", description="State of the page cache that each trial's inputs are brought to"
     )
@@ -102,6 +105,11 @@ class Settings(BaseSettings):
     )
     layout: Layout | None = Field(
         None, description="How Slurm starts workers: array or gang; None is the suite's choice"
+    )
+    allocation: Literal["hold", "each"] | None = Field(
+        None,
+        description="Jobs of a run on Slurm: one that all trials run in (hold), or one for each "
+        "trial's windows, merge and check (each); None is hold where the site allows it",
     )
     retries: int = Field(1, ge=0, description="How often a failed trial is tried again")
     seed: int = Field(0, ge=0, description="Seed of the order of trials and of every stage")
@@ -337,7 +345,7 @@ def _refuse_misspelt_variables() -> None:
             near = get_close_matches(variable, known, n=1, cutoff=0.85)
             if near:
                 raise UserError(
-                    f"the environment has {variable}, which is no setting: did you mean {near[0]}?"
+                    f"unknown setting {variable} in the environment: did you mean {near[0]}?"
                 )
 
 

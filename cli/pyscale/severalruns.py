@@ -1,4 +1,4 @@
-"""Several runs beside each other: what each was measured on, and the page that compares them."""
+"""Several runs beside each other: what each measured, and the page that compares them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+import polars as pl
 
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.grid.scope import about_workers
@@ -26,9 +27,6 @@ from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import TIMINGS_FILE
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def report_several(
@@ -99,10 +97,10 @@ def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
 
 def _timings(folder: Path) -> pl.DataFrame:
     """Tests of the machine, as the run's own report has just written them."""
-    import polars as pl
-
     path = folder / TIMINGS_FILE
-    return pl.read_parquet(path) if path.exists() else pl.DataFrame(schema=timing_schema())
+    return (
+        pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=timing_schema())
+    )
 
 
 def _machines(

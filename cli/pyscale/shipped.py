@@ -1,4 +1,4 @@
-"""Where the files that come with pyscale lie: configuration, templates, image definitions."""
+"""Location of the files that come with pyscale: configuration, templates, image definitions."""
 
 from __future__ import annotations
 

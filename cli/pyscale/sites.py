@@ -1,4 +1,4 @@
-"""A site: how one cluster wants to be asked for what a task needs, and what its nodes offer."""
+"""A site: one cluster's job options, and what its nodes offer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Option = Annotated[
     str,
     _written_as(
         r"--[a-z][a-z-]*(=[^\s\"'`\\\0]+)?",
-        "it must be a long option of sbatch, without blanks and quotes, as --reservation=spring",
+        "it must be a long option of sbatch, without blanks and quotes, e.g. --reservation=spring",
     ),
 ]
 
@@ -102,6 +102,16 @@ class Request(Record):
         None, ge=0, le=MOST, description="GPUs of a task; absent is one where it computes on one"
     )
     gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
+    hold_limit_hours: float | None = Field(
+        None,
+        gt=0,
+        le=MOST,
+        allow_inf_nan=False,
+        description="Longest that one job which holds all trials may ask for",
+    )
+    max_nodes: int | None = Field(
+        None, ge=1, le=MOST, description="Most nodes that such a job may ask for"
+    )
     tasks_per_node: int | None = Field(
         None,
         ge=1,
@@ -121,7 +131,7 @@ class Override(Request):
     @classmethod
     def _known_stage(cls, value: str | None) -> str | None:
         if value is not None and value not in STAGE_NAMES:
-            raise ValueError(f"there is no such stage; {did_you_mean(value, STAGE_NAMES)}")
+            raise ValueError(f"unknown stage; {did_you_mean(value, STAGE_NAMES)}")
         return value
 
 
@@ -166,9 +176,9 @@ class Site(Record):
             meant = sorted({*SAID_ELSEWHERE, *SET_BY_PYSCALE})
             name = next((one for one in meant if one.startswith(given)), given)
             if name in SAID_ELSEWHERE:
-                raise ValueError(f"give it by {SAID_ELSEWHERE[name]} in [request], not by {option}")
+                raise ValueError(f"set {SAID_ELSEWHERE[name]} in [request] instead of {option}")
             if name in SET_BY_PYSCALE:
-                raise ValueError(f"pyscale itself sets --{name}: leave {option} out")
+                raise ValueError(f"pyscale sets --{name} itself: leave {option} out")
         return value
 
     @model_validator(mode="after")
@@ -176,8 +186,7 @@ class Site(Record):
         said = [option for option in self.options if option.startswith(("--mem=", "--mem-per-"))]
         if said and self.memory_option != "none":
             raise ValueError(
-                f"give it by memory_gib in [request], not by {said[0]}, or set memory_option to "
-                "none"
+                f"set memory_gib in [request] instead of {said[0]}, or set memory_option to none"
             )
         return self
 
@@ -191,8 +200,7 @@ class Site(Record):
         formatted = any(width or conversion for _, _, width, conversion in parts)
         if "count" not in fields or not fields <= {"count", "type"} or formatted:
             raise ValueError(
-                f"gpu_option {self.gpu_option!r} must hold {{count}}, and may hold {{type}} alone "
-                "beside it"
+                f"gpu_option {self.gpu_option!r} must hold {{count}}, and only {{type}} beside it"
             )
         return self
 

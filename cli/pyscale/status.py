@@ -1,4 +1,4 @@
-"""Where a run stands: from its plan, its records, its journal and, on a cluster, from Slurm."""
+"""State of a run: from its plan, its records, its journal and, on a cluster, from Slurm."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from pyscale.allocationstatus import AllocationStatus, allocation_states, open_allocations
 from pyscale.pace import Pace, pace_of
 from pyscale.plan import Trial
 from pyscale.processes import started_for
 from pyscale.runqueue import WAITS, Queue, RunQueue
+from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import is_locked, lock_doubt
@@ -19,7 +21,9 @@ from pyscale.store.taskfiles import RecordError
 from pyscale.taskstatus import TaskCounts, TaskReader
 from pyscale_stages.contract import Record
 
-RunState = Literal["planned", "running", "complete", "incomplete", "interrupted", "cancelled"]
+RunState = Literal[
+    "planned", "queued", "running", "complete", "incomplete", "interrupted", "cancelled"
+]
 TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 
 MOST_TASKS = 20
@@ -79,6 +83,9 @@ class RunStatus(Record):
     configurations: tuple[ConfigurationStatus, ...]
     trials: tuple[TrialStatus, ...] = Field(description="Those under way, or all where asked for")
     jobs: JobCounts | None = Field(None, description="Absent where Slurm was not asked or silent")
+    allocations: tuple[AllocationStatus, ...] = Field(
+        (), description="Jobs that hold nodes for all trials, in the order of their submission"
+    )
     slurm_complaint: str | None = Field(None, description="Why Slurm did not answer")
     failures: tuple[str, ...] = Field(
         description="Each failed, skipped or unreadable trial with its reason"
@@ -130,6 +137,10 @@ class StatusReader:
         if self._queue is not None and state not in {"planned", "complete"}:
             queue = self._queue.now()
         plan = self._run.plan
+        allocations = allocation_states(read_allocations(self._run.path).jobs, events, queue)
+        followed = is_followed(self._run.path)
+        if state == "queued" and not followed and _is_gone(allocations, queue):
+            state = "interrupted"
         pace = pace_of(events)
         self._unreadable = {}
         trials = tuple(self._trials(ends, queue, attended=attended))
@@ -141,6 +152,7 @@ class StatusReader:
             configurations=_configurations(self._run, ends, pace),
             trials=trials,
             jobs=_job_counts(queue),
+            allocations=allocations,
             slurm_complaint=queue.complaint if queue else None,
             failures=(
                 *(
@@ -154,6 +166,11 @@ class StatusReader:
             left_running=self._left_running() if state in LEFT else (),
             doubt=lock_doubt(self._run.path) if attended else None,
         )
+
+    def state(self) -> RunState:
+        """Where the run stands now, in a word, without asking Slurm."""
+        attended, events = self._attended()
+        return _state(self._run, events, _last_ends(events), attended=attended)
 
     def _left_running(self) -> tuple[int, ...]:
         return tuple(process.pid for process in started_for(self._run.path))
@@ -221,9 +238,20 @@ def _state(
         return "complete"
     if not events:
         return "planned"
-    if events[-1].kind == "run_finished":
+    if events[-1].kind in {"run_finished", "run_stopped"}:
         return "incomplete"
-    return "cancelled" if events[-1].kind == "run_cancelled" else "interrupted"
+    if events[-1].kind == "run_cancelled":
+        return "cancelled"
+    # Who follows the run submits the next allocation.
+    if open_allocations(events) or is_followed(run.path):
+        return "queued"
+    return "interrupted"
+
+
+def _is_gone(allocations: Sequence[AllocationStatus], queue: Queue | None) -> bool:
+    """Whether Slurm says that no allocation is left to wait for."""
+    answered = queue is not None and queue.complaint is None
+    return answered and all(one.state == "ended" for one in allocations)
 
 
 def _configurations(

@@ -1,4 +1,4 @@
-"""How the state of a run looks on a terminal."""
+"""The state of a run on a terminal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pyscale.allocationstatus import AllocationStatus
 from pyscale.status import LEFT, ConfigurationStatus, RunStatus, TrialStatus
 from pyscale.taskstatus import TaskStatus
 
@@ -19,6 +20,7 @@ STYLES = {"failed": "bold red", "gone": "red", "running": "green", "starting": "
 def rendered(status: RunStatus) -> RenderableType:
     """The configurations, the tasks of trials under way, and what there is to do."""
     parts: list[RenderableType] = [_configurations(status)]
+    parts += [_line(_allocation(one)) for one in status.allocations if one.state != "ended"]
     # Before the tasks: a live table is cut where the terminal ends.
     parts += [_line(sentence) for sentence in _outlook(status)]
     for trial in status.trials:
@@ -115,17 +117,25 @@ def _rest(trial: TrialStatus) -> str:
 
 def _outlook(status: RunStatus) -> Iterator[str]:
     if status.slurm_complaint is not None:
-        yield (
-            f"Slurm does not answer ({status.slurm_complaint}): what is shown is from the records "
-            "alone"
-        )
+        yield (f"Slurm does not answer ({status.slurm_complaint}): this shows the records only")
     if status.doubt is not None:
         yield status.doubt
     if status.eta_s is not None:
-        yield f"about {duration(status.eta_s)} to go"
+        yield f"about {duration(status.eta_s)} left"
     ended = all(row.done + row.failed == row.total for row in status.configurations)
     if status.state == "running" and ended and not status.trials:
-        yield "every trial has ended, and the report is being written"
+        yield "all trials have ended; writing the report"
+
+
+def _allocation(one: AllocationStatus) -> str:
+    """An allocation in a line: what it does, where, and how long it can still do so."""
+    if one.state == "queued":
+        return f"allocation {one.job_id} waits in the queue: {one.why}"
+    if one.state == "unknown":
+        return f"allocation {one.job_id} was submitted"
+    left = "" if one.left_s is None else f", {duration(one.left_s)} left of its time"
+    waited = "" if one.waited_s is None else f"; it waited {duration(one.waited_s)} in the queue"
+    return f"allocation {one.job_id} runs on {one.nodes}{left}{waited}"
 
 
 def _advice(status: RunStatus) -> str:
@@ -139,8 +149,8 @@ def _advice(status: RunStatus) -> str:
         if count
     ]
     return (
-        f"{status.state}; {' and '.join(going_on)}; take them up with: {resume}, or end them with: "
-        f"pyscale cancel {status.run_id}"
+        f"{status.state}; {' and '.join(going_on)}; continue them with: {resume}, or end them "
+        f"with: pyscale cancel {status.run_id}"
     )
 
 
@@ -148,7 +158,7 @@ def _left_running(status: RunStatus) -> str:
     pids = ", ".join(map(str, status.left_running))
     noun, verb = ("processes", "run") if len(status.left_running) > 1 else ("process", "runs")
     return (
-        f"{noun} {pids} of this run still {verb}, and disturb whatever else is measured here: end "
+        f"{noun} {pids} of this run still {verb} and would disturb other measurements here; end "
         f"with: pyscale cancel {status.run_id}"
     )
 

@@ -1,4 +1,4 @@
-"""`pyscale status`: where a run stands, once or until it ends."""
+"""`pyscale status`: the state of a run, once or until it ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyscale.store.lock import is_locked
 
 REFRESH_MS = 1000
 """Running tasks get older although no file changes."""
-UNDER_WAY = {"planned", "running"}
+UNDER_WAY = {"planned", "queued", "running"}
 
 
 def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
@@ -34,7 +34,7 @@ def show(name: str | None, *, watch: bool, as_json: bool, log: bool) -> None:
         except KeyboardInterrupt:
             # On `pyscale run` the same keys end the run.
             if is_locked(run.path):
-                talk(f"the run goes on; end it with: pyscale cancel {run.path.name}")
+                talk(f"the run continues; end it with: pyscale cancel {run.path.name}")
             raise
     elif as_json:
         print(run_status(run, all_tasks=True).model_dump_json(indent=1))  # noqa: T201

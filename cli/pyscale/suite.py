@@ -1,4 +1,4 @@
-"""A suite: the stages that a run measures, and what feeds each of them."""
+"""A suite: the stages that a run measures, and their inputs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import did_you_mean
 
+Start = Literal["cold", "warm"]
+"""A new process for every window, or workers that are started once and kept."""
 Layout = Literal["array", "gang"]
 """An array of independent tasks, or one allocation with a rank for each worker."""
 MOVIE = "movie"
@@ -36,7 +38,7 @@ def _named(name: str) -> str:
     """Refuse a name that tables and sentences cannot show as it is."""
     why_not = why_no_name(name)
     if why_not is not None:
-        raise ValueError(f"it cannot be a name: {why_not}; write another")
+        raise ValueError(f"invalid name: {why_not}; choose another")
     return name
 
 
@@ -77,6 +79,9 @@ class SuiteStage(Record):
         None, description="GPUs of each worker where it computes on cuda; None is one"
     )
     gpu_sharing: GpuSharing = Field("own", description="How workers share the GPUs of a node")
+    start: Start = Field(
+        "cold", description="Whether each window is a new process, or kept workers do them"
+    )
     shares_cores: bool = Field(
         False,
         description="Whether `threads` are those of the machine, which its ranks share evenly; "
@@ -84,7 +89,8 @@ class SuiteStage(Record):
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
         default_factory=dict,
-        description="Values of stage parameters, or of device, threads and gpu_sharing, of which "
+        description="Values of stage parameters, or of device, threads, gpu_sharing and "
+        "start, of which "
         "every combination is measured",
     )
     family: str | None = Field(
@@ -131,6 +137,9 @@ class Suite(Record):
     against: str | None = Field(None, description="Axis of its grid that results are drawn against")
     expected: str | None = Field(
         None, description="Results that a right installation gives: a file of config/validation"
+    )
+    references: tuple[str, ...] = Field(
+        (), description="References that it measures like, which stand beside its results"
     )
     stages: dict[EntryName, SuiteStage]
 
@@ -221,7 +230,7 @@ def _check_inputs(suite: Suite, path: Path) -> None:
         for fed, source in step.inputs.items():
             if fed not in slots:
                 raise UserError(
-                    f"the suite {path} feeds an unknown input {fed!r} of stages.{entry}; "
+                    f"unknown input {fed!r} of stages.{entry} in the suite {path}; "
                     f"{did_you_mean(fed, slots)}"
                 )
             if source not in earlier:
@@ -232,13 +241,13 @@ def _check_inputs(suite: Suite, path: Path) -> None:
             if _wrong_source(source, stage, slots[fed]):
                 feeds = _feeding(stage, slots[fed])
                 raise UserError(
-                    f"the suite {path} feeds {fed!r} of stages.{entry} from {source!r}, and that "
+                    f"the suite {path} feeds {fed!r} of stages.{entry} from {source!r}, but that "
                     f"input takes {feeds} ({slots[fed].help}): feed it otherwise"
                 )
         for name, slot in slots.items():
             if (slot.required or slot.is_place) and name not in step.inputs:
                 raise UserError(
-                    f"the suite {path} gives stages.{entry} no input {name!r} ({slot.help})"
+                    f"the suite {path} has no input {name!r} for stages.{entry} ({slot.help})"
                 )
         earlier.append(entry)
     _refuse_unclear_data(suite, path)
@@ -248,18 +257,18 @@ def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> No
     """Raise where a stage needs another kind of data than its suite measures on."""
     if stage.shares_image and suite.data != "phantom":
         raise UserError(
-            f"the suite {path} has stages.{entry}, which works on an image that it makes itself: "
-            'say data = "phantom" above its stages, and keep others in a suite of their own'
+            f"the suite {path} has stages.{entry}, which makes its own image: set data = "
+            '"phantom" above its stages, and keep other stages in another suite'
         )
     if stage.meets and not stage.shares_image and suite.data != "slides":
         raise UserError(
-            f"the suite {path} has stages.{entry}, which loads patches of slides: say data = "
+            f"the suite {path} has stages.{entry}, which loads patches of slides: set data = "
             '"slides" above its stages'
         )
     if suite.data == "phantom" and not (stage.shares_image or stage.is_of_machine):
         raise UserError(
-            f'the suite {path} has stages.{entry}, which reads data, and its data = "phantom" are '
-            "images that no other stage reads: put it into a suite of its own"
+            f'the suite {path} has stages.{entry}, which reads data, but data = "phantom" is '
+            "for stages that make their own image: put it into another suite"
         )
 
 
@@ -269,8 +278,8 @@ def _refuse_mixed_data(suite: Suite, path: Path, entry: str) -> None:
     sources = set(step.inputs.values())
     if step.data is not None and not sources & {MOVIE, TRUTH}:
         raise UserError(
-            f"the suite {path} gives stages.{entry} the data {step.data!r}, and no input of it is "
-            '"movie" or "truth": leave data out, or feed it by the data'
+            f"the suite {path} sets data = {step.data!r} for stages.{entry}, but no input of it "
+            'is "movie" or "truth": leave data out, or feed it by the data'
         )
     fed = {suite.data_of(source) for source in sources if source in suite.stages}
     fed |= {step.data} if sources & {MOVIE, TRUTH} else set()
@@ -281,8 +290,8 @@ def _refuse_mixed_data(suite: Suite, path: Path, entry: str) -> None:
         )
     if step.data is not None and suite.data not in {"movie", "labels"}:
         raise UserError(
-            f"the suite {path} measures {suite.data}, so stages.{entry} takes no data of its own: "
-            "leave it out"
+            f"the suite {path} measures {suite.data}, so stages.{entry} cannot have its own "
+            "data: leave it out"
         )
 
 
@@ -290,8 +299,8 @@ def _refuse_unclear_data(suite: Suite, path: Path) -> None:
     """Raise where the run has no data of its own, or two datasets cannot be told apart."""
     if suite.own_data and all(map(suite.data_of, suite.stages)):
         raise UserError(
-            f"every stage of the suite {path} has data of its own, and a run has some too: write "
-            f'data = "{suite.own_data[0]}" below [settings] in place of one of them'
+            f"the suite {path} sets data for every stage and for the run: write data = "
+            f'"{suite.own_data[0]}" below [settings] instead of one of them'
         )
     names = [Path(name).name for name in suite.own_data]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -309,5 +318,5 @@ def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:
 def _feeding(stage: Stage, slot: Slot) -> str:
     """What an input takes, in words."""
     if slot.is_place:
-        return "its place alone"
+        return "only its place"
     return "slides alone" if stage.meets else "neither a place nor slides"

@@ -1,4 +1,4 @@
-"""How many frames each number of workers is given: all of them, or as many for each worker."""
+"""Frames of each number of workers: all of them, or as many for each worker."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Sweep:
         if self.given == "machine":
             return "every worker measures the machine by itself, all at once"
         if self.given == "ranks":
-            return "N ranks load patches at the same time, each of slides of its own"
+            return "N ranks load patches at the same time, each from its own slides"
         if self.given == "image":
             return "strong: N ranks share the work on one image, the same at every N"
         if not self.is_weak:
@@ -123,14 +123,14 @@ class Sweep:
         if self.frames_each is not None:
             raise UserError(
                 f"the suite gives each of up to {most} workers {self.frames_each} of the frames, "
-                f"and {movie} has {self.frames}: ask for fewer --workers or give a longer movie"
+                f"but {movie} has {self.frames}: use fewer --workers or a longer movie"
             )
         if self.is_weak:
             raise UserError(
-                f"--scaling weak gives each of up to {most} workers at least one frame of its own, "
-                f"and {movie} has {self.frames}: ask for fewer --workers or give a longer movie"
+                f"--scaling weak needs at least one frame for each of up to {most} workers, but "
+                f"{movie} has {self.frames}: use fewer --workers or a longer movie"
             )
         raise UserError(
-            f"{most} workers cannot share the {self.frames} frames of {movie}: ask for fewer "
-            "--workers or give a longer movie"
+            f"{most} workers cannot share the {self.frames} frames of {movie}: use fewer "
+            "--workers or a longer movie"
         )

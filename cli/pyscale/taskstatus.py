@@ -1,4 +1,4 @@
-"""What each task of a trial does, from as few files as can tell it."""
+"""State of each task of a trial, from as few files as possible."""
 
 from __future__ import annotations
 

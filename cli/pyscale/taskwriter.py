@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pyscale.executors.protocol import WarmStart
 from pyscale.plan import Trial
 from pyscale.runtimes.native import NativeRuntime
 from pyscale.runtimes.protocol import Runtime
@@ -21,6 +22,7 @@ from pyscale.store.records import (
 )
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
+from pyscale_stages.registry import load_stage
 
 
 class TaskWriter:
@@ -58,12 +60,10 @@ class TaskWriter:
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
-            runtime = self._runtime
-            if trial.interpreter is not None:
-                runtime = NativeRuntime(trial.interpreter)
-            start = runtime.start(spec, folder, trial.image)
+            start = self._runtime_of(trial).start(spec, folder, trial.image)
             drafts[folder] = TaskOrder(
                 argv=start.argv,
+                arguments=start.arguments if self._is_warm(trial, task) else (),
                 env=start.env,
                 container=start.container,
                 node_work=node_work,
@@ -71,6 +71,25 @@ class TaskWriter:
                 rank=None if spec.meeting is None else spec.rank,
             )
         return drafts
+
+    def warm_start(self, trial: Trial) -> WarmStart:
+        """How the workers are started that are given the windows of a trial."""
+        spec = self._spec(trial, trial.window_tasks[0])
+
+        def draft(folder: Path) -> TaskOrder:
+            write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
+            tasks = self._run.trial(trial).parent
+            start = self._runtime_of(trial).serve(spec, folder, tasks, trial.image)
+            return TaskOrder(argv=start.argv, env=start.env, container=start.container)
+
+        declared = load_stage(trial.stage).resources.memory_gib
+        return WarmStart(memory_bytes=int(declared * 2**30), draft=draft)
+
+    def _runtime_of(self, trial: Trial) -> Runtime:
+        return NativeRuntime(trial.interpreter) if trial.interpreter else self._runtime
+
+    def _is_warm(self, trial: Trial, task: str) -> bool:
+        return trial.start == "warm" and task in trial.window_tasks
 
     def _spec(self, trial: Trial, task: str) -> TaskSpec:
         folder = self._run.task(trial, task)

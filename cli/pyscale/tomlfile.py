@@ -36,8 +36,8 @@ def file_of(kind: Kind, name_or_path: str) -> Path:
     names = shipped_names(kind)
     if name_or_path not in names:
         raise UserError(
-            f"there is no {kind} {name_or_path!r}, and one of your own is named by the path of "
-            f"its .toml: {did_you_mean(name_or_path, names)}"
+            f"unknown {kind} {name_or_path!r} (name your own by the path of its .toml): "
+            f"{did_you_mean(name_or_path, names)}"
         )
     return _folder(kind) / f"{name_or_path}.toml"
 
@@ -57,13 +57,13 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
     except FileNotFoundError as error:
         shipped = shipped_names(kind)
         others = f", or one of {', '.join(shipped)}" if shipped else ""
-        raise UserError(f"there is no {kind} file {path}: give its path{others}") from error
+        raise UserError(f"no {kind} file {path}: name its path{others}") from error
     except OSError as error:
         raise UserError(f"the {kind} {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"the {kind} {path} is no TOML: it is not text in UTF-8") from error
+        raise UserError(f"the {kind} {path} is not TOML: it is not text in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"the {kind} {path} is no TOML: {error}") from error
+        raise UserError(f"the {kind} {path} is not TOML: {error}") from error
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def parsed(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise tomllib.TOMLDecodeError("too many values lie inside each other") from None
+        raise tomllib.TOMLDecodeError("values are nested too deeply") from None
     except ValueError as error:
         # A number of thousands of digits is no decoding error for Python.
         raise tomllib.TOMLDecodeError(str(error)) from None

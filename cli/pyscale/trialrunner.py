@@ -30,7 +30,7 @@ from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.parting import LostRank
+from pyscale_stages.ranks.rank_failure import LostRank
 
 COMPARING = frozenset(["check", "beside"])
 """Tasks that compare the output of a trial, and add nothing to it."""
@@ -77,7 +77,7 @@ class TrialRunner:
         A failed trial is tried again as often as the settings allow, but not where it would fail
         the same way.
         """
-        if self.is_complete(trial):
+        if is_complete(self._run, trial):
             # A pyscale that died just after the last record never said that it was the last.
             if trial.id not in self._finished:
                 self._journal.append("trial_finished", trial.id)
@@ -111,13 +111,9 @@ class TrialRunner:
                 if record.state == "running" and launch and launch.node != node_name():
                     raise UserError(
                         f"{trial.id}/{task} of the run {self._run.path.name} was started on "
-                        f"{launch.node} and may still run there: resume the run on that "
-                        f"node, or remove {self._run.trial(trial)} if the node is gone"
+                        f"{launch.node} and may still run there: resume the run on that node, or "
+                        f"remove {self._run.trial(trial)} if the node is gone"
                     )
-
-    def is_complete(self, trial: Trial) -> bool:
-        """Whether every task of the trial has its record."""
-        return all(read_task(self._run.task(trial, task)).state == "done" for task in trial.tasks)
 
     def is_under_way(self, trial: Trial) -> bool:
         """Whether tasks of the trial were ordered and have not ended, so that they may run."""
@@ -130,7 +126,7 @@ class TrialRunner:
             "trial_failed",
             trial.id,
             detail=f"{failure.task}: {failure.error.message}"
-            + (f"; not tried again, because {why_not}" if why_not else ""),
+            + (f"; not retried, because {why_not}" if why_not else ""),
         )
         return why_not is None
 
@@ -269,6 +265,9 @@ class TrialRunner:
             orders=self._tasks.drafts(trial, tasks, node_work),
             at_once=trial.workers if name == WINDOWS else 1,
             threads=self._run.plan.threads_of(trial),
+            warm=self._tasks.warm_start(trial)
+            if name == WINDOWS and trial.start == "warm"
+            else None,
             submitted=submitted,
             taken_up=taken_up,
         )
@@ -286,10 +285,10 @@ class TrialRunner:
     def _missing_input(self, trial: Trial) -> str | None:
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
         if trial.compared and not trial.is_reference and not trial.shares_image:
-            needed[trial.reference_trial] = "what it is compared with"
+            needed[trial.reference_trial] = "its baseline"
         for trial_id, why in needed.items():
             if not self._has_output(self._run.plan.trial(trial_id)):
-                return f"{why}, the output of {trial_id}, is not there"
+                return f"{why}, the output of {trial_id}, is missing"
         return None
 
     def _stands_alone(self, trial: Trial, task: str) -> _Failure | None:
@@ -298,13 +297,13 @@ class TrialRunner:
         An image that is too large for the fewest ranks is still one for more of them.
         """
         others = {
-            "check": (trial.reference_trial, "what it is compared with"),
-            "beside": (trial.beside_trial, "what it is set beside"),
+            "check": (trial.reference_trial, "its baseline"),
+            "beside": (trial.beside_trial, "its counterpart"),
         }
         other, what = others.get(task, (None, ""))
         if other is None or self._has_output(self._run.plan.trial(other)):
             return None
-        message = f"{what}, the output of {other}, is not there"
+        message = f"{what}, the output of {other}, is missing"
         return _Failure(task, TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT))
 
     def _has_output(self, trial: Trial) -> bool:
@@ -320,6 +319,11 @@ class TrialRunner:
         keeps_all = self._settings["keep_outputs"] == "all"
         if not (keeps_all or self._run.plan.keeps_output(trial)):
             self._run.drop_outputs(trial)
+
+
+def is_complete(run: RunFolder, trial: Trial) -> bool:
+    """Whether every task of the trial has its record."""
+    return all(read_task(run.task(trial, task)).state == "done" for task in trial.tasks)
 
 
 def _after_windows(trial: Trial) -> list[tuple[str, tuple[str, ...]]]:

@@ -1,4 +1,4 @@
-"""What the node can do, in brief, beside a suite that measures something else on it."""
+"""Brief tests of the node, beside a suite that measures something else on it."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def with_system(suite: Suite, settings: Settings, site: Site | None) -> Suite:
     twice = sorted(brief.stages.keys() & suite.stages.keys())
     if twice:
         raise UserError(
-            f"the suite {suite.name} has an entry {twice[0]!r}, as what --with-system adds has: "
-            "name the entry otherwise, or leave --with-system out"
+            f"the suite {suite.name} has an entry {twice[0]!r}, a name that --with-system also "
+            "adds: rename the entry, or leave --with-system out"
         )
     return suite.model_copy(update={"stages": {**brief.stages, **suite.stages}})
 

@@ -1,1 +1,1 @@
-"""What runs inside an image: the stages, and what measures them on the node."""
+"""Code that runs inside an image: the stages, and their measurement on the node."""

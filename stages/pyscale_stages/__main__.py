@@ -16,5 +16,5 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         # A second Ctrl-C would be told by a traceback.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        sys.stderr.write("interrupted by Ctrl-C before its end: run the same again\n")
+        sys.stderr.write("interrupted by Ctrl-C: run the same command again\n")
         sys.exit(128 + signal.SIGINT)

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyscale_stages.contract import Stage, TaskSpec
@@ -24,10 +24,10 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "verb",
         nargs="?",
-        choices=("run", "merge", "check", "export", "info"),
+        choices=("run", "merge", "check", "export", "serve", "info"),
         default="info",
         help="run one window, merge windows, check two outputs for agreement, export an output "
-        "for other tools, or describe",
+        "for other tools, load once and do the tasks that stdin names, or describe",
     )
     parser.add_argument(
         "--input",
@@ -42,17 +42,19 @@ def command_line() -> argparse.ArgumentParser:
         "--movie-frames",
         type=int,
         metavar="K",
-        help="take the first K frames for the whole movie (default: all)",
+        help="use only the first K frames of the movie (default: all)",
     )
-    parser.add_argument("--axes", help="axes of the input, where the file is silent or wrong")
+    parser.add_argument("--axes", help="axes of the input, where the file gives none or wrong ones")
     parser.add_argument("--params", type=Path, metavar="FILE.json", help="stage parameters")
-    parser.add_argument("--result", type=Path, metavar="FILE.json", help="where the record goes")
-    parser.add_argument("--truth", type=Path, metavar="PATH", help="truth of the movie")
-    parser.add_argument("--seed", type=int, default=0, help="seed of everything random")
-    parser.add_argument("--threads", type=int, default=1, help="threads that may be used")
+    parser.add_argument("--result", type=Path, metavar="FILE.json", help="file of the record")
+    parser.add_argument(
+        "--truth", type=Path, metavar="PATH", help="true labels or tracks of the movie"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="random seed")
+    parser.add_argument("--threads", type=int, default=1, help="number of threads")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="format of the export")
-    parser.add_argument("--labels", type=Path, help="labels that the exported tracks are of")
+    parser.add_argument("--labels", type=Path, help="label movie of the exported tracks")
     _add_rank(parser)
     return parser
 
@@ -70,24 +72,29 @@ def rank_alone(arguments: Sequence[str]) -> argparse.Namespace | None:
 
 def _add_rank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--rank", type=int, default=0, metavar="R", help="which of --ranks this process is, from 0"
+        "--rank",
+        type=int,
+        default=0,
+        metavar="R",
+        help="number of this process among --ranks, from 0",
     )
     parser.add_argument(
-        "--ranks", type=int, default=1, metavar="N", help="processes that meet (default: 1)"
+        "--ranks",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes that work together (default: 1)",
     )
     parser.add_argument(
-        "--meeting", type=Path, metavar="FILE", help="where ranks meet: a path that all of them see"
+        "--meeting",
+        type=Path,
+        metavar="FILE",
+        help="file by which ranks find each other: a path that all of them see",
     )
 
 
 def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
-    """Return the task that the arguments describe.
-
-    Raises
-    ------
-    BadInput
-        If they describe none that the stage could do.
-    """
+    """Return the task that the arguments describe."""
     from pydantic import ValidationError
 
     from pyscale_stages.contract import TaskSpec
@@ -103,7 +110,7 @@ def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
             frames=_frame_range(options.frames),
             movie_frames=options.movie_frames,
             axes=options.axes,
-            params=_read_params(options.params),
+            params=read_params(options.params),
             truth=options.truth,
             seed=options.seed,
             threads=options.threads,
@@ -132,10 +139,12 @@ def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[
         # A path may hold "=" too: where the whole is a path that exists, it is one.
         if not equals or "/" in slot or Path(text).exists():
             if not free:
-                raise BadInput(f"--input {text}: {stage.name} takes {len(stage.inputs)} inputs")
+                raise BadInput(
+                    f"--input {text}: {stage.name} takes only {len(stage.inputs)} inputs"
+                )
             slot, path = free[0], text
         elif slot not in free:
-            raise BadInput(f"{stage.name} has no free input {slot!r}: {did_you_mean(slot, free)}")
+            raise BadInput(f"{stage.name} has no unused input {slot!r}: {did_you_mean(slot, free)}")
         free.remove(slot)
         named[slot] = Path(path)
     for wanted in stage.inputs:
@@ -151,11 +160,20 @@ def _frame_range(text: str | None) -> tuple[int, int] | None:
         return None
     first, colon, end = text.partition(":")
     if not (colon and first.isdigit() and end.isdigit()):
-        raise BadInput(f"--frames {text} is not A:B with two whole numbers, as in --frames 0:10")
+        raise BadInput(
+            f"invalid --frames {text}: give A:B with two whole numbers, as in --frames 0:10"
+        )
     return int(first), int(end)
 
 
-def _read_params(path: Path | None) -> dict[str, object]:
+def read_params(path: Path | None) -> dict[str, Any]:
+    """Stage parameters from their file.
+
+    Raises
+    ------
+    BadInput
+        If it cannot be read, or holds something else.
+    """
     from pyscale_stages.errors import BadInput
 
     if path is None:

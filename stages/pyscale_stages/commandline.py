@@ -1,4 +1,4 @@
-"""What the command line of the stages does: how one task is run, recorded and ended."""
+"""Commands of the stages' command line: how one task runs, records and ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyscale_stages.arguments import command_line, rank_alone, spec_from
 
 if TYPE_CHECKING:
-    from pyscale_stages.contract import TaskResult
+    from pyscale_stages.contract import Origin, TaskResult
 
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -52,6 +52,8 @@ def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
     # Libraries read these when they are imported, so they are set before any is.
     for variable in THREAD_VARIABLES:
         os.environ[variable] = str(options.threads)
+    if options.verb == "serve":
+        return _with_sentence(lambda: _serve(options, main_monotonic_s))
     return _with_sentence(lambda: _run_task(options, main_monotonic_s))
 
 
@@ -63,7 +65,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         if end.code and rank is not None:
             from pyscale_stages.errors import BadInput
 
-            _tell_other_ranks(rank, BadInput("its command line is wrong: see its output"))
+            _tell_other_ranks(rank, BadInput("invalid command line: see its output"))
         raise
 
 
@@ -135,17 +137,30 @@ def _export(options: argparse.Namespace) -> int:
         known = did_you_mean(options.format or "", stage.exports)
         raise BadInput(f"export needs --as with a format of {stage.name}: {known}")
     if len(options.input) != 1 or options.output is None:
-        raise BadInput("export takes one output folder: give --input FOLDER --output FOLDER")
+        raise BadInput("export takes one output folder: use --input FOLDER --output FOLDER")
     labels = Movie.open(options.labels, axes=options.axes) if options.labels else None
     options.output.mkdir(parents=True, exist_ok=True)
     stage.exports[options.format](Path(options.input[0]), labels, options.output)
     return 0
 
 
-def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
+def _serve(options: argparse.Namespace, main_monotonic_s: float) -> int:
+    """Load once what tasks need, and then do one after the other."""
+    from pyscale_stages.serving import serve
+
+    def do(arguments: Sequence[str], begin_monotonic_s: float, origin: Origin) -> int:
+        task = _parsed(arguments)
+        return _with_sentence(lambda: _run_task(task, begin_monotonic_s, origin))
+
+    return serve(options, main_monotonic_s, do)
+
+
+def _run_task(
+    options: argparse.Namespace, main_monotonic_s: float, origin: Origin = "start"
+) -> int:
     """Run a task and record it; the other ranks hear of one that fails, where there are any."""
     try:
-        result = _recorded(options, main_monotonic_s)
+        result = _recorded(options, main_monotonic_s, origin)
     except BaseException as raised:
         _tell_other_ranks(options, raised)
         raise
@@ -160,7 +175,7 @@ def _run_task(options: argparse.Namespace, main_monotonic_s: float) -> int:
     return 0
 
 
-def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResult:
+def _recorded(options: argparse.Namespace, main_monotonic_s: float, origin: Origin) -> TaskResult:
     from pyscale_stages.measure.spans import SpanRecorder
     from pyscale_stages.registry import load_stage
     from pyscale_stages.runner import run_task
@@ -174,7 +189,7 @@ def _recorded(options: argparse.Namespace, main_monotonic_s: float) -> TaskResul
         with suppress(OSError):
             options.result.parent.mkdir(parents=True, exist_ok=True)
             options.result.unlink()
-    return run_task(stage, spec, recorder, options.result)
+    return run_task(stage, spec, recorder, options.result, origin)
 
 
 def _tell_other_ranks(options: argparse.Namespace, error: BaseException) -> None:
@@ -183,7 +198,7 @@ def _tell_other_ranks(options: argparse.Namespace, error: BaseException) -> None
         return
     # By its name, like a stage: the images of stages that meet nobody do not hold it.
     with suppress(ModuleNotFoundError):
-        absence = import_module("pyscale_stages.ranks.absence")
+        absence = import_module("pyscale_stages.ranks.rank_failure")
         absence.tell_absence(options.meeting, options.rank, error)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
 from pyscale_stages.loading import Loading
+from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
@@ -90,13 +91,13 @@ class TaskSpec(Record):
     def _is_one_of_its_ranks(self) -> Self:
         if self.rank >= self.ranks:
             raise ValueError(
-                f"rank {self.rank} is none of {self.ranks} ranks, which are numbered from 0 to "
-                f"{self.ranks - 1}: give a lower --rank, or more --ranks"
+                f"rank {self.rank} is not one of {self.ranks} ranks, numbered from 0 to "
+                f"{self.ranks - 1}: lower --rank, or raise --ranks"
             )
         if self.ranks > 1 and self.meeting is None:
             raise ValueError(
-                f"{self.ranks} ranks need a meeting to find each other: give all of them the same "
-                "--meeting FILE, on storage that all of them see"
+                f"{self.ranks} ranks need a meeting to find each other: give all of them the "
+                "same --meeting FILE, on storage that all of them see"
             )
         return self
 
@@ -234,11 +235,16 @@ class TaskError(Record):
     exit_code: int
 
 
+Origin = Literal["start", "fork", "kept"]
+"""A process that was started for the task; a fork of a warm worker; or the warm worker itself."""
+
+
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
     schema_version: Literal[1] = 1
     spec: TaskSpec
+    origin: Origin = Field("start", description="Where the process came from that did it")
     status: Literal["done", "failed"]
     start_utc: datetime
     end_utc: datetime
@@ -277,6 +283,26 @@ class TaskResult(Record):
     def warnings(self) -> tuple[str, ...]:
         """Sentences that the reader of this result must know."""
         return tuple(warning.sentence for warning in self.warned if warning.is_said)
+
+
+class WorkerRecord(Record):
+    """What a warm worker did once, before its tasks; written when it is ready for them."""
+
+    stage: str
+    params: dict[str, JsonValue]
+    device: Device
+    threads: int
+    pid: int = Field(description="As the worker sees it: in a container, that of the inside")
+    start_utc: datetime
+    wall_s: Seconds = Field(description="From the start of the process until it was ready")
+    spans: tuple[Span, ...]
+    peak_rss_bytes: Bytes
+    versions: dict[str, str]
+    why_unforked: str = Field(
+        description="Why it does its tasks itself; empty where each task is a fork of it"
+    )
+    stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it runs on")
+    error: str = Field("", description="Why nothing was loaded: each task tells it anew")
 
 
 @dataclass(frozen=True)
@@ -323,6 +349,14 @@ def _no_room(_params: StageParams) -> int:
     return 0
 
 
+def _is_ready(_task: Task) -> None:
+    pass
+
+
+def _forks_on_cpus(_params: StageParams, device: Device) -> str:
+    return "" if device == "cpu" else f"a process that computes on {device} cannot be forked"
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage: its name, what it takes and leaves, and its verbs.
@@ -344,6 +378,8 @@ class Stage:
     run: Callable[[Task], None]
     merge: Callable[[Task], None]
     check: Callable[[Task], Agreement]
+    method: Callable[[Any, Device], Method]
+    """The algorithm that given parameters choose."""
     resources: Resources = Resources()
     extra: str = ""
     """Extra of the distribution that installs the stage's libraries."""
@@ -362,6 +398,11 @@ class Stage:
     needs them, and the folder to write into."""
     shares_image: bool = False
     """Whether these ranks work on one image together, which the stage makes itself."""
+    preload: Callable[[Task], None] = _is_ready
+    """Imports and loads what `run` needs, before a warm worker's first task, from a task without
+    inputs. Where the worker forks it starts no thread: a fork has none but its own."""
+    why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus
+    """Why a warm worker must do its tasks itself with given parameters; empty where it forks."""
 
     @property
     def is_of_machine(self) -> bool:

@@ -59,13 +59,13 @@ def as_stage_error(error: BaseException) -> StageError | None:
     if full_disk or os.strerror(errno.ENOSPC) in str(error) or _cut_short(error):
         where = getattr(error, "filename", None) or "the output folder"
         return ResourceExhausted(
-            f"the disk of {where} is full: free space there and run the same again, "
-            "or write to another disk"
+            f"the disk of {where} is full: free space there and run the command again, or write "
+            "to another disk"
         )
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return ResourceExhausted(
-            f"{error.filename or 'a file'} would be larger than this shell lets files be: raise "
-            "its limit (`ulimit -f unlimited`), and run the same again"
+            f"{error.filename or 'a file'} would exceed this shell's limit of file size: raise "
+            "it (`ulimit -f unlimited`), and run the command again"
         )
     return None
 

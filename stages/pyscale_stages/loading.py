@@ -1,4 +1,4 @@
-"""What loading patches gave one rank: a part of the stage contract."""
+"""Results of loading patches on one rank: a part of the stage contract."""
 
 from __future__ import annotations
 

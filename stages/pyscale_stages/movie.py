@@ -117,7 +117,7 @@ class Movie:
         if first.n_frames != 1:
             raise BadInput(
                 f"{files[0]} is a movie of {first.n_frames} frames in a folder of {len(files)} "
-                "files: give one movie file, or a folder with one file a frame"
+                "files: give one movie file, or a folder with one file per frame"
             )
         return cls(
             path=folder,
@@ -235,9 +235,9 @@ class Movie:
             size = height * width * self.n_channels
             if (yx, series.dtype, series.size) != ((height, width), self.dtype, size):
                 raise BadInput(
-                    f"{path} has other images than the first frames of {self.path}: expected "
-                    f"{width} x {height} pixels of {self.dtype} in {self.n_channels} channels, "
-                    f"found the shape {series.shape} of {series.dtype}"
+                    f"{path} differs from the first frames of {self.path}: expected {width} x "
+                    f"{height} pixels of {self.dtype} in {self.n_channels} channels, found the "
+                    f"shape {series.shape} of {series.dtype}"
                 )
             frame: Pixels = self._read_images(tiff, path, (0, 1), channel)[0]
             return frame
@@ -290,17 +290,17 @@ def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
             tiff = tifffile.TiffFile(path)
             holds_images = bool(tiff.pages) and bool(tiff.series)
     except PermissionError as error:
-        raise BadInput(f"{path} may not be read by this user: change its permissions") from error
+        raise BadInput(f"{path} is not readable for this user: change its permissions") from error
     except Exception as error:  # tifffile raises errors of nearly every kind for broken tags
         raise BadInput(
-            f"{path} is not a TIFF file that can be read ({_in_words(error)}): "
-            "give OME-TIFF or plain TIFF frames"
+            f"{path} is not a readable TIFF file ({_in_words(error)}): give OME-TIFF or plain "
+            "TIFF frames"
         ) from error
     of_axes = [complaint for complaint in complaints if _SAID_OF_AXES in complaint]
     if of_axes and needs_axes:
         raise BadInput(
-            f"{path} names axes that do not fit its shape {tiff.series[0].shape}: "
-            "say what they really are with --axes, as in --axes TYX"
+            f"{path} names axes that do not fit its shape {tiff.series[0].shape}: give the right "
+            "ones by --axes, as in --axes TYX"
         )
     if len(complaints) > len(of_axes) or not holds_images:
         what = next((c for c in complaints if c not in of_axes), "it holds no image")
@@ -340,13 +340,7 @@ def _logged_errors(logger: logging.Logger) -> Iterator[list[str]]:
 def _read_image_stack(
     tiff: tifffile.TiffFile, path: Path, images: list[int], shape: tuple[int, ...]
 ) -> Pixels:
-    """Read images of a shape by their place in the series, which need not be that in the file.
-
-    Raises
-    ------
-    ValueError
-        If pixels lie beyond the end of the file: readers may fill them with zeros instead.
-    """
+    """Read images of a shape by their place in the series, which need not be that in the file."""
     series = tiff.series[0]
     of_one = series.size > math.prod(shape) and len(tiff.pages) == 1
     if of_one and series.dataoffset is not None:
@@ -399,8 +393,8 @@ def _layout(
     sizes = dict(zip(axes, shape, strict=True))
     if axes not in {"YX", "TYX", "CYX", "TCYX", "YXS", "TYXS"}:
         raise BadInput(
-            f"{path} has the axes {axes} (shape {shape}), but frames have T Y X or T C Y X: "
-            f"convert it, or say what the axes really are with --axes, as in --axes TYX"
+            f"{path} has the axes {axes} (shape {shape}), but frames need T Y X or T C Y X: "
+            "convert it, or give the right axes by --axes, as in --axes TYX"
         )
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")

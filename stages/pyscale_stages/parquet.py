@@ -43,7 +43,8 @@ def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
         table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run the stage that "
+            "wrote it again"
         ) from error
     lacking = [column for column in columns if column not in table.columns]
     if lacking:

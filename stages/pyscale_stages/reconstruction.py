@@ -1,4 +1,4 @@
-"""What one rank of a distributed reconstruction measured: a part of the stage contract."""
+"""Measurements of one rank of a distributed reconstruction: a part of the stage contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every record of the contract is built on."""
+"""The base of every record of the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of an input lies in a node's page cache: a part of the stage contract."""
+"""Share of an input in a node's page cache: a part of the stage contract."""
 
 from __future__ import annotations
 

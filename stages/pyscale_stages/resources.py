@@ -29,6 +29,6 @@ def embedded_model(name: str) -> Path:
         if path.is_file():
             return path
     raise MissingPart(
-        f"the embedded model {name!r} is absent from this installation: "
-        "install pyscale again, or train the model with `make model` in a checkout"
+        f"the embedded model {name!r} is missing from this installation: install pyscale again, "
+        "or train the model with `make model` in a checkout"
     )

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
     Agreement,
+    Origin,
     OutputFile,
     Stage,
     StageParams,
@@ -35,7 +36,11 @@ CORE_PACKAGES = ("numpy", "polars", "pydantic", "tifffile")
 
 
 def run_task(
-    stage: Stage, spec: TaskSpec, recorder: SpanRecorder, result_file: Path | None
+    stage: Stage,
+    spec: TaskSpec,
+    recorder: SpanRecorder,
+    result_file: Path | None,
+    origin: Origin = "start",
 ) -> TaskResult:
     """Do what `spec` says and record it, whatever happens.
 
@@ -50,6 +55,8 @@ def run_task(
         Holds the spans since the process was started.
     result_file : Path or None
         Where the record goes; None writes none.
+    origin : {"start", "fork", "kept"}
+        Where this process comes from.
 
     Returns
     -------
@@ -63,7 +70,7 @@ def run_task(
     inputs = _input_files(stage, spec)
     before = [pagecache.probe(path) for path in inputs]
     try:
-        task = Task(stage, spec, _validated_params(stage, spec), recorder)
+        task = Task(stage, spec, validated_params(stage, spec), recorder)
         task.prepare_output()
         verb = {"run": stage.run, "merge": stage.merge, "check": stage.check}[spec.verb]
         if spec.verb == "merge":
@@ -79,6 +86,7 @@ def run_task(
     outputs = tuple(_described(path, task.output) for path in task.written) if task else ()
     result = TaskResult(
         spec=spec,
+        origin=origin,
         status="failed" if error else "done",
         start_utc=recorder.utc(recorder.start_monotonic_s),
         end_utc=recorder.utc(end),
@@ -144,7 +152,14 @@ def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
     return files
 
 
-def _validated_params(stage: Stage, spec: TaskSpec) -> StageParams:
+def validated_params(stage: Stage, spec: TaskSpec) -> StageParams:
+    """Parameters of a task, of the type that its stage names.
+
+    Raises
+    ------
+    BadInput
+        If they are none.
+    """
     try:
         return stage.params.model_validate(spec.params)
     except ValidationError as error:

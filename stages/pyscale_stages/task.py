@@ -1,4 +1,4 @@
-"""What a stage sees of its task: paths, parameters, the clock, and where to leave results."""
+"""A stage's view of its task: paths, parameters, the clock, and where to leave results."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ class Task:
         nearest = next(path for path in (output, *output.absolute().parents) if path.exists())
         if not nearest.is_dir() or not os.access(nearest, os.W_OK):
             raise BadInput(
-                f"--output {output} cannot become a folder of results, because {nearest} is no "
-                "folder that may be written: give another one"
+                f"--output {output} cannot become a folder of results, because {nearest} is not "
+                "a writable folder: name another one"
             )
         # What is written later makes no folder anew that was moved meanwhile.
         output.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -222,7 +222,9 @@ class Task:
         """
         for name, value in measures.items():
             if not math.isfinite(value):
-                raise StageError(f"{self.stage.name} measured a {name} that is no number ({value})")
+                raise StageError(
+                    f"{self.stage.name} measured a {name} that is not a number ({value})"
+                )
         self.quality.update(measures)
 
     def warn(self, text: str, code: str = UNSORTED, *, doubts_result: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What one test of a machine gave: a part of the stage contract."""
+"""Results of one test of a machine: a part of the stage contract."""
 
 from __future__ import annotations
 

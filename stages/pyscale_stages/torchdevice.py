@@ -59,8 +59,7 @@ def first_used(device: torch.device) -> Iterator[None]:
         # Nobody asks for the first one by its number.
         name = device if device.index else device.type
         raise MissingPart(
-            f"the device {name} was asked for and does not work here ({reason}): {remedy}, or "
-            "ask for --device cpu"
+            f"the device {name} does not work here ({reason}): {remedy}, or use --device cpu"
         ) from error
 
 
@@ -82,9 +81,9 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
         found = re.search(r"found version (\d+)", said)
         driver = f"supports CUDA {cuda_version(int(found[1]))}" if found else "is too old"
         return (
-            f"torch {torch.__version__} is built for CUDA {torch.version.cuda}, and the NVIDIA "
+            f"torch {torch.__version__} is built for CUDA {torch.version.cuda}, but the NVIDIA "
             f"driver {driver}",
-            "update the driver, or install a torch built for a CUDA that the driver supports",
+            "update the driver, or install a torch for a CUDA version that the driver supports",
         )
     if _NO_KERNEL in said:
         index = device.index or 0
@@ -92,12 +91,12 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
         return (
             f"torch {torch.__version__} has no kernels for {torch.cuda.get_device_name(index)} of "
             f"compute capability {major}.{minor}, only for {' '.join(torch.cuda.get_arch_list())}",
-            "install a torch built for this GPU, or take another GPU",
+            "install a torch built for this GPU, or use another GPU",
         )
     if _TAKEN in said:
         return (
-            "another process has the GPU, which is set to serve one at a time",
-            "let one worker use each GPU, share it by gpu_sharing = mps, or have the "
-            "administrator set its compute mode to Default",
+            "another process uses the GPU, which is set to serve one at a time",
+            "let one worker use each GPU, share it by gpu_sharing = mps, or ask the "
+            "administrator to set its compute mode to Default",
         )
     return said.partition("\n")[0].partition(". ")[0].rstrip("."), _WAY_OUT[device.type]

@@ -1,4 +1,4 @@
-"""What a stage warns of: a code to count by, a sentence, and how much of the work it concerns."""
+"""A stage's warnings: a code to count by, a sentence, and how much of the work it concerns."""
 
 from __future__ import annotations
 

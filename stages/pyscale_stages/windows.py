@@ -1,4 +1,4 @@
-"""Windows of a movie: how outputs of several tasks are found to be one whole."""
+"""Windows of a movie: the check that outputs of several tasks make one whole."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def read_window(folder: Path) -> Window:
         return Window.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         raise BadInput(
-            f"{folder} is not the output folder of a finished stage: "
-            f"{WINDOW_FILE} is missing or broken there; run the stage on that window again"
+            f"{folder} is not the output folder of a finished stage: {WINDOW_FILE} is missing or "
+            "broken there; run the stage on that window again"
         ) from error
 
 
@@ -46,8 +46,8 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
     for path, window in found:
         if window.movie_frames != first.movie_frames:
             raise BadInput(
-                f"{path} belongs to a movie of {window.movie_frames} frames, "
-                f"{found[0][0]} to one of {first.movie_frames}"
+                f"{path} belongs to a movie of {window.movie_frames} frames, but {found[0][0]} "
+                f"to one of {first.movie_frames}"
             )
         if window.inputs != first.inputs:
             raise BadInput(
@@ -81,7 +81,7 @@ def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
     for path, window in found:
         if window.movie_frames != of_first.movie_frames:
             raise BadInput(
-                f"{path} is of {window.movie_frames} ranks and {first} of "
+                f"{path} is of {window.movie_frames} ranks, but {first} of "
                 f"{of_first.movie_frames}: give the ranks of one trial"
             )
     ranks = [window.frames[0] for _, window in found]
@@ -100,17 +100,15 @@ def _of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
         key=lambda item: item[1].frames,
     )
     if not found:
-        raise BadInput(
-            f"merge needs the output of one of the {parts} at least: give --input FOLDER"
-        )
+        raise BadInput(f"merge needs at least one output of the {parts}: give --input FOLDER")
     asked = task.params.model_dump(mode="json"), task.spec.seed
     for path, window in found:
         if window.stage != task.stage.name:
             raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
         if (window.params, window.seed) != asked:
             raise BadInput(
-                f"{path} was computed with other parameters than the merge was given: "
-                f"give all {parts} and the merge the same --params and --seed"
+                f"{path} was computed with other parameters than those of the merge: give all "
+                f"{parts} and the merge the same --params and --seed"
             )
     return found
 

@@ -21,7 +21,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     """Name the nearest known word, or all of them."""
     names = sorted(known)
     close = get_close_matches(given, names, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(names)}"
 
 
 def first_problem(error: ValidationError, model: type[BaseModel]) -> str:

@@ -50,6 +50,7 @@ class Visitor:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._contexts: list[BrowserContext] = []
+        self._opened: dict[Path, Page] = {}
         self.trouble: list[str] = []
 
     def open(
@@ -79,6 +80,12 @@ class Visitor:
         if until_drawn:
             page.evaluate("() => window.pyscale.ready")
         return page
+
+    def open_once(self, file: Path) -> Page:
+        """Open a file, or return the page on which it is open."""
+        if file not in self._opened:
+            self._opened[file] = self.open(file)
+        return self._opened[file]
 
     def close(self) -> None:
         """Close all that was opened."""

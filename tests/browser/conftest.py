@@ -19,6 +19,7 @@ from browser.reports import (
     single_run,
     table_results,
     weak_run,
+    without_figures,
     written,
 )
 from madeupgrid import made_up
@@ -29,7 +30,7 @@ from madeupmachine import made_up as made_up_machine
 from madeupreconstructrun import made_up as made_up_reconstruction
 from pretendedrun import make_run
 from pyscale.references.files import all_references
-from pyscale.references.matchingloading import matching_loading
+from pyscale.references.matching import matching_loading
 from pyscale.references.matchingreconstruct import matching_reconstruct
 from pyscale.references.model import Reference, ReferredTests
 from pyscale.reporting import report_runs
@@ -56,6 +57,20 @@ def visit(browser: Browser) -> Iterator[Visit]:
     assert visitor.trouble == []
 
 
+@pytest.fixture(scope="module")
+def _visitor_of_the_module(browser: Browser) -> Iterator[Visitor]:
+    visitor = Visitor(browser)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def visit_once(_visitor_of_the_module: Visitor) -> Iterator[Visit]:
+    """Like `visit`, for tests that change nothing on a page: all of a module share it."""
+    yield _visitor_of_the_module.open_once
+    assert _visitor_of_the_module.trouble == []
+
+
 @pytest.fixture
 def unwatched(browser: Browser) -> Iterator[Page]:
     """A page that may do what `visit` forbids."""
@@ -73,12 +88,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def full(folder: Path) -> Report:
     """The pipeline at N = 1, 2 and 4, six times, with all records of a run on a cluster."""
     run = make_run(folder / "full", counts=(1, 2, 4), repeats=6, frames=96)
-    return written(run.report, results_of_folder(run))
+    return written(run.report, results_of_folder(run, asked_references=["pycyto"]))
 
 
 @pytest.fixture(scope="package")
 def broken(folder: Path) -> Report:
-    """One configuration computes something else than the base case."""
+    """One configuration computes something else than the baseline."""
     return written(folder / "broken", results_of(broken_run(), "a broken run"))
 
 
@@ -179,5 +194,6 @@ def several(folder: Path) -> Path:
         for name, slower in (("before", 1.0), ("after", 1.3))
     ]
     out = folder / "several"
-    report_runs([str(run.path) for run in runs], out)
+    with without_figures():
+        report_runs([str(run.path) for run in runs], out)
     return out / "comparison.html"

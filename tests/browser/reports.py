@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
+import pytest
 
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
@@ -95,8 +97,18 @@ def key_of(table: str, row: Mapping[str, Any]) -> str:
     return "|".join("" if row[column] is None else str(row[column]) for column in KEYS[table])
 
 
+@contextmanager
+def without_figures() -> Iterator[None]:
+    """Write reports without figures for print, which no page shows."""
+    # Undone at once: other tests of the same process want them.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pyscale.report.write.write_figures", lambda *_, **__: [])
+        yield
+
+
 def written(folder: Path, results: Results) -> Report:
-    write_report(folder, results)
+    with without_figures():
+        write_report(folder, results)
     return Report(folder, results)
 
 

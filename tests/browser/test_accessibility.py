@@ -22,7 +22,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 REPORTS = ("full", "broken", "single", "hostile")
 SERIOUS = {"serious", "critical"}
 DRAWN = (
-    "[...document.querySelectorAll('[data-chart] svg')]"
+    "[...document.querySelectorAll('[data-chart] .chart-plot svg')]"
     ".reduce((sum, svg) => sum + +svg.getAttribute('width'), 0)"
 )
 """Sum of the widths at which all charts are drawn."""
@@ -63,7 +63,7 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
     assert len(charts) > 5
     for name, chart in charts.items():
         assert chart["description"]
-        drawn = page.locator(f"[data-chart={name}] svg")
+        drawn = page.locator(f"[data-chart={name}] .chart-plot svg")
         assert drawn.count() >= 1
         for svg in drawn.all():
             assert svg.get_attribute("role") == "img"
@@ -79,7 +79,7 @@ def test_charts_stay_one_image_each_when_the_window_gets_another_width(
     before = page.evaluate(DRAWN)
     page.set_viewport_size({"width": 700, "height": 800})
     page.wait_for_function(f"({DRAWN}) !== {before}")
-    for svg in page.locator("[data-chart] svg").all():
+    for svg in page.locator("[data-chart] .chart-plot svg").all():
         assert svg.get_attribute("role") == "img"
         assert svg.get_attribute("aria-label")
         assert svg.locator("[role]").count() == 0

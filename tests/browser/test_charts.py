@@ -88,7 +88,7 @@ def test_an_invalid_configuration_is_a_cross_and_no_point(broken: Report, visit:
 
 def test_the_ideal_line_has_n_times_the_base_case_at_n(full: Report, visit: Visit) -> None:
     page = visit(full.page)
-    ideal = marks(page, "speedup", type="line")
+    ideal = [mark for mark in marks(page, "speedup", type="line") if "shown_ideal" in mark]
     assert ideal
     for mark in ideal:
         assert mark["shown_ideal"] == mark["workers"]

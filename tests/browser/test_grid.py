@@ -39,7 +39,7 @@ def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_tru
     assert text_of(page, "speedup").startswith(wording.ratio(float(last["ratio"])))
     assert "flattens at" in text_of(page, "speedup")
     assert text_of(page, "trust").startswith("Yes")
-    assert_seen(page.locator("[data-chart=sizeratio] svg").first)
+    assert_seen(page.locator("[data-chart=sizeratio] .chart-plot svg").first)
 
 
 def test_every_number_is_the_one_of_its_place_in_the_csv(grid: Report, visit: Visit) -> None:

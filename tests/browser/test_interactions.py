@@ -75,7 +75,8 @@ def test_lost_time_changes_between_absolute_and_relative(page: Page) -> None:
         "before => document.querySelector('[data-chart=losses]').innerText !== before",
         before,
     )
-    assert "Share of all" in page.locator("[data-chart=losses]").inner_text()
+    caption = page.locator("figure:has([data-chart=losses]) figcaption")
+    expect(caption).to_contain_text("Where the time went (share)")
     choose(page, "amount", "absolute")
     until(
         page,
@@ -108,7 +109,7 @@ def test_the_theme_is_one_button_that_says_its_state(page: Page) -> None:
 
 
 INK = """() => getComputedStyle(
-  document.querySelector("[data-chart=speedup] svg .role-axis-label text")).fill"""
+  document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""
 
 
 def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page: Page) -> None:
@@ -120,7 +121,7 @@ def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page: 
 
 
 def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page: Page) -> None:
-    page.locator("[data-chart=speedup] svg .mark-symbol.role-mark path").last.hover()
+    page.locator("[data-chart=speedup] .chart-plot svg .mark-symbol.role-mark path").last.hover()
     tooltip = page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
     for words in ("stage", "N", "speedup"):

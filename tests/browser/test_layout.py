@@ -50,7 +50,7 @@ def test_on_a_phone_text_keeps_its_size(report: Report, visit: Visit) -> None:
 
 def test_on_a_phone_the_charts_are_as_wide_as_the_screen_allows(full: Report, visit: Visit) -> None:
     page = visit(full.page, **PHONE)
-    for svg in page.locator("[data-chart] svg").all():
+    for svg in page.locator("[data-chart] .chart-plot svg").all():
         box = svg.bounding_box()
         assert box is not None
         assert 250 < box["width"] <= 375
@@ -85,7 +85,7 @@ def test_text_of_charts_stands_out_from_the_page(full: Report, visit: Visit, sch
     page = visit(full.page, color_scheme=scheme)
     paper = brightness(page, "body")
     inks = page.evaluate(
-        """() => [...document.querySelectorAll("[data-chart] svg text")]
+        """() => [...document.querySelectorAll("[data-chart] .chart-plot svg text")]
           .filter(text => text.textContent.trim() && text.checkVisibility())
           .map(text => [text.textContent, getComputedStyle(text).fill])"""
     )
@@ -99,12 +99,12 @@ def test_on_paper_every_chart_is_drawn_on_white(full: Report, visit: Visit, tmp_
     file = tmp_path / "report.pdf"
     page.pdf(path=file, format="A4")
     for chart in page.evaluate("() => Object.keys(window.pyscale.data.charts)"):
-        assert page.locator(f"[data-chart={chart}] svg").count() >= 1
+        assert page.locator(f"[data-chart={chart}] .chart-plot svg").count() >= 1
     assert n_pages(file) > 2
     page.emulate_media(media="print")
     assert brightness(page, "body") > 200
     hidden = page.evaluate(
-        """() => [...document.querySelectorAll("[data-chart] svg")]
+        """() => [...document.querySelectorAll("[data-chart] .chart-plot svg")]
           .filter(svg => !svg.checkVisibility() || svg.getBoundingClientRect().height < 50)
           .length"""
     )

@@ -37,12 +37,12 @@ def found_in(page: Page) -> list[Any]:
 
 
 def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
-    machines: Report, visit: Visit
+    machines: Report, visit_once: Visit
 ) -> None:
-    page = visit(machines.page)
+    page = visit_once(machines.page)
     for answer in ("ran", "hardware", "nodes", "storage", "decoding", "compute", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]").first)
-    assert text_of(page, "nodes").startswith("node3 stands apart")
+    assert text_of(page, "nodes").startswith("node3 is an outlier")
     row = machines.rows("tests")[
         "storage|storage|3|node1|"
         f"{machines.results.machine.tests['hardware'][0]}|"  # type: ignore[union-attr]
@@ -50,14 +50,14 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     ]
     told = page.locator("[data-answer=storage]").first.inner_text()
     assert told.startswith(f"{number(float(row['rate']) / 1e6)} MB/s cold, verified")
-    assert_seen(page.locator("[data-chart=machinenodes] svg").first)
+    assert_seen(page.locator("[data-chart=machinenodes] .chart-plot svg").first)
     for absent in ("request", "speedup", "limit"):
         assert page.locator(f"[data-answer={absent}]").count() == 0
     assert "what the machine can do" in page.title()
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit: Visit) -> None:
-    page = visit(report.page)
+def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit_once: Visit) -> None:
+    page = visit_once(report.page)
     tables = {name: report.rows(name) for name in OF_MACHINE if report.file(name).exists()}
     found = found_in(page)
     assert {one.table for one in found} == set(tables)
@@ -73,8 +73,8 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit: 
             assert ("tests", key, "wall_s") in there
 
 
-def test_charts_show_what_the_csv_holds(machine: Report, visit: Visit) -> None:
-    page = visit(machine.page)
+def test_charts_show_what_the_csv_holds(machine: Report, visit_once: Visit) -> None:
+    page = visit_once(machine.page)
     rows = machine.rows("tests").values()
     drawn = [mark for mark in marks(page, "machinekernels", type="symbol") if "took" in mark]
     timed = [r for r in rows if r["kind"] == "kernels" and not r["step"] and r["wall_s"]]
@@ -88,8 +88,8 @@ def test_charts_show_what_the_csv_holds(machine: Report, visit: Visit) -> None:
     )
 
 
-def test_a_node_that_stands_apart_has_rings(machines: Report, visit: Visit) -> None:
-    page = visit(machines.page)
+def test_a_node_that_stands_apart_has_rings(machines: Report, visit_once: Visit) -> None:
+    page = visit_once(machines.page)
     apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
     assert apart
     every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
@@ -116,7 +116,7 @@ def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(
     page.locator("input[name=stage][value=segment]").uncheck()
     page.locator("#results tr[data-stage=segment]").first.wait_for(state="hidden")
     assert page.locator("#machine tr:visible").count() == before
-    assert page.locator("[data-chart=machinestorage] svg").is_visible()
+    assert page.locator("[data-chart=machinestorage] .chart-plot svg").is_visible()
 
 
 @pytest.mark.parametrize("look", LOOKS)
@@ -128,10 +128,12 @@ def test_nothing_serious_is_found_and_nothing_is_too_wide(
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_charts_are_described_for_those_who_do_not_see_them(machines: Report, visit: Visit) -> None:
-    page = visit(machines.page)
+def test_charts_are_described_for_those_who_do_not_see_them(
+    machines: Report, visit_once: Visit
+) -> None:
+    page = visit_once(machines.page)
     for name, chart in page.evaluate("() => window.pyscale.data.charts").items():
-        for svg in page.locator(f"[data-chart={name}] svg").all():
+        for svg in page.locator(f"[data-chart={name}] .chart-plot svg").all():
             label = svg.get_attribute("aria-label") or ""
             assert chart["title"] in label
             assert len(label) > len(chart["title"]) + 40

@@ -77,7 +77,7 @@ def test_every_name_is_read_as_it_is_written(page: Page) -> None:
 
 def test_every_name_stands_in_the_charts(page: Page) -> None:
     texts = page.evaluate(
-        "() => [...document.querySelectorAll('[data-chart=speedup] svg text')]"
+        "() => [...document.querySelectorAll('[data-chart=speedup] .chart-legend li')]"
         ".map(found => found.textContent)"
     )
     shown = " ".join(texts)

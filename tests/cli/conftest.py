@@ -9,15 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyscale import trialrunner
 from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
 from pyscale.settings import Settings
+from pyscale.sites import Site
 from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.records import Bystanders
 from pyscale.suite import Suite, load_suite
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.moviewriter import write_movie
 
 PlanMaker = Callable[..., Plan]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare pretended trials the look at every process of the machine, before and after each."""
+    idle = Bystanders(node=node_name(), cores=1, pyscale_tasks=0, runnable=0.0)
+    monkeypatch.setattr(trialrunner, "look_around", lambda: idle)
 
 
 @pytest.fixture
@@ -43,6 +54,7 @@ def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
         workers: tuple[int, ...] = (1,),
         only: tuple[str, ...] = (),
         dataset: Dataset | None = dataset,
+        on_site: Site | None = None,
         **changes: Any,
     ) -> Plan:
         given: dict[str, Any] = {"repeats": 2, "runs_folder": tmp_path / "runs"} | changes
@@ -54,6 +66,7 @@ def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
             settings=settings.model_dump(mode="json"),
             workers=workers,
             only=only,
+            site=on_site,
         )
 
     return plan

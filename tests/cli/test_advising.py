@@ -92,23 +92,26 @@ PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\n
 
 
 class TestRuns:
+    @pytest.mark.slow
     def test_each_objective_has_its_n_and_how_sure_it_is(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
-        answer = advise(measured())
+        answer = advise(measured(), "--why")
         assert answer.code == 0
-        assert "register_denoise knee 2 10.5 [10.5, 10.6] 1.9" in answer.text
+        assert "register_denoise best value 2 10.5 [10.5, 10.6] 1.9" in answer.text
         assert "fastest 4 8.13 " in answer.text
-        assert answer.text.count("sure (100 %)") == 2
+        assert answer.text.count("sure (100 %)") == 3
         assert "ask by --budget WORKER_HOURS" in answer.text
         assert "At N = 4 " in answer.text
 
+    @pytest.mark.slow
     def test_the_latest_run_is_meant_where_none_is_named(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
         run = measured()
         assert f"run {run.plan.run_id}" in advise().text
 
+    @pytest.mark.slow
     def test_directives_are_for_the_knee_or_for_what_was_asked(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
@@ -116,10 +119,11 @@ class TestRuns:
         assert "#SBATCH --array=0-1%2\n" in advise(run).out
         fastest = advise(run, "--objective", "fastest", "--site", "per_cpu").out
         assert "#SBATCH --array=0-3%4\n#SBATCH --account=project\n" in fastest
-        assert "knee" not in fastest
+        assert "best value" not in fastest
         assert "maxForks = 2" in advise(run, "--as", "nextflow").out
         assert "register_denoise_workers=1" in advise(run, "--as", "snakemake").out
 
+    @pytest.mark.slow
     def test_a_budget_has_an_answer_of_its_own_and_the_directives(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
@@ -138,11 +142,12 @@ class TestRuns:
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
         run = measured()
-        answer = advise(run)
-        assert "N = 4 is the largest that was measured: a larger one may be better." in answer.text
+        answer = advise(run, "--why")
+        assert "N = 4 is the largest measured: a larger one may be better." in answer.text
         line = "  $ pyscale run pipeline --data cancer-migration --only register_denoise --workers"
         assert f"{line} 1,4,8 --repeats 6\n" in answer.out
 
+    @pytest.mark.slow
     def test_a_line_to_paste_is_one_that_pyscale_takes(
         self,
         measured: RunMaker,
@@ -155,24 +160,34 @@ class TestRuns:
         assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
         for one in experiments:
             words = shlex.split(one["command"])
-            planned = answer_of(capsys, *words, "--dry-run")
+            planned = answer_of(capsys, *words, "--dry-run", "-v")
             assert planned.code == 0, planned.err
             largest = one["workers"][-1]
             assert f"register_denoise-n{largest}-b6" in planned.out
 
+    @pytest.mark.slow
+    def test_few_trials_are_made_surer_by_extending_the_run(
+        self, measured: RunMaker, advise: Callable[..., Answer]
+    ) -> None:
+        run = measured(repeats=2)
+        line = f"Surer by: pyscale run --extend {run.plan.run_id} --repeats 6\n"
+        assert line in advise(run).out
+        assert "Surer by: pyscale run pipeline " in advise(measured()).out
+
+    @pytest.mark.slow
     def test_an_n_whose_output_disagrees_is_named_and_never_chosen(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
         run = measured(disagreeing="register_denoise-n4")
         assert set(chosen(advise(run, "--json")).values()) == {2}
-        answer = advise(run)
+        answer = advise(run, "--why")
         assert "N = 4 is never chosen: " in answer.text
         assert "At N = 4" not in answer.text
 
     def test_what_stays_in_doubt_is_said(
         self, measured: RunMaker, advise: Callable[..., Answer]
     ) -> None:
-        answer = advise(measured(failing="register_denoise-n2-b3"))
+        answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
         assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
         assert "`few-repeats`" not in answer.text
         assert "Fewer than 6 trials of some N were timed" in answer.text
@@ -184,7 +199,7 @@ class TestRuns:
         before = {*run.path.rglob("*")}
         with run_lock(run.path):
             answer = advise(run)
-        assert "is not at its end: this is advice from what it has so far" in answer.err
+        assert "is not finished: the advice is from its trials so far" in answer.err
         assert {*run.path.rglob("*")} - before <= {run.path / "lock", run.path / "lock.json"}
 
 
@@ -196,24 +211,30 @@ class TestRunLines:
         self, make: Callable[..., Plan]
     ) -> None:
         plan = make(cpus_per_worker=2, cache="warm", data="two words")
-        assert run_line(plan, "segment", self.EXPERIMENT) == (
+        assert run_line(plan, ["segment"], self.EXPERIMENT) == (
             "pyscale run pipeline --data 'two words' --only segment --workers 1,4,8 --repeats 6 "
             "--cpus-per-worker 2 --cache warm"
         )
 
     def test_a_cluster_and_its_site_come_along(self, make: Callable[..., Plan]) -> None:
-        line = run_line(make(executor="slurm", site="my.toml"), "segment", self.EXPERIMENT)
+        line = run_line(make(executor="slurm", site="my.toml"), ["segment"], self.EXPERIMENT)
         assert line.endswith("--executor slurm --site my.toml")
-        local = run_line(make(site="my.toml"), "segment", self.EXPERIMENT)
+        local = run_line(make(site="my.toml"), ["segment"], self.EXPERIMENT)
         assert "--site" not in local
 
-    def test_parameters_that_have_no_flag_are_variables(self, make: Callable[..., Plan]) -> None:
-        plan = make(stages={"segment": {"diameter_px": 20}})
-        first, *_ = shlex.split(run_line(plan, "segment", self.EXPERIMENT))
-        assert first == 'PYSCALE_STAGES={"segment": {"diameter_px": 20}}'
+    def test_parameters_of_its_stages_come_along(self, make: Callable[..., Plan]) -> None:
+        given = {"segment": {"diameter_px": 20, "model": "30"}, "kernels": {"seconds": 1}}
+        words = shlex.split(run_line(make(stages=given), ["segment"], self.EXPERIMENT))
+        assert words[-4:] == ["--set", "segment.diameter_px=20", "--set", 'segment.model="30"']
+
+    def test_images_that_have_no_flag_are_variables(self, make: Callable[..., Plan]) -> None:
+        plan = make()
+        plan = plan.model_copy(update={"settings": plan.settings | {"images": {"segment": "mine"}}})
+        first, *_ = shlex.split(run_line(plan, ["segment"], self.EXPERIMENT))
+        assert first == 'PYSCALE_IMAGES={"segment": "mine"}'
 
     def test_the_windows_of_many_workers_go_to_one(self, make: Callable[..., Plan]) -> None:
-        line = run_line(make(layout="gang"), "segment", self.WINDOWS)
+        line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
         assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
             "--layout array ", ""
         )
@@ -223,16 +244,16 @@ class TestRunLines:
     def test_a_suite_of_the_users_own_is_named_by_its_file(self, make: Callable[..., Plan]) -> None:
         plan = make()
         own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
-        assert run_line(own, "segment", self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
+        assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
 
 
 class TestTables:
     def test_a_table_of_wall_times_is_advised_without_a_line_to_run(
         self, tmp_path: Path, advise: Callable[..., Answer]
     ) -> None:
-        answer = advise("--table", times(tmp_path, PUBLISHED))
+        answer = advise("--table", times(tmp_path, PUBLISHED), "--why")
         assert answer.code == 0
-        assert "contact knee 1 807 1.00 1.00 0.224 unknown" in answer.text
+        assert "contact best value 1 807 1.00 1.00 0.224 unknown" in answer.text
         assert "fastest 4 414 1.95 0.49 0.460 unknown" in answer.text
         assert "fastest: In these trials no larger N is more than 5 % faster." in answer.text
         assert "In these trials no larger N has a larger speedup x efficiency." in answer.text
@@ -240,6 +261,34 @@ class TestTables:
         # Twice 807 s, in whole 5 minutes.
         assert "#SBATCH --time=00:30:00" in answer.out
         assert "--mem" not in answer.out
+
+    def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(
+        self, tmp_path: Path, advise: Callable[..., Answer]
+    ) -> None:
+        rows = "stage,workers,wall_s\na,1,10\na,2,9\nb,1,20\nb,2,19\nc,1,10\nc,2,5\n"
+        answer = advise("--table", times(tmp_path, rows))
+        assert answer.out.startswith("# a, b, N = 1\n#SBATCH --nodes=1\n")
+        assert "a, b N = 1 5 min c N = 2 5 min" in answer.text
+        assert "Request N = 1 for a and b and N = 2 for c (best value)" in answer.text
+        assert "Confidence: unknown (1 trial)." in answer.text
+        assert len(answer.out.splitlines()) < 25
+
+    def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(
+        self, tmp_path: Path, advise: Callable[..., Answer]
+    ) -> None:
+        table = times(tmp_path, "stage,workers,wall_s\na,4,10\n")
+        for answer in (advise("--table", table), advise("--table", table, "--why")):
+            assert "Request for each task: 5 min (N = 4)." in answer.text
+            assert "Measured at one N: no speedup is known." in answer.text
+            assert "best value" not in answer.text
+
+    def test_json_has_the_trust_of_each_stage(
+        self, tmp_path: Path, advise: Callable[..., Answer]
+    ) -> None:
+        answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
+        (stage,) = json.loads(answer.out)["stages"]
+        assert stage["trust"] == "with care"
+        assert stage["notes"] == ["fewer than 6 trials (N = 1, 2)", "outputs not checked"]
 
     def test_the_published_trackmate_is_slowed_by_its_tasks_and_not_by_its_straggler(
         self, tmp_path: Path, advise: Callable[..., Answer]
@@ -284,7 +333,7 @@ class TestWhatCannotBeUsed:
                 "contact: no measured N takes 0.1 worker-hours or less; the "
                 "cheapest, N = 1, takes 0.224): give a larger one",
             ),
-            (["--site", "nosuch"], "there is no site 'nosuch'"),
+            (["--site", "nosuch"], "unknown site 'nosuch'"),
         ],
     )
     def test_bad_options_end_in_a_sentence(

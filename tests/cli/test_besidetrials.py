@@ -110,7 +110,7 @@ def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run: RunFol
         for event in Journal(run.journal_file).read()
         if (event.kind, event.trial) == ("trial_failed", f"{GPU}-n2-b1")
     )
-    assert told.startswith(f"beside: what it is set beside, the output of {BASE}-n2-b1, is not")
+    assert told.startswith(f"beside: its counterpart, the output of {BASE}-n2-b1, is missing")
     again = MockExecutor()
     assert carry_out(run, again).incomplete == ()
     assert (f"{GPU}-n2-b1", "beside") in again.started

@@ -126,6 +126,7 @@ def test_a_faster_version_with_another_result_is_said_to_have_one(
     assert (output["found"], output["score"] < output["tolerance"]) == ("different", True)
 
 
+@pytest.mark.slow
 def test_equal_parameters_are_an_a_a_run(
     measured: RunMaker, compare: Callable[..., Answer]
 ) -> None:
@@ -159,12 +160,13 @@ def test_one_repeat_gives_no_verdict_and_compares_the_outputs(
     assert found["outputs"][0]["found"] == "same"
 
 
+@pytest.mark.slow
 def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured: RunMaker) -> None:
     run = measured(new_over_base=1.2)
     results = report_run(run)
     text = (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
     page = (run.report / "report.html").read_text(encoding="utf-8")
-    assert "**Worse: track at N = 1 and 2.** The base is the parameters of base.toml." in text
+    assert "**Worse: track at N = 1 and 2.** Baseline: the parameters of base.toml." in text
     assert "| max_distance_px of track | 30.0 | " in text
     assert '<section id="versions">' in page
     assert 'data-table="versions" data-key="track|cpu|2" data-column="ratio"' in page
@@ -180,6 +182,7 @@ def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured: RunMaker
     }
 
 
+@pytest.mark.slow
 def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured: RunMaker) -> None:
     both, alone = measured(), measured(versions=False)
     assert work_id_of(both) == work_id_of(alone)

@@ -82,6 +82,7 @@ def test_a_torn_or_empty_record_is_never_taken_for_absent(
     assert list(build_tables(run).sources.unreadable) == [TRIAL]
 
 
+@pytest.mark.slow
 def test_every_command_tells_the_rest_of_the_run(run: RunFolder, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert pyscale("report", run.path, "--archive", "--out", other).exit_code == 0
@@ -113,6 +114,7 @@ def test_status_names_the_record_of_a_trial_that_it_reads(run: RunFolder) -> Non
     assert len(status["trials"]) == len(run.plan.trials) - 1
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_a_folder_is_said_and_spares_the_report(
     run: RunFolder, tmp_path: Path
 ) -> None:

@@ -16,6 +16,8 @@ from pyscale import bystanders
 from pyscale.bystanders import look_around
 from pyscale.store.records import Bystanders, Surroundings
 
+pytestmark = pytest.mark.slow
+
 SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
 """Wants a processor without a pause, once it has said so."""
 SPINNERS = 16

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from typer.testing import CliRunner
@@ -16,8 +18,11 @@ from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale_stages.measure.nodename import host_name
 
 PlanMaker = Callable[..., Plan]
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def test_batches_that_submit_the_same_are_told_together(make: PlanMaker) -> None:
@@ -51,7 +56,7 @@ def test_a_narrow_terminal_shows_whole_names(
     make: PlanMaker, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    show(make(only=("register_denoise",), repeats=1))
+    show(make(only=("register_denoise",), repeats=1), verbose=True)
     out = capsys.readouterr().out
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= width
@@ -63,6 +68,47 @@ def test_scripts_name_the_folder_that_the_run_will_have(make: PlanMaker, tmp_pat
     first, *_ = scripts(plan, load_site("plain"))
     run = RunFolder.create(tmp_path / "runs", plan)
     assert f"--output={run.submissions}/" in first.text
+
+
+def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    lines = capsys.readouterr().out.splitlines()
+    return {
+        name: rest.strip()
+        for name, _, rest in (line.partition(" ") for line in lines if line[0] != " ")
+    }
+
+
+def test_a_dry_run_on_this_machine_is_five_lines(
+    make: PlanMaker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(make(only=("register_denoise",), repeats=2))
+    said = rows(capsys)
+    assert list(said) == ["measure", "trials", "time", "disk", "missing"]
+    assert said["measure"] == "pipeline on cancer-migration (8 frames): register_denoise"
+    # N = 1 is one window, and twice compared but for the first; N = 2 has two, and a merge.
+    assert said["trials"] == "4 (11 tasks) at N = 1 and 2"
+    assert said["time"].startswith("unknown")
+    assert said["missing"] == "nothing"
+
+
+def test_the_time_is_that_of_earlier_runs_of_the_same_work(
+    make: PlanMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
+    journal = Journal(earlier.journal_file)
+    journal.append("run_started", detail=f"process 1 on {host_name()}")
+    for trial in earlier.plan.trials:
+        with patch("pyscale.store.journal.datetime") as clock:
+            clock.now.side_effect = [NOW, NOW + timedelta(seconds=60)]
+            journal.append("trial_started", trial.id)
+            journal.append("trial_finished", trial.id)
+    show(make(only=("register_denoise",), repeats=2))
+    assert rows(capsys)["time"] == "about 4 min, by earlier runs here"
+    show(make((1, 4), only=("register_denoise",), repeats=1))
+    assert rows(capsys)["time"] == "more than 60 s (1 of 2 trials unknown)"
+    for other in ({"cache": "warm"}, {"stages": {"register_denoise": {"transform": "Rigid"}}}):
+        show(make(only=("register_denoise",), repeats=1, **other))
+        assert rows(capsys)["time"].startswith("unknown")
 
 
 def priced(make: PlanMaker, **prices: object) -> Plan:
@@ -105,7 +151,10 @@ def test_without_prices_nothing_is_said_of_money(
 def test_points_of_a_grid_are_shown_with_their_threads(
     sweep: PlanMaker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(sweep({"device": ["cpu", "cuda"], "threads": [3], "gpu_sharing": ["mps"]}, repeats=1))
+    show(
+        sweep({"device": ["cpu", "cuda"], "threads": [3], "gpu_sharing": ["mps"]}, repeats=1),
+        verbose=True,
+    )
     out = capsys.readouterr().out
     (row,) = (line.split() for line in out.splitlines() if "segment_2px_cuda" in line)
     assert row[-3:] == ["cuda", "3", "mps"]
@@ -134,7 +183,7 @@ def test_the_command_line_chooses_from_a_grid(
     movie: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], points: list[str]
 ) -> None:
     monkeypatch.chdir(movie.parent)
-    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags, "--dry-run"]
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags, "--dry-run", "-v"]
     done = CliRunner().invoke(app, line, catch_exceptions=False)
     assert done.exit_code == 0
     assert all(f"{point}-n1-b6" in done.output for point in points)
@@ -166,7 +215,8 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
     for asked in (["--dry-run"], []):
         done = CliRunner().invoke(app, [*line, *asked])
         assert isinstance(done.exception, UserError)
-        assert "-n1-b1" in done.output or not asked
+        assert "trials" in done.output or not asked
+        assert "missing" not in done.output
         said.append(str(done.exception))
     assert missing in said[0]
     assert said[0] == said[1]

@@ -84,7 +84,7 @@ def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo: Path) -> None:
 def test_a_stage_that_reads_a_movie_is_refused() -> None:
     stages = {**MACHINE.stages, "segment": SuiteStage(inputs={"frames": "movie"})}
     mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
-    with pytest.raises(UserError, match="and segment of the suite machine does not: run the suite"):
+    with pytest.raises(UserError, match="so not segment of the suite machine: run the suite"):
         found(mixed)
 
 
@@ -116,7 +116,7 @@ def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
 
 
 def test_this_machine_has_no_partition() -> None:
-    with pytest.raises(UserError, match="--every-node is for the nodes of a cluster"):
+    with pytest.raises(UserError, match="--every-node measures the nodes of a cluster"):
         nodes_for(MACHINE, (), Settings(every_node=True), None)
     assert nodes_for(MACHINE, (), Settings(), None) == ()
 
@@ -134,8 +134,8 @@ def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinf
 @pytest.mark.parametrize(
     ("fields", "settings", "said"),
     [
-        ({"request": {"partition": "cpu,gpu"}}, {}, "first free of the partitions cpu,gpu"),
-        ({"request": {"partition": "absent"}}, {}, "there is no partition 'absent'"),
+        ({"request": {"partition": "cpu,gpu"}}, {}, "several partitions \\(cpu,gpu\\)"),
+        ({"request": {"partition": "absent"}}, {}, "unknown partition 'absent'"),
         ({"options": ["--exclude=n2"]}, {}, "has the option --exclude=n2"),
         ({}, {"layout": "array"}, "leave --layout array out"),
     ],

@@ -160,7 +160,7 @@ def test_what_would_end_the_same_way_is_not_tried_again(run: RunFolder, fault: s
     assert executor.started.count((TRIAL, "w0")) == 1
     (failed,) = events(run, "trial_failed")
     assert "w0: " in failed.detail
-    assert "; not tried again, because the same " in failed.detail
+    assert "; not retried, because the same " in failed.detail
 
 
 def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> None:
@@ -174,7 +174,7 @@ def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> No
     carry_out(run, executor)
     assert executor.started.count((TRIAL, "w0")) == 1
     (failed,) = events(run, "trial_failed")
-    assert failed.detail.startswith("w1: pretended TimeLimit on n1; not tried again")
+    assert failed.detail.startswith("w1: pretended TimeLimit on n1; not retried")
 
 
 def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder) -> None:

@@ -17,6 +17,7 @@ from pyscale.store.folder import RunFolder
 PAGE = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_code_of_the_page_draws_the_latest_run(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from pyscale.plan import Plan
 from pyscale.runreport import report_run
 from pyscale.store.folder import RunFolder
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 # An interpreter below root's own folder must stay readable to whom root becomes.
 ANOTHER_USER = (

@@ -140,18 +140,18 @@ def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
 @pytest.mark.parametrize(
     ("grid", "sentence"),
     [
-        ({"length": [1]}, "suite sizes has an unknown axis 'length' in .*mean 'length_px'"),
+        ({"length": [1]}, "unknown axis 'length' in .*mean 'length_px'"),
         ({"length_px": [0]}, "stages.segment of the suite sizes has length_px = 0: .* greater"),
         ({"batch_size": ["full"]}, "has batch_size = full: .*valid integer"),
         ({"device": ["gpu"]}, "has device = gpu: did you mean 'cpu'"),
-        ({"threads": [0]}, "has threads = 0: threads are a whole number from 1, or all"),
-        ({"threads": [True]}, "threads are a whole number"),
+        ({"threads": [0]}, "has threads = 0: threads must be a whole number from 1, or all"),
+        ({"threads": [True]}, "threads must be a whole number"),
         ({"gpu_sharing": ["mp"]}, "did you mean 'mps'"),
-        ({"length_px": [True]}, "has length_px = True: length_px is neither true nor false"),
+        ({"length_px": [True]}, "has length_px = True: length_px must not be true or false"),
         ({"diameter_px": ["Infinity"]}, "has diameter_px = Infinity: .* finite number"),
         ({"length_px": []}, "has no value of length_px"),
         ({"length_px": [224, 224]}, "has length_px = 224 twice"),
-        ({"model": ["a/w.pt", "b/w.pt"]}, "two points that would be named segment_w_pt"),
+        ({"model": ["a/w.pt", "b/w.pt"]}, "two points named segment_w_pt"),
     ],
 )
 def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], sentence: str) -> None:
@@ -162,25 +162,27 @@ def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], senten
 def test_a_device_for_which_a_stage_has_no_kernel_is_refused() -> None:
     step = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
     lonely = suite({}, versus=None, against=None, stages={"contact": step})
-    with pytest.raises(UserError, match="device = mps: contact computes on .* alone"):
+    with pytest.raises(UserError, match="device = mps: contact computes only on"):
         points(lonely)
 
 
 def test_a_chosen_axis_that_no_stage_knows_is_refused() -> None:
-    with pytest.raises(UserError, match="can have an axis 'lenght_px'; did you mean 'length_px'"):
+    with pytest.raises(
+        UserError, match="unknown grid axis 'lenght_px' .*; did you mean 'length_px'"
+    ):
         points(suite(), {"lenght_px": (1,)})
 
 
 def test_nothing_can_be_chosen_of_a_suite_without_a_grid() -> None:
-    with pytest.raises(UserError, match="the suite pipeline has no grid, so values of device"):
+    with pytest.raises(UserError, match="the suite pipeline has no grid, so device"):
         points(load_suite("pipeline"), {"device": ("cpu",)})
 
 
 @pytest.mark.parametrize("key", ["versus", "against"])
 def test_what_a_grid_is_for_is_one_of_its_axes(key: str) -> None:
-    with pytest.raises(UserError, match=f"says {key} = 'devise', .* did you mean 'device'"):
+    with pytest.raises(UserError, match=f"{key} = 'devise' .* did you mean 'device'"):
         points(suite().model_copy(update={key: "devise"}))
-    with pytest.raises(UserError, match="which is no axis of a grid; none of its stages has one"):
+    with pytest.raises(UserError, match="is not an axis of a grid; none of its stages has a grid"):
         points(suite({}))
 
 
@@ -192,5 +194,59 @@ def test_nothing_is_fed_from_a_grid() -> None:
 
 def test_two_entries_never_share_a_name() -> None:
     other = {"stage": "segment", "inputs": {"frames": "movie"}}
-    with pytest.raises(UserError, match="two entries named segment_full_cpu"):
+    with pytest.raises(UserError, match="a second entry named segment_full_cpu"):
         points(suite(stages={"segment_full_cpu": other}))
+
+
+BOTH: Grid = {"start": ("cold", "warm")}
+
+
+class TestStarts:
+    """Both starts of a suite without a grid make points of its entries."""
+
+    def test_a_warm_point_is_set_beside_the_cold_one_which_feeds_what_follows(self) -> None:
+        found = points(load_suite("pipeline"), BOTH)
+        assert [*found.stages][:3] == [
+            "register_denoise_cold",
+            "register_denoise_warm",
+            "segment_cold",
+        ]
+        for name in ("segment_cold", "segment_warm"):
+            assert found.stages[name].inputs == {"frames": "register_denoise_cold"}
+            assert found.stages[name].start == name.removeprefix("segment_")
+            assert found.stages[name].family == "segment"
+        assert found.stages["segment_warm"].beside == "segment_cold"
+        assert found.stages["segment_cold"].beside is None
+        assert found.versus == "start"
+
+    @pytest.mark.parametrize("start", ["cold", "warm"])
+    def test_one_start_leaves_the_entries_their_names(self, start: str) -> None:
+        found = points(load_suite("pipeline"), {"start": (start,)})
+        assert [*found.stages] == [*load_suite("pipeline").stages]
+        assert {step.start for step in found.stages.values()} == {start}
+
+    def test_a_grid_has_it_as_one_more_axis(self) -> None:
+        found = points(suite(), BOTH)
+        for name, step in found.stages.items():
+            if name.endswith("_warm"):
+                assert step.beside == name.replace("_warm", "_cold")
+
+    @pytest.mark.parametrize("name", ["pipeline", "labels"])
+    def test_the_suite_is_known_again(self, name: str) -> None:
+        assert is_of(points(load_suite(name), BOTH), load_suite(name))
+        assert is_of(points(load_suite(name), {"start": ("warm",)}), load_suite(name))
+
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [
+            ("system", "storage measures the machine, which needs a new process each time"),
+            ("loader", "loader has ranks that meet, and each needs a new process"),
+        ],
+    )
+    def test_a_stage_that_cannot_be_kept_is_refused(self, name: str, why: str) -> None:
+        with pytest.raises(UserError, match=why):
+            points(load_suite(name), BOTH)
+
+    def test_another_start_is_refused(self) -> None:
+        with pytest.raises(UserError, match="has start = tepid: "):
+            points(load_suite("labels"), {"start": ("tepid",)})

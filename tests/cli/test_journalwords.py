@@ -47,7 +47,7 @@ def test_many_jobs_are_shortened() -> None:
 
 def test_tasks_that_were_taken_up_are_named() -> None:
     assert said(event("trial_taken_up", "a", detail="w0, w1, w2, w3, w4")) == (
-        "a taken up where an earlier pyscale left it: w0 … w4 (5)"
+        "a continued from an earlier pyscale: w0 … w4 (5)"
     )
 
 
@@ -61,11 +61,11 @@ def test_a_run_taken_up_after_a_death_says_so() -> None:
     assert lines(event("run_started"), event("trial_started", "a"), event("run_started")) == [
         "the run started",
         "a started",
-        "another pyscale took the run up: the one before it died without a word",
+        "the run was resumed: the pyscale before ended without a record",
     ]
 
 
 def test_a_run_taken_up_after_an_end_was_not_left_by_a_death() -> None:
     assert lines(event("run_started"), event("run_cancelled"), event("run_started"))[-1] == (
-        "the run was taken up again"
+        "the run was resumed"
     )

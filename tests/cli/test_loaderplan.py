@@ -106,9 +106,9 @@ def test_each_of_n_ranks_is_a_task_and_their_outputs_are_joined_and_not_compared
 
 
 def test_its_title_counts_slides(loading: PlanMaker) -> None:
-    assert loading().title.endswith("suite loader, on slides (4 slides)")
+    assert loading().title.endswith("suite loader, on synthetic-slides (4 slides)")
     one = loading().model_copy(update={"movie_frames": 1})
-    assert one.on_what == "on slides (1 slide)"
+    assert one.on_what == "on synthetic-slides (1 slide)"
 
 
 def test_the_sweep_of_its_plan_says_that_ranks_load_at_the_same_time(loading: PlanMaker) -> None:
@@ -153,7 +153,7 @@ def test_a_cluster_starts_all_ranks_by_one_job(loading: PlanMaker) -> None:
     ("flags", "site", "sentence"),
     [
         ({"layout": "array"}, cluster(), f"ranks of {ENTRY} wait for each other"),
-        ({"chunks_per_worker": 2}, None, "--chunks-per-worker 2 means nothing"),
+        ({"chunks_per_worker": 2}, None, "--chunks-per-worker 2 does not apply"),
         ({"scaling": "weak"}, None, "--scaling: the suite loader loads patches of slides"),
         ({"axes": "TYX"}, None, "--axes: the suite loader loads patches of slides"),
         ({"path": "/"}, None, "the suite loader measures no folder"),
@@ -171,7 +171,7 @@ def test_a_layout_of_clusters_says_nothing_on_this_machine(loading: PlanMaker) -
 
 
 def test_more_ranks_than_slides_are_refused(loading: PlanMaker, slides: Path) -> None:
-    with pytest.raises(UserError, match=f"each of 5 ranks .* and {slides} has 4 slides: ask for"):
+    with pytest.raises(UserError, match=f"each of 5 ranks .* but {slides} has 4 slides: use fewer"):
         loading((1, 5))
 
 
@@ -337,7 +337,7 @@ class TestFinished:
         assert "--scaling" not in line
 
     def test_no_reference_is_made_of_its_wall_times(self, done: RunFolder) -> None:
-        with pytest.raises(UserError, match="measured how patches are loaded"):
+        with pytest.raises(UserError, match="measured the loading of patches"):
             reference_from(done, "ours")
 
     def test_no_number_of_workers_is_advised_by_them(self, done: RunFolder) -> None:

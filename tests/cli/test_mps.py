@@ -109,7 +109,7 @@ def test_an_absent_program_is_named_with_the_way_to_it(
     places: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(places))
-    with pytest.raises(UserError, match=f"{PROGRAM} is not on PATH here: install it"):
+    with pytest.raises(UserError, match=f"{PROGRAM} is not on PATH: install it"):
         service(RUN, "GPU-1").__enter__()
     assert not mps.is_installed()
     assert list(places.glob("pyscale-*")) == []

@@ -35,6 +35,27 @@ def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -
     assert "Images" not in context.facts
 
 
+def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: Callable[..., Plan]) -> None:
+    versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
+    works = origin.works(make(), versions)
+    assert {entry: work.how for entry, work in works.items()} == {
+        "register_denoise": "ANTs Translation, wavelets",
+        "segment": "Cellpose 3.1, pyscale-tiny",
+        "contact": "NumPy, touching pixels",
+        "track": "laptrack",
+    }
+    assert works["segment"].packages == {"cellpose": "3.1.1.3", "torch": "2.13.0"}
+    assert works["track"].stand_in is None
+    assert works["segment"].stand_in == (
+        "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
+        "those of Cellpose's published models."
+    )
+
+
+def test_parameters_of_another_version_name_the_stage_alone() -> None:
+    assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
+
+
 def test_every_node_comes_with_its_whole_stamp(results: Results) -> None:
     assert results.context.nodes
     assert len(results.context.nodes) == len(results.context.hardware)

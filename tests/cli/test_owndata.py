@@ -96,7 +96,7 @@ def test_entries_read_their_dataset_or_its_true_labels(
         "track": (None, None),
         "contact": (labels, None),
     }
-    assert plan.on_what == "on movie.ome.tif (8 frames) and 1 other dataset"
+    assert plan.on_what == "on cancer-migration (8 frames) and 1 other dataset"
 
 
 def test_more_workers_than_the_shortest_dataset_has_frames_are_refused(

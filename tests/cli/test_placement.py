@@ -67,7 +67,7 @@ def test_a_worker_sees_as_many_gpus_as_it_asks_for(
 
 
 def test_more_gpus_than_there_are_are_refused() -> None:
-    with pytest.raises(UserError, match="cannot have 3 GPUs: 2 can be used here"):
+    with pytest.raises(UserError, match="3 GPUs per worker exceed the 2 usable GPUs"):
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
 
 

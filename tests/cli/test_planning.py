@@ -13,7 +13,8 @@ from pyscale.errors import UserError
 from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, even_windows, powers_of_two
-from pyscale.suite import load_suite
+from pyscale.sites import load_site
+from pyscale.suite import Suite, load_suite
 
 PlanMaker = Callable[..., Plan]
 
@@ -188,3 +189,26 @@ class TestRefuses:
     def test_a_misspelt_parameter(self, make: PlanMaker) -> None:
         with pytest.raises(UserError, match="parameters of track are wrong.*'max_distance_px'"):
             make(stages={"track": {"max_distnce_px": 3}})
+
+
+class TestWarmWorkers:
+    @pytest.fixture
+    def warm(self) -> Suite:
+        chosen = {"start": ("cold", "warm")}
+        return unfolded(load_suite("labels"), chosen, device="cpu", cores=lambda _s, _d: 1)
+
+    def test_a_warm_trial_does_what_the_cold_one_beside_it_does(
+        self, make_of: PlanMaker, warm: Suite
+    ) -> None:
+        plan = make_of(warm)
+        cold, kept = (plan.trial(f"contact_{start}-n1-b1") for start in ("cold", "warm"))
+        assert (cold.start, kept.start) == ("cold", "warm")
+        assert (cold.beside_trial, kept.beside_trial) == (None, cold.id)
+        assert (cold.windows, cold.params) == (kept.windows, kept.params)
+
+    def test_none_is_planned_where_each_trial_has_jobs_of_its_own(
+        self, make_of: PlanMaker, warm: Suite
+    ) -> None:
+        with pytest.raises(UserError, match="--start warm needs workers that outlast a job"):
+            make_of(warm, on_site=load_site("plain"), allocation="each")
+        assert make_of(warm, on_site=load_site("plain"), allocation="hold").trials

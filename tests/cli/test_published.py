@@ -53,6 +53,7 @@ def pycyto(references: Path) -> Path:
     return references / "pycyto_horizontal_scaling.csv"
 
 
+@pytest.mark.slow
 def test_pycytos_speedups_and_efficiencies(reported: Reported, pycyto: Path) -> None:
     rows, _ = reported(pycyto)
     found = {(row["stage"], row["workers"]): row for row in rows.iter_rows(named=True)}
@@ -68,16 +69,18 @@ def test_pycytos_speedups_and_efficiencies(reported: Reported, pycyto: Path) -> 
     } == PYCYTO_EFFICIENCY_PERCENT
 
 
+@pytest.mark.slow
 def test_one_trial_has_no_interval_and_the_text_says_so(reported: Reported, pycyto: Path) -> None:
     rows, text = reported(pycyto)
     intervals = rows.select(pl.col("^(wall_s|speedup)_(low|high)$"))
     assert intervals.width == 4
     assert all(column.null_count() == rows.height for column in intervals)
-    # Each of 20 configurations: the base case of its wall time, the others of their speedup.
+    # Each of 20 configurations: the baseline of its wall time, the others of their speedup.
     assert text.count("(one trial; no 95 % interval, 6 trials needed)") == 5
-    assert text.count("the base case (no 95 % interval)") == 15
+    assert text.count("the baseline (no 95 % interval)") == 15
 
 
+@pytest.mark.slow
 def test_the_decomposition_of_pycytos_tracking(
     reported: Reported, references: Path, pycyto: Path, tmp_path: Path
 ) -> None:
@@ -92,6 +95,7 @@ def test_the_decomposition_of_pycytos_tracking(
     assert rows["efficiency"].round(3).to_list() == [1, 0.836, 0.401, 0.222]
 
 
+@pytest.mark.slow
 def test_an_efficiency_over_a_baseline_of_two(
     reported: Reported, references: Path, tmp_path: Path
 ) -> None:
@@ -116,6 +120,7 @@ def deepinverse(references: Path) -> pl.DataFrame:
     return published.with_columns(stage=pl.format("image of {} px", "image_size"))
 
 
+@pytest.mark.slow
 def test_speedups_and_efficiencies_of_tiled_reconstructions(
     reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
 ) -> None:
@@ -129,6 +134,7 @@ def test_speedups_and_efficiencies_of_tiled_reconstructions(
     assert (100 * rows["efficiency"]).to_list() == pytest.approx(percent, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_with_the_work_of_halos_the_efficiency_is_the_work_normalised_one(
     reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
 ) -> None:

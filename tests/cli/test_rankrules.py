@@ -28,8 +28,8 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def test_an_image_of_fewer_tiles_than_ranks_is_named_where_another_has_enough(planned):
     (told,) = warn_of_too_few_tiles(planned("colour_deblur", "1,8"))
     assert told.startswith(
-        "colour_deblur_256px will fail with N = 8: 8 ranks cannot share the 4 tiles of 128 px that "
-        "an image of 256 x 256 pixels has: "
+        "colour_deblur_256px will fail with N = 8: 8 ranks cannot share the 4 tiles of 128 px of "
+        "an image of 256 x 256 pixels: "
     )
     assert not list(warn_of_too_few_tiles(planned("tomography_3d", "1,8")))
 
@@ -42,5 +42,5 @@ def test_ranks_for_which_no_image_has_tiles_are_refused(planned):
 def test_an_image_smaller_than_a_tile_is_refused_but_to_one_rank(planned):
     small = {"grid": {"size_px": [64]}}
     assert not list(warn_of_too_few_tiles(planned("colour_deblur", "1", **small)))
-    with pytest.raises(UserError, match="cuts no image of 64 x 64 pixels"):
+    with pytest.raises(UserError, match="does not fit an image of 64 x 64 pixels"):
         list(warn_of_too_few_tiles(planned("colour_deblur", "1,2", **small)))

@@ -130,7 +130,7 @@ def test_what_tells_of_a_movie_is_refused(sharing: PlanMaker, flags: dict[str, o
 def test_ranks_that_would_not_meet_are_refused(
     sharing: PlanMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UserError, match=f"ranks of {ENTRY} wait for each other, so one job"):
+    with pytest.raises(UserError, match=f"ranks of {ENTRY} wait for each other and need one job"):
         sharing(site=cluster(), layout="array")
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
     with pytest.raises(UserError, match=f"ranks of {ENTRY} work on one image, so --chunks-per"):
@@ -203,7 +203,7 @@ def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(
     states = {task: read_task(run.task(run.plan.trial(BOTH), task)).state for task in ("w0", "w1")}
     assert set(states.values()) == {"done"}
     events = run.journal_file.read_text()
-    assert f"check: what it is compared with, the output of {ALONE}, is not there" in events
+    assert f"check: its baseline, the output of {ALONE}, is missing" in events
     told = build_tables(run).reconstruction.filter(trial=ALONE).row(0, named=True)
     assert (told["exhausted"], told["error"]) == (True, EXHAUSTED.message)
     # The next try has but that to do, and ranks that were timed stay as they are.
@@ -256,7 +256,7 @@ class TestFinished:
             assert absent not in line
 
     def test_no_reference_is_made_of_its_wall_times(self, done: RunFolder) -> None:
-        with pytest.raises(UserError, match="how ranks reconstruct an image together"):
+        with pytest.raises(UserError, match="measured distributed reconstruction"):
             reference_from(done, "ours")
 
     def test_how_many_ranks_to_ask_for_is_said_in_its_report(self, done: RunFolder) -> None:

@@ -19,6 +19,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 
 
+@pytest.mark.slow
 def test_the_report_of_a_run_under_way_says_so(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -26,7 +27,7 @@ def test_the_report_of_a_run_under_way_says_so(
     with run_lock(run.path):
         report_runs([str(run.path)], tmp_path / "out")
     said = " ".join(capsys.readouterr().err.split())
-    assert f"the run {run.path.name} is not at its end: this is what it has so far" in said
+    assert f"the run {run.path.name} is not finished: the report is of its trials so far" in said
     assert (tmp_path / "out" / "scaling_analysis.md").exists()
 
 
@@ -51,6 +52,28 @@ def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path: Path) -
         report_table(table, tmp_path / "out")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [((), False), (("none",), False), (("pycyto",), True), (("pycyto", "none"), False)],
+)
+def test_a_table_has_no_reference_by_the_name_of_its_stage(
+    asked: tuple[str, ...], shown: bool, tmp_path: Path
+) -> None:
+    table = tmp_path / "times.csv"
+    table.write_text("stage,workers,wall_s\nsegment,1,8\nsegment,2,5\n")
+    report_table(table, tmp_path / "out", references=asked)
+    assert ("pyCyto" in (tmp_path / "out" / "report.html").read_text()) == shown
+
+
+def test_an_unknown_reference_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "times.csv"
+    table.write_text("stage,workers,wall_s\nsegment,1,8\n")
+    with pytest.raises(UserError, match="unknown reference 'pycto'.*'pycyto'"):
+        report_table(table, tmp_path / "out", references=["pycto"])
+
+
+@pytest.mark.slow
 def test_references_of_ones_own_stay_out_of_a_masked_archive(
     make: Callable[..., Plan],
     tmp_path: Path,
@@ -68,19 +91,20 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     execute(run, MockExecutor(), lambda _event: None)
     out = tmp_path / "out"
-    report_runs([str(run.path)], out, archived=True, masked=True)
+    report_runs([str(run.path)], out, references=["lab", "pycyto"], archived=True, masked=True)
     assert "zqx" in (out / "report.html").read_text()
     with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
         assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []
         assert b"pyCyto" in zipped.read("report/report.html")
     said = " ".join(capsys.readouterr().err.split())
-    assert "still says what hardware, operating systems and software are called" in said
+    assert "still names hardware, operating systems and software" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("numbered", "said"),
     [
-        ("block", "by the blocks that have timed both arms"),
+        ("block", "by blocks that timed both arms"),
         ("repeat", "each N by itself, as the table has no column block"),
     ],
 )

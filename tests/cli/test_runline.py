@@ -46,7 +46,7 @@ def test_what_the_suite_says_of_settings_is_said_where_it_is_otherwise(sweep: Pl
 
 def test_one_point_keeps_its_name(sweep: PlanMaker) -> None:
     experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
-    line = run_line(sweep(), "segment_2px_cpu", experiment)
+    line = run_line(sweep(), ["segment_2px_cpu"], experiment)
     assert line.startswith("pyscale run device ")
     assert given(line, "--only") == ["segment_2px_cpu"]
     assert "length_px=2,full" in given(line, "--grid")
@@ -58,7 +58,7 @@ def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep: PlanMaker
     stages = plan.suite.stages | {"register_denoise": lone}
     both = plan.model_copy(update={"suite": plan.suite.model_copy(update={"stages": stages})})
     experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
-    axes = given(run_line(both, "register_denoise", experiment), "--grid")
+    axes = given(run_line(both, ["register_denoise"], experiment), "--grid")
     assert [axis.partition("=")[0] for axis in axes] == ["device", "threads"]
 
 

@@ -60,7 +60,7 @@ def test_slurm_tells_what_records_do_not(state: str, launched: bool, expected: s
 def test_a_task_that_slurm_put_back_waits_although_it_was_launched() -> None:
     back = place(said("PENDING", "BeginTime"), launched=True)
     assert back.state == "queued"
-    assert back.why == "put back into the queue; waiting for its time to begin"
+    assert back.why == "requeued; waiting for its time to begin"
 
 
 def test_a_launch_after_slurm_was_asked_wins() -> None:
@@ -70,11 +70,11 @@ def test_a_launch_after_slurm_was_asked_wins() -> None:
 def test_a_job_that_slurm_forgot_is_gone() -> None:
     gone = place(Queue(NOW_S), launched=True)
     assert gone.state == "gone"
-    assert gone.why.endswith("its end is being found out")
+    assert gone.why.endswith("waiting for its record")
 
 
 def test_nobody_finds_out_an_end_where_no_pyscale_lives() -> None:
-    assert place(Queue(NOW_S), attended=False).why.endswith("resuming the run records its end")
+    assert place(Queue(NOW_S), attended=False).why.endswith("resume the run to record its end")
 
 
 def test_a_job_submitted_after_slurm_was_asked_is_not_gone() -> None:

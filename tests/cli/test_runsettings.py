@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.runsettings import axes_asked_for, settings_for
+from pyscale.runsettings import axes_asked_for, parameters_set, settings_for
 
 
 @pytest.fixture(autouse=True)
@@ -169,3 +169,57 @@ def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_p
 def test_cores_of_each_worker_replace_all_of_a_machine() -> None:
     assert settings_for("system", {"cpus_per_worker": 1}).grid == {"threads": (1,)}
     assert settings_for("system", {}).grid == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("30", 30),
+        ("0.5", 0.5),
+        ("true", True),
+        ("null", None),
+        ("cyto3", "cyto3"),
+        ('"30"', "30"),
+        ("'30'", "30"),
+        ("[1, 2]", [1, 2]),
+        ("{ a = 1 }", {"a": 1}),
+        ("inf", "inf"),
+        ("2026-01-01", "2026-01-01"),
+        ("", ""),
+    ],
+)
+def test_a_parameter_that_is_set_is_read_as_toml(text: str, value: object) -> None:
+    assert parameters_set([f"segment.model={text}"]) == {"segment": {"model": value}}
+
+
+def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path: Path) -> None:
+    (tmp_path / "pyscale.toml").write_text("[stages.segment]\ndiameter_px = 9\nmin_size_px = 5\n")
+    given = parameters_set(["segment.diameter_px=30", "track.max_distance_px=4"])
+    assert settings_for("pipeline", {"stages": given}).stages == {
+        "segment": {"diameter_px": 30, "min_size_px": 5},
+        "track": {"max_distance_px": 4},
+    }
+
+
+@pytest.mark.parametrize("pair", ["segment=3", "diameter_px", "segment.=3", ".diameter_px=3"])
+def test_a_parameter_without_its_stage_or_value_is_refused(pair: str) -> None:
+    with pytest.raises(UserError, match="give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"):
+        parameters_set([pair])
+
+
+def test_a_parameter_that_is_set_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="--set segment.diameter_px is given twice"):
+        parameters_set(["segment.diameter_px=3", "segment.diameter_px=4"])
+
+
+def test_a_stage_that_the_suite_has_not_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UserError, match="pipeline has no stage 'segmnt'; did you mean 'segment'"):
+        settings_for("pipeline", {"stages": {"segmnt": {"diameter_px": 3}}})
+    with pytest.raises(UserError, match="labels has no stage 'segment'; choose from contact,"):
+        settings_for("labels", {"stages": {"segment": {"diameter_px": 3}}})
+
+
+def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it() -> None:
+    assert settings_for("pipeline_two_channels", {"stages": {"segment": {}}}).stages
+    assert settings_for("device", {"stages": {"segment_2px_cpu": {}}}).stages
+    assert settings_for("labels", {"stages": {"storage": {}}, "with_system": True}).stages

@@ -79,7 +79,7 @@ def test_worker_counts_come_in_rising_order() -> None:
         ("workers = [0, 1]", "worker counts are positive"),
         ("workers = '1;2'", "whole numbers with commas"),
         ("repeats = ", "pyscale.toml cannot be read as TOML"),
-        ("repeats = " + "[" * 20_000, "too many values lie inside each other"),
+        ("repeats = " + "[" * 20_000, "values are nested too deeply"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence_with_its_place(text: str, sentence: str) -> None:

@@ -37,7 +37,7 @@ def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Report runs, from a folder that is empty but for them; figures for print take longest."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_: [])
+    monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_, **_widths: [])
 
     def report(*runs: RunFolder, out: Path | None = None) -> None:
         report_runs([str(run.path) for run in runs], out)
@@ -50,6 +50,7 @@ def rows(file: Path) -> list[dict[str, str]]:
         return [row for row in csv.DictReader(opened) if row["stage"] and not row["part"]]
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_beside_their_own_reports(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_two_runs_are_compared_beside_their_own_reports(
         assert row["verdict"] == "not enough data"
 
 
+@pytest.mark.slow
 def test_without_a_folder_each_report_stays_in_its_run(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -80,6 +82,7 @@ def test_without_a_folder_each_report_stays_in_its_run(
         assert (run.report / "scaling_analysis.md").exists()
 
 
+@pytest.mark.slow
 def test_what_differs_is_told_of_every_run(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -89,6 +92,7 @@ def test_what_differs_is_told_of_every_run(
     assert "3 runs side by side" in page
 
 
+@pytest.mark.slow
 def test_a_run_on_another_movie_is_shown_but_not_compared(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path, movie: Path
 ) -> None:
@@ -117,6 +121,7 @@ def test_one_run_has_no_comparison(
     assert not (tmp_path / "out" / "comparison.html").exists()
 
 
+@pytest.mark.slow
 def test_a_comparison_that_cannot_be_written_is_one_sentence(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -126,6 +131,7 @@ def test_a_comparison_that_cannot_be_written_is_one_sentence(
         report(*runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "link"),
     [

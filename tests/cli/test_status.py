@@ -136,7 +136,7 @@ def test_a_run_whose_report_is_being_written_still_runs(run: RunFolder) -> None:
     assert (status.state, status.eta_s) == ("running", None)
     out = io.StringIO()
     Console(file=out).print(rendered(status))
-    assert "the report is being written" in out.getvalue()
+    assert "writing the report" in out.getvalue()
 
 
 def test_a_run_that_begins_while_one_looks_is_not_interrupted(
@@ -155,6 +155,7 @@ def test_a_run_that_begins_while_one_looks_is_not_interrupted(
         assert run_status(run).state == "running"
 
 
+@pytest.mark.slow
 def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
     seen = []
 
@@ -360,7 +361,7 @@ def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(
     status = run_status(cluster_run)
     assert states(status)["w2"] == "running"
     assert told(status)["w3"].state == "gone"
-    assert "resuming the run starts it again" in told(status)["w3"].why
+    assert "resume the run to start it again" in told(status)["w3"].why
     with run_lock(cluster_run.path):
         assert told(run_status(cluster_run))["w3"].why == "being submitted"
 

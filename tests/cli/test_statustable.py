@@ -107,8 +107,8 @@ def test_the_points_of_a_small_grid_are_told_one_by_one() -> None:
 
 def test_a_silent_slurm_is_told_in_a_line() -> None:
     assert (
-        "Slurm does not answer (squeue: Connection refused): what is shown is from the records "
-        "alone" in text(status(complaint="squeue: Connection refused")).splitlines()
+        "Slurm does not answer (squeue: Connection refused): this shows the records only"
+        in text(status(complaint="squeue: Connection refused")).splitlines()
     )
 
 
@@ -117,9 +117,9 @@ def test_a_silent_slurm_is_told_in_a_line() -> None:
     [
         (None, "finish it with: "),
         (JobCounts(running=0, queued=0), "finish it with: "),
-        (JobCounts(running=3, queued=0), "interrupted; 3 jobs still run; take them up with: "),
+        (JobCounts(running=3, queued=0), "interrupted; 3 jobs still run; continue them with: "),
         (JobCounts(running=1, queued=2), "interrupted; 1 job still runs and 2 jobs still wait; "),
-        (JobCounts(running=0, queued=1), "interrupted; 1 job still waits; take them up with: "),
+        (JobCounts(running=0, queued=1), "interrupted; 1 job still waits; continue them with: "),
     ],
 )
 def test_an_interrupted_run_says_what_goes_on_without_it(

@@ -54,7 +54,7 @@ def test_leaving_a_run_that_is_followed_says_that_it_goes_on(
     monkeypatch.setattr(StatusReader, "read", interrupted)
     with run_lock(run.path), pytest.raises(KeyboardInterrupt):
         statusview.show(str(run.path), watch=True, as_json=False, log=False)
-    assert f"the run goes on; end it with: pyscale cancel {run.path.name}" in (
+    assert f"the run continues; end it with: pyscale cancel {run.path.name}" in (
         " ".join(capsys.readouterr().err.split())
     )
 
@@ -101,5 +101,5 @@ def test_a_failure_and_its_second_try_are_in_the_log(
     told = [line.partition(" UTC  ")[2] for line in lines if " track-n2-b1 " in line]
     assert told[0] == "track-n2-b1 started"
     assert "track-n2-b1 failed: w1: mock failure in w1" in told
-    assert any(line.startswith("track-n2-b1 tried again: attempt 2") for line in told)
+    assert any(line.startswith("track-n2-b1 retried: attempt 2") for line in told)
     assert lines[-1].endswith("the run finished")

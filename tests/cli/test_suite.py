@@ -30,7 +30,7 @@ def test_an_entry_runs_the_stage_it_names() -> None:
         ("[stages.track]\ninputs = {label = 'movie'}", "unknown input 'label'.*'labels'"),
         ("[stages.track]\ninputs = {labels = 'segment'}", "not an earlier entry"),
         ("[stages.track]\ninputs = {}", "no input 'labels'"),
-        ("[stages", "is no TOML"),
+        ("[stages", "is not TOML"),
         (
             "[stages.segment]\ninputs = {frames = 'movie'}\n"
             "[stages.track]\ndata = 'hela-tracking'\ninputs = {labels = 'segment'}",
@@ -44,13 +44,41 @@ def test_an_entry_runs_the_stage_it_names() -> None:
         ),
         (
             "[stages.segment]\ndata = 'stardist-nuclei'\ninputs = {frames = 'movie'}",
-            "every stage of .* has data of its own",
+            "sets data for every stage",
         ),
         (
             "[stages.segment]\ninputs = {frames = 'movie'}\n"
             "[stages.track]\ndata = 'a/x.tif'\ninputs = {labels = 'movie'}\n"
             "[stages.contact]\ndata = 'b/x.tif'\ninputs = {labels = 'movie'}",
             "two datasets named x.tif",
+        ),
+        # A folder to measure feeds nothing but what measures it.
+        ("[stages.storage]\ninputs = {place = 'movie'}", "takes only its place"),
+        ("[stages.storage]\ninputs = {}", "has no input 'place' for stages.storage"),
+        (
+            "[stages.track]\ninputs = {labels = 'place'}",
+            "feeds 'labels'.*takes neither a place nor",
+        ),
+        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "not an earlier entry"),
+        # Slides feed ranks and nothing else.
+        ("[stages.loader]\ninputs = {slides = 'slides'}", 'set data = "slides" above its stages'),
+        ("data = 'slides'\n[stages.loader]\ninputs = {}", "no input 'slides'"),
+        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'movie'}", "not an earlier entry"),
+        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'place'}", "takes slides alone"),
+        (
+            "data = 'slides'\n[stages.storage]\ninputs = {place = 'place'}\n"
+            "[stages.loader]\ninputs = {slides = 'storage'}",
+            "feeds 'slides' of stages.loader from 'storage', but that input takes slides alone",
+        ),
+        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "nor slides"),
+        # An image of its own is no data of other stages.
+        ("[stages.reconstruct]", 'makes its own image: set data = "phantom" above its stages'),
+        ("data = 'slides'\n[stages.reconstruct]", 'set data = "phantom" above its stages'),
+        ("data = 'phantom'\n[stages.segment]", "which reads data, but data"),
+        ("data = 'phantom'\n[stages.loader]", 'set data = "slides" above its stages'),
+        (
+            "data = 'phantom'\n[stages.reconstruct]\ninputs = {frames = 'movie'}",
+            "unknown input 'frames'",
         ),
     ],
 )
@@ -65,34 +93,13 @@ def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str)
 def test_a_suite_has_a_name_that_tables_can_hold(tmp_path: Path, name: str) -> None:
     path = tmp_path / "own.toml"
     path.write_text(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n')
-    with pytest.raises(UserError, match="'name': it cannot be a name: it .*; write another"):
+    with pytest.raises(UserError, match="'name': invalid name: it .*; choose another"):
         load_suite(str(path))
 
 
 def test_an_entry_of_the_machine_is_known_by_its_stage() -> None:
     assert load_suite("system").machine_entries == {"storage", "decompress", "kernels"}
     assert load_suite("pipeline").machine_entries == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[stages.storage]\ninputs = {place = 'movie'}", "takes its place alone"),
-        ("[stages.storage]\ninputs = {}", "gives stages.storage no input 'place'"),
-        (
-            "[stages.track]\ninputs = {labels = 'place'}",
-            "feeds 'labels'.*takes neither a place nor",
-        ),
-        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "not an earlier entry"),
-    ],
-)
-def test_a_folder_to_measure_feeds_nothing_but_what_measures_it(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
-    with pytest.raises(UserError, match=sentence):
-        load_suite(str(path))
 
 
 def test_an_entry_of_ranks_is_known_by_its_stage() -> None:
@@ -104,28 +111,6 @@ def test_an_entry_of_ranks_is_known_by_its_stage() -> None:
 def test_the_published_suite_has_its_24_configurations() -> None:
     (step,) = load_suite("loader_as_published").stages.values()
     assert math.prod(len(values) for values in step.grid.values()) == 24
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[stages.loader]\ninputs = {slides = 'slides'}", 'say data = "slides" above its stages'),
-        ("data = 'slides'\n[stages.loader]\ninputs = {}", "no input 'slides'"),
-        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'movie'}", "not an earlier entry"),
-        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'place'}", "takes slides alone"),
-        (
-            "data = 'slides'\n[stages.storage]\ninputs = {place = 'place'}\n"
-            "[stages.loader]\ninputs = {slides = 'storage'}",
-            "feeds 'slides' of stages.loader from 'storage', and that input takes slides alone",
-        ),
-        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "nor slides"),
-    ],
-)
-def test_slides_feed_ranks_and_nothing_else(tmp_path: Path, text: str, sentence: str) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
-    with pytest.raises(UserError, match=sentence):
-        load_suite(str(path))
 
 
 def test_what_ranks_of_an_entry_do_is_known_by_its_stage() -> None:
@@ -150,25 +135,3 @@ def test_the_published_reconstruction_has_its_problems_sizes_and_tiles() -> None
     }
     flat = {suite.stages[entry].params["tile_px"] for entry in ("colour_deblur", "tomography_2d")}
     assert flat == {448}
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[stages.reconstruct]", 'makes itself: say data = "phantom" above its stages'),
-        ("data = 'slides'\n[stages.reconstruct]", 'say data = "phantom" above its stages'),
-        ("data = 'phantom'\n[stages.segment]", "which reads data, and its data"),
-        ("data = 'phantom'\n[stages.loader]", 'say data = "slides" above its stages'),
-        (
-            "data = 'phantom'\n[stages.reconstruct]\ninputs = {frames = 'movie'}",
-            "unknown input 'frames'",
-        ),
-    ],
-)
-def test_an_image_of_its_own_is_no_data_of_other_stages(
-    tmp_path: Path, text: str, sentence: str
-) -> None:
-    path = tmp_path / "own.toml"
-    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
-    with pytest.raises(UserError, match=sentence):
-        load_suite(str(path))

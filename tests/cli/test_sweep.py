@@ -47,8 +47,11 @@ def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(
 @pytest.mark.parametrize(
     ("scaling", "sentence"),
     [
-        ("strong", "16 workers cannot share the 9 frames of a.tif: ask for fewer --workers"),
-        ("weak", "--scaling weak gives each of up to 16 workers at least one frame .* a.tif has 9"),
+        ("strong", "16 workers cannot share the 9 frames of a.tif: use fewer --workers"),
+        (
+            "weak",
+            "--scaling weak needs at least one frame for each of up to 16 .* has 9",
+        ),
     ],
 )
 def test_a_movie_that_is_too_short_is_refused(scaling: str, sentence: str) -> None:
@@ -71,7 +74,7 @@ def test_a_suite_may_say_how_many_frames_each_worker_has() -> None:
     assert str(sweep) == (
         "weak: each worker has 3 of the 9 frames at every N; the last 3 are left out"
     )
-    with pytest.raises(UserError, match="each of up to 4 workers 3 of the frames, and a.tif has 9"):
+    with pytest.raises(UserError, match="each of up to 4 workers 3 of the frames, but a.tif has 9"):
         Sweep("strong", (1, 4), 9, frames_each=3).refuse_too_short("a.tif")
 
 

@@ -99,7 +99,7 @@ def test_the_dry_run_says_how_much_is_written_there(
 def test_the_dry_run_refuses_a_folder_that_cannot_be_measured(
     system: PlanMaker, tmp_path: Path
 ) -> None:
-    with pytest.raises(UserError, match="absent, which is to be measured, does not exist"):
+    with pytest.raises(UserError, match="absent, does not exist"):
         show(system(path=tmp_path / "absent"))
 
 

@@ -32,7 +32,7 @@ def test_a_file_of_ones_own_is_named_by_its_path(
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_misspelt_name_suggests_the_nearest(kind: Kind) -> None:
     name = shipped_names(kind)[-1]
-    expected = f"no {kind} '{name[:-1]}', and one of your own is named by the path of its .toml: "
+    expected = f"unknown {kind} '{name[:-1]}' (name your own by the path of its .toml): "
     with pytest.raises(UserError) as refusal:
         file_of(kind, name[:-1])
     assert expected in str(refusal.value)
@@ -41,7 +41,7 @@ def test_a_misspelt_name_suggests_the_nearest(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_that_is_not_there_is_named(kind: Kind) -> None:
-    with pytest.raises(UserError, match=rf"no {kind} file nowhere\.toml: give its path, or one of"):
+    with pytest.raises(UserError, match=rf"no {kind} file nowhere\.toml: name its path, or one of"):
         read_toml(kind, Path("nowhere.toml"), Suite)
 
 
@@ -58,5 +58,5 @@ def test_a_folder_is_no_file(kind: Kind, tmp_path: Path) -> None:
 def test_what_is_no_toml_is_called_so(tmp_path: Path, content: bytes, sentence: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
-    with pytest.raises(UserError, match=f"the site {path} is no TOML: {sentence}$"):
+    with pytest.raises(UserError, match=f"the site {path} is not TOML: {sentence}$"):
         read_toml("site", path, Suite)

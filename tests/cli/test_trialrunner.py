@@ -215,7 +215,7 @@ def test_a_task_that_vanished_is_a_failure_with_words(run: RunFolder) -> None:
     assert outcome.incomplete == ("track-n2-b2",)
     record = read_task(run.task(run.plan.trial("track-n2-b2"), "w0"))
     assert record.error is not None
-    assert "vanished without a word" in record.error.message
+    assert "vanished without a message" in record.error.message
 
 
 def test_bad_input_is_not_tried_again(run: RunFolder) -> None:
@@ -228,7 +228,7 @@ def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run: RunFolde
     outcome = carry_out(run, failing("w0", "segment-n1-b1"))
     skipped = [event for event in Journal(run.journal_file).read() if event.kind == "trial_skipped"]
     assert {event.trial for event in skipped} == set(outcome.incomplete) - {"segment-n1-b1"}
-    assert all("segment-n1-b1, is not there" in event.detail for event in skipped)
+    assert all("segment-n1-b1, is missing" in event.detail for event in skipped)
     assert not any(trial.startswith("register") for trial in outcome.incomplete)
 
 
@@ -331,6 +331,7 @@ def calls_of(run: RunFolder) -> int:
     return next(counter)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
     run: RunFolder, make: Callable[..., Plan], tmp_path: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(
     assert set(outcome.incomplete) == lost
 
 
+@pytest.mark.slow
 def test_the_report_of_a_run_knows_its_work(make: PlanMaker, tmp_path: Path) -> None:
     def behaviour(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
         start, stop = spec.frames or (0, 0)

@@ -12,13 +12,12 @@ import pytest
 
 import pyscale.images.build as build_module
 from pyscale.images.build import BuildOptions, BuiltImage, build
-from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
-
 
 LIBRARIES = "Bootstrap: localimage\nFrom: {{ base }}\n\n%post\n    echo libraries > /libraries\n"
 STAGE = """Bootstrap: localimage
@@ -49,6 +48,11 @@ def small_system() -> str:
         f"    {Path(source).resolve()} {inside}\n" for inside, source in sorted(files.items())
     )
     return f"Bootstrap: scratch\n\n%files\n{lines}"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_figures(without_figures: None) -> None:
+    """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture

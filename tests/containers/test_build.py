@@ -23,7 +23,7 @@ import pytest
 import pyscale.images.build as build_module
 from pyscale.errors import UserError
 from pyscale.images.build import BuiltImage, is_current
-from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
@@ -242,7 +242,7 @@ def test_too_small_a_disk_is_told_before_anything_is_started(
     build_toy: Any, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**60, "cuda": 2**60})
-    with pytest.raises(MissingPart, match=r"GiB left, and building takes up to .*free space"):
+    with pytest.raises(MissingPart, match=r"GiB left, but a build takes up to .*free space"):
         build_toy()
     assert not images.path.exists()
 
@@ -252,7 +252,7 @@ def test_a_folder_that_may_not_be_written_is_one_sentence(
 ) -> None:
     images.path.parent.mkdir(exist_ok=True)
     images.path.write_text("a file")
-    with pytest.raises(UserError, match="images is in the way"):
+    with pytest.raises(UserError, match="images is a file, but a folder is needed"):
         build_toy()
 
 
@@ -277,6 +277,37 @@ def test_two_builds_of_one_image_make_each_layer_once(build_toy: Any, images: Im
     assert build_toy.made == ["base", "libraries", "image"]
     assert other.made == []
     assert second[0].sha256 == first.sha256
+    assert left_over(images) == []
+
+
+def add_second_image(containers: Path) -> ImageDefinition:
+    with (containers / "images.toml").open("a") as file:
+        file.write('[track]\nstage = "track"\ndefinition = "track"\n')
+    (containers / "locks" / "track.txt").write_text("# nothing\n")
+    (containers / "track.def").write_text((containers / "contact.def").read_text())
+    return ImageDefinition(name="track", stage="track", definition="track")
+
+
+def test_two_images_are_built_at_the_same_time(
+    build_toy: Any, containers: Path, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build_module, "_at_once", lambda: 2)
+    both = [CONTACT, add_second_image(containers)]
+    # The first is not done before the second has begun.
+    add_step(
+        containers, "contact", "    echo waits\n    while [ ! -e /tmp/go ]; do sleep 1; done\n"
+    )
+    heard = set()
+
+    def hear(event: BuildEvent) -> None:
+        heard.add((event.image, event.detail if event.kind == "said" else event.kind))
+        if heard >= {("contact", "waits"), ("track", "started")}:
+            for folder in images.path.glob("building/contact-*.scratch/inside/tmp"):
+                (folder / "go").touch()
+
+    made = build_module.build(both, images, build_module.BuildOptions(), hear)
+    assert [one.name for one in made] == ["contact", "track"]
+    assert images.read_lock().images.keys() == {"contact", "track"}
     assert left_over(images) == []
 
 
@@ -344,6 +375,7 @@ def test_an_ended_build_leaves_no_process_and_nothing_half_made(
     layer: str,
     how: signal.Signals,
 ) -> None:
+    add_second_image(containers)
     good = (containers / f"{layer}.def").read_text()
     add_step(containers, layer, "    echo about to sleep\n    sleep 3600 & sleep 3600\n")
     process = start_build()

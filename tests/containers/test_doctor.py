@@ -20,15 +20,33 @@ Look = Callable[..., dict[str, Finding]]
 
 @pytest.fixture
 def look(built_images: ImageFolder, tmp_path: Path) -> Look:
-    """Ask the images of the pipeline, with any setting replaced."""
+    """Ask the images of the pipeline or of a part of it, with any setting replaced."""
 
-    def look(**changes: object) -> dict[str, Finding]:
+    def look(suite: str = "pipeline", **changes: object) -> dict[str, Finding]:
         folders = {"images_folder": built_images.path, "runs_folder": tmp_path / "runs"}
         settings = load_settings(**(folders | {"runtime": "apptainer", "workers": (1,)} | changes))
-        subject = Subject.of_suite("pipeline", settings)
+        subject = Subject.of_suite(suite, settings)
         return {one.check: one for one in (*images(subject), *stages(subject))}
 
     return look
+
+
+SEGMENT = """
+name = "part"
+summary = "A part of the pipeline"
+[stages.segment]
+inputs = { frames = "movie" }
+"""
+CONTACT = """
+[stages.contact]
+inputs = { labels = "segment" }
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    """Write a suite; return its path."""
+    (folder / "part.toml").write_text(text)
+    return str(folder / "part.toml")
 
 
 @pytest.mark.slow
@@ -42,8 +60,9 @@ def test_every_stage_of_the_pipeline_does_some_work_in_its_image(look: Look) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(gpu_present(), reason="this machine has a GPU")
-def test_an_image_finds_no_gpu_where_there_is_none(look: Look) -> None:
-    found = look(device="cuda", images={"segment": "segment_cellpose3"})
+def test_an_image_finds_no_gpu_where_there_is_none(look: Look, tmp_path: Path) -> None:
+    suite = written(tmp_path, SEGMENT + CONTACT)
+    found = look(suite, device="cuda", images={"segment": "segment_cellpose3"})
     assert "nvidia.icd" in found["stage.contact.works"].remedy
     assert "does not work here" in found["stage.segment.works"].sentence
 
@@ -54,6 +73,6 @@ def test_weights_outside_the_image_are_seen_inside(look: Look, tmp_path: Path) -
 
     weights = tmp_path / "my weights.pt"
     weights.write_bytes(embedded_model("pyscale-tiny").read_bytes())
-    found = look(stages={"segment": {"model": str(weights)}})
+    found = look(written(tmp_path, SEGMENT), stages={"segment": {"model": str(weights)}})
     assert found["stage.segment.weights"].sentence.startswith("segment: my weights.pt")
     assert found["stage.segment.works"].status == "ok"

@@ -178,4 +178,4 @@ def test_the_doctor_finds_what_the_stage_needs_in_its_image(
     found = {one.check: one for one in (*images(subject), *stages(subject))}
     assert {one.status for one in found.values()} == {"ok"}, found
     (works,) = (one for check, one in found.items() if check.endswith(".works"))
-    assert "data sets are made by pyscale" in works.sentence, found
+    assert "datasets are made by pyscale" in works.sentence, found

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -16,10 +15,8 @@ from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskResult, TaskSpec
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.registry import load_stage
-from pyscale_stages.runner import run_task
+from pyscale_stages.contract import TaskResult
+from stagetasks import run_verb
 
 STAGES = ("storage", "decompress", "kernels")
 # Without fio, whose reads of so little take no millisecond: it has no time of them then.
@@ -104,13 +101,8 @@ def test_an_image_finds_the_results_that_this_environment_does(
 ) -> None:
     (reference, _), (other, result) = (measured[each][stage] for each in ("native", "apptainer"))
     assert result.stamp["image_sha256"] == built_images.read_lock().images[stage].sha256
-    spec = TaskSpec(
-        stage=stage,
-        verb="check",
-        inputs=(("reference", reference), ("other", other)),
-        output=tmp_path,
-    )
-    checked = run_task(load_stage(stage), spec, SpanRecorder(time.monotonic()), None)
+    folders = {"reference": reference, "other": other}
+    checked = run_verb(stage, "check", folders.items(), output=tmp_path)
     assert checked.agreement is not None, checked.error
     assert checked.agreement.same, checked.agreement
 

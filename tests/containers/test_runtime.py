@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 import tifffile
 
+from commandline import answer_of
 from pyscale.executors.containernode import prepared
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
@@ -385,13 +386,26 @@ def test_a_task_writes_into_its_own_folder_and_scratch_alone(
 
 
 @pytest.fixture
-def command(tmp_path: Path, built_images: ImageFolder) -> Command:
-    """Run pyscale in a folder of the test's own; `images` may replace the built ones."""
+def command(
+    tmp_path: Path,
+    built_images: ImageFolder,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Command:
+    """Run pyscale in a folder of the test's own; `images` may replace the built ones.
+
+    It is a process of its own where another program is to start it, `before`.
+    """
+    monkeypatch.chdir(tmp_path)
 
     def run(
         *arguments: object, images: ImageFolder = built_images, before: list[str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        return pyscale(tmp_path, images, *arguments, before=before)
+        if before is not None:
+            return pyscale(tmp_path, images, *arguments, before=before)
+        monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(images.path))
+        answer = answer_of(capsys, "pyscale", *arguments)
+        return subprocess.CompletedProcess(arguments, answer.code, answer.out, answer.err)
 
     return run
 
@@ -430,7 +444,7 @@ def flip_a_byte(sif: Path) -> None:
 
 
 def test_a_dry_run_names_the_images(command: Command, labels: Path) -> None:
-    said = command(*CONTACT, labels, "--dry-run")
+    said = command(*CONTACT, labels, "--dry-run", "-v")
     assert said.returncode == 0, said
     row = next(line for line in said.stdout.splitlines() if "contact-n1-b1" in line)
     assert row.replace("│", " ").split()[-1] == "contact"
@@ -440,7 +454,7 @@ def test_an_image_that_is_not_there_is_named_with_the_way_to_get_it(
     command: Command, labels: Path, tmp_path: Path
 ) -> None:
     said = command(*CONTACT, labels, images=ImageFolder(tmp_path / "none"))
-    refused(said, "the image contact is not at", "pyscale image build contact")
+    refused(said, "no image contact at", "pyscale image build contact")
     assert not (tmp_path / "runs").exists()
 
 
@@ -458,7 +472,7 @@ def test_an_image_without_a_lock_runs_only_when_told(
     command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
 ) -> None:
     own_images.lock_file.unlink()
-    refused(command(*CONTACT, labels, images=own_images), "images.lock says nothing of contact")
+    refused(command(*CONTACT, labels, images=own_images), "images.lock has no entry for contact")
     said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
     assert said.returncode == 0, said
     assert "other code" not in said.stderr
@@ -535,7 +549,7 @@ def test_no_namespaces_are_one_sentence_before_anything_starts(
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh"]
     said = command(*CONTACT, labels, before=before)
-    refused(said, "no user namespace", "--runtime native")
+    refused(said, "cannot create user namespaces", "--runtime native")
 
 
 def test_broken_fuse_is_one_sentence_before_anything_starts(

@@ -253,7 +253,7 @@ def test_an_image_that_vanishes_during_a_run_is_said(
     start_order(folder, order.model_copy(update={"argv": tuple(gone)})).end.result()
     record = read_task(folder)
     assert record.error is not None
-    assert record.error.message.startswith(f"the image {tmp_path}/x.sif is not there")
+    assert record.error.message.startswith(f"the image {tmp_path}/x.sif does not exist")
     assert record.error.exit_code == 2
 
 

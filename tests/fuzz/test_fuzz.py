@@ -18,6 +18,7 @@ CASES = {"runs": 5}
 """Of each target; a run takes longest."""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TARGETS)
 def test_damaged_inputs_are_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:

@@ -16,10 +16,12 @@ from commandline import Answer, answer_of
 from heldtasks import HeldTasks
 from pyscale_stages.moviewriter import write_movie
 
-KEEP_KERNELS = '{"contact": {"kernel_cache": "user"}}'
-"""Compiled kernels are kept between tasks: what is tested here is not their compilation."""
-
 CommandLine = Callable[..., Answer]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_figures(without_figures: None) -> None:
+    """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture
@@ -28,7 +30,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path / "data"))
     monkeypatch.setenv("PYSCALE_MIRROR", str(shared_data))
-    monkeypatch.setenv("PYSCALE_STAGES", KEEP_KERNELS)
     return tmp_path
 
 

@@ -180,7 +180,7 @@ def test_no_process_is_ended_because_the_folder_names_it(
         with FileLock(foreign.path / "lock"):
             answer = pyscale("cancel", foreign.path.name)
         assert answer.code == 2
-        assert "not by a process of yours that its lock.json names" in answer.err
+        assert "by a process that its lock.json does not name" in answer.err
         assert stranger.status() != psutil.STATUS_ZOMBIE
     finally:
         stranger.kill()

@@ -15,6 +15,11 @@ from pyscale.store.taskfiles import read_task
 OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _without_figures() -> None:
+    """The disk may also fill up while figures are written, so here they are."""
+
+
 @pytest.fixture
 def small_disk(home: Path, missing: Callable[[str, str], None]) -> Iterator[Path]:
     """A disk of four megabytes where the runs go."""

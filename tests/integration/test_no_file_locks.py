@@ -49,9 +49,33 @@ def forbid_flock(
     return forbid
 
 
-@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
-def no_flock(request: pytest.FixtureRequest, forbid_flock: Callable[[int], None]) -> None:
-    forbid_flock(request.param)
+LOCK = """
+from pathlib import Path
+from filelock import Timeout
+from pyscale.filelocks import file_lock, is_held
+path = Path("file")
+with file_lock(path):
+    assert is_held(path) is None
+    try:
+        file_lock(path).acquire(timeout=0)
+    except Timeout:
+        print("held by one alone")
+file_lock(path).acquire(timeout=0)
+"""
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
+def test_a_file_is_held_by_one_alone_however_flock_fails(
+    forbid_flock: Callable[[int], None], home: Path, number: int
+) -> None:
+    forbid_flock(number)
+    said = subprocess.run([sys.executable, "-c", LOCK], capture_output=True, text=True, check=False)
+    assert (said.stdout, said.stderr) == ("held by one alone\n", "")
+
+
+@pytest.fixture
+def no_flock(forbid_flock: Callable[[int], None]) -> None:
+    forbid_flock(errno.ENOSYS)
 
 
 @pytest.mark.slow
@@ -68,7 +92,7 @@ def test_a_run_is_followed_refused_cancelled_and_finished(
     assert "running" in status.out
     report = command("report", name)
     assert report.code == 0, report
-    assert "is not at its end" in report.err
+    assert "is not finished" in report.err
     second = command("run", "--resume", name)
     assert second.code == 2
     assert f"process {process.pid} on" in second.err

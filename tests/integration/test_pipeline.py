@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 PROMISED_COLUMNS = [
     "suite",
     "stage",
+    "algorithm",
     "workers",
     "repeats",
     "wall_s",
@@ -48,7 +49,7 @@ def pyscale(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pyscale", *arguments],
         cwd=folder,
-        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data")},
+        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data"), "PYTHONPATH": ""},
         capture_output=True,
         text=True,
         check=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import pytest
 
 from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
-from pyscale.store.reconstructioncolumns import reconstruction_schema
+from pyscale.store.reconstructiontable import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.params import ReconstructParams
@@ -96,6 +97,7 @@ def run(folder: Path, suite: Path, *options: str) -> Left:
     answer = subprocess.run(
         [sys.executable, "-m", "pyscale", "run", suite, "--workers", "1,2", *options],
         cwd=folder,
+        env=os.environ | {"PYTHONPATH": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -169,7 +171,7 @@ def test_ranks_together_agree_with_one_alone(left: Left) -> None:
     assert flat["gate_interior_px"].min() > 0
     assert flat["gate_interior"].max() <= DENOISER_TOLERANCE
     assert cones["gate_interior"].null_count() == 1
-    assert "hold all that the network looks at for no pixel" in cones["gate_why_not"].item()
+    assert "too small to hold the network's field of view" in cones["gate_why_not"].item()
     assert left.points.filter(pl.col("workers") == 1)["gate"].null_count() == len(PROBLEMS)
 
 
@@ -239,7 +241,7 @@ def test_status_and_advise_say_what_such_a_run_is(left: Left, pyscale: CommandLi
         assert entry in status.text
     advice = pyscale("advise", left.run.path)
     assert advice.code == 2
-    assert "measured how ranks reconstruct an image together" in advice.err
+    assert "it measured how ranks reconstruct an image together" in advice.err
     assert len(advice.err.strip().splitlines()) == 1
 
 
@@ -265,7 +267,7 @@ def test_what_fails_are_rows_with_errors_and_the_run_goes_on(failing: Left) -> N
     _, uncut, *exhausted = points["error"]
     size = " x ".join([str(SMALLEST_PX)] * 3)
     assert f"on {node_name()}: tile_px {SMALLEST_PX}" in uncut
-    assert f"cuts no image of {size} pixels: give less" in uncut
+    assert f"does not fit an image of {size} pixels: set both" in uncut
     for ranks, error in zip((1, 2), exhausted, strict=True):
         assert "memory ran out" in error
         assert f"rank 0 of {ranks} on {node_name()}: lower " in error

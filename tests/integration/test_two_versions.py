@@ -53,7 +53,7 @@ def test_both_environments_are_measured_and_compared_after_a_kill(
 ) -> None:
     process = start(
         *("run", "labels", "--data", labels, "--only", "track", "--against", base),
-        *("--workers", "1,2", "--repeats", "2"),
+        *("--workers", "1,2", "--repeats", "1"),
     )
     wait_for_a_finished_trial(process)
     process.kill()
@@ -63,7 +63,7 @@ def test_both_environments_are_measured_and_compared_after_a_kill(
     assert resumed.code == 0, resumed.err
 
     plan = run.plan
-    assert len(plan.trials) == 8
+    assert len(plan.trials) == 4
     for trial in plan.trials:
         order = read_task(run.task(trial, "w0")).order
         assert order is not None
@@ -85,7 +85,7 @@ def test_both_environments_are_measured_and_compared_after_a_kill(
     )
     refused = pyscale("run", "--resume", run.path.name)
     assert refused.code == 2
-    assert "has other code or packages than when the run" in refused.err
+    assert "has different code or packages than at the start of the run" in refused.err
 
 
 def test_two_sets_of_parameters_are_measured_and_compared(
@@ -96,7 +96,7 @@ def test_two_sets_of_parameters_are_measured_and_compared(
         "[stages.track]\nmax_distance_px = 0.5\ngap_distance_px = 0.5\n", encoding="utf-8"
     )
     arguments = ("--data", labels, "--only", "track", "--workers", "1", "--repeats", "1")
-    shown = pyscale("run", "labels", *arguments, "--against", file, "--dry-run")
+    shown = pyscale("run", "labels", *arguments, "--against", file, "--dry-run", "-v")
     assert "track_base-n1-b1" in shown.text
     assert "max_distance_px of track (0.5 -> " in shown.err
     measured = pyscale("run", "labels", *arguments, "--against", file)

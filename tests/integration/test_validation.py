@@ -136,5 +136,5 @@ def test_a_stage_without_its_records_leaves_the_answer_open(
         if trial.entry == "track":
             shutil.rmtree(run.trial(trial))
     answer = pyscale("report", run.path.name)
-    assert "cannot be said: track gave no output to judge" in answer.text
+    assert "Validation without a verdict: track gave no output to judge" in answer.text
     assert told(run)["verdict"] == "cannot say"

@@ -32,8 +32,15 @@ def _cluster(missing: Missing, *, with_accounting: bool) -> Iterator[SlurmCluste
 def _in_use(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
+    # Jobs of each task are what most of these tests look at; test_allocation*.py hold one job.
+    monkeypatch.setenv("PYSCALE_ALLOCATION", os.environ.get("PYSCALE_ALLOCATION", "each"))
     yield cluster
     cluster.heal()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_figures(without_figures: None) -> None:
+    """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture(scope="session")
@@ -108,8 +115,6 @@ def _runs_on(
     cluster: SlurmCluster, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ClusterRuns]:
     monkeypatch.chdir(home)
-    # Compiled kernels are kept: what is tested here is not their compilation.
-    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
     made = ClusterRuns(cluster, home)
     monkeypatch.setenv("PYTHONPATH", str(made.python_path), prepend=os.pathsep)
     try:

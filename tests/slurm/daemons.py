@@ -14,6 +14,8 @@ from slurm.leftovers import end_with_parent
 DEADLINE_S = 300.0
 """How long is waited for what takes a second, on a machine that has other work too."""
 POLL_S = 0.05
+MOST_POLL_S = 0.5
+"""Each look starts clients of Slurm, which take the time of what is waited for."""
 
 
 def listens(address: Path | int) -> bool:
@@ -93,7 +95,7 @@ class Daemons:
         RuntimeError
             If a daemon ended meanwhile: nothing is to be expected then.
         """
-        deadline = time.monotonic() + deadline_s
+        deadline, poll_s = time.monotonic() + deadline_s, POLL_S
         while not condition():
             for name, daemon in self._running.items():
                 if daemon.poll() is not None:
@@ -101,7 +103,8 @@ class Daemons:
             if time.monotonic() > deadline:
                 logs = "\n".join(f"{name}:\n{self.log(name)}" for name in self._running)
                 raise TimeoutError(f"not in {deadline_s:.0f} s: {what}\n{logs}")
-            time.sleep(POLL_S)
+            time.sleep(poll_s)
+            poll_s = min(1.2 * poll_s, MOST_POLL_S)
 
     def log(self, name: str, lines: int = 15) -> str:
         """Return the last lines that one said; `slurmctld`, `munged`, `slurmd n1` …."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import psutil
+import pytest
 
+from heldtasks import NO_FIGURES
+from pyscale import app
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
@@ -68,7 +73,7 @@ class ClusterRuns:
         for folder in (self.python_path, self._to_be_held):
             folder.mkdir()
         stop = STOP_WHERE_ASKED.format(folder=str(self._to_be_held))
-        (self.python_path / "sitecustomize.py").write_text(stop)
+        (self.python_path / "sitecustomize.py").write_text(NO_FIGURES.read_text() + stop)
 
     def site(self, partition: str = "cpu", memory_gib: float = 1.0, more: str = "") -> Path:
         """Write the file of a site."""
@@ -97,11 +102,17 @@ class ClusterRuns:
         return process
 
     def say(self, *arguments: object) -> str:
-        """Run a command that succeeds; return what it said on stdout."""
-        process = self.command(*arguments)
-        out, err = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 0, err
-        return out
+        """Run a command that succeeds, in this process; return what it said on stdout."""
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            patch.object(sys, "argv", ["pyscale", *map(str, arguments)]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as end,
+        ):
+            app.main()
+        assert not end.value.code, err.getvalue()
+        return out.getvalue()
 
     def end(self) -> None:
         """Kill what a test left running."""

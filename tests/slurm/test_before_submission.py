@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from commandline import Answer, answer_of
 from pyscale.executors.submission import script, submissions
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder
@@ -29,8 +30,6 @@ SMALL = "[request]\nmemory_gib = 1\ntime_min = 30\n"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a small movie of labels."""
     monkeypatch.chdir(tmp_path)
-    # Compiled kernels are kept: what is tested here is not their compilation.
-    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
     frames = np.zeros((6, 32, 32), np.uint16)
     frames[:, 4:12, 4:12] = 1
     frames[:, 4:12, 12:20] = 2
@@ -39,38 +38,32 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(home: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
     """Run contacts on the cluster, for a site of which some lines are given."""
 
-    def start(*flags: object, site: str = SMALL) -> subprocess.CompletedProcess[str]:
+    def start(*flags: object, site: str = SMALL) -> Answer:
         (home / "mine.toml").write_text(HEAD + site)
         command = ["run", "labels", "--data", "labels.ome.tif", "--only", "contact"]
         command += ["--repeats", "1", "--executor", "slurm", "--site", "mine.toml"]
-        return subprocess.run(
-            [sys.executable, "-m", "pyscale", *command, *map(str, flags)],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=LIMIT_S,
-        )
+        return answer_of(capsys, "pyscale", *command, *flags)
 
     return start
 
 
 @pytest.fixture
-def refused(run: Callable[..., subprocess.CompletedProcess[str]], home: Path) -> Callable[..., str]:
+def refused(run: Callable[..., Answer], home: Path) -> Callable[..., str]:
     """Start a run that is refused in one sentence, and leaves no job and no run; return it."""
 
     def sentence(cluster: SlurmCluster, *flags: object, site: str) -> str:
         flags = flags or ("--workers", "1,2")
         answer = run(*flags, site=site)
-        assert answer.returncode == 2, answer.stderr
-        assert answer.stdout == ""
-        assert answer.stderr.count("\n") == 1
-        assert answer.stderr.startswith("error: ")
+        assert answer.code == 2, answer.err
+        assert answer.out == ""
+        assert answer.err.count("\n") == 1
+        assert answer.err.startswith("error: ")
         assert cluster.has_no_job()
         assert not (home / "runs").exists()
-        return answer.stderr
+        return answer.err
 
     return sentence
 
@@ -120,13 +113,13 @@ def most_submitted_jobs(cluster: SlurmCluster, count: int) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("site", "sentence"),
     [
-        ('[request]\npartition = "night"\n', "there is no partition 'night': this cluster has cpu"),
-        ('[request]\naccount = "lab"\n', "account lab, and this Slurm keeps no accounts: leave"),
+        ('[request]\npartition = "night"\n', "unknown partition 'night': this cluster has cpu"),
+        ('[request]\naccount = "lab"\n', "account lab, but this Slurm keeps no accounts: leave"),
         ("[request]\nmemory_gib = 4000\n", "for its memory .*: set memory_gib in the site's file"),
         ("[request]\ncpus = 64\n", r"--cpus-per-task=64 .*: change the site's file"),
         ('[request]\nconstraint = "avx9"\n', "Invalid feature specification"),
         ('options = ["--reservation=spring"]\n', "Requested reservation is invalid"),
-        ('options = ["--array=0-3"]\n', "pyscale itself sets --array: leave --array=0-3 out"),
+        ('options = ["--array=0-3"]\n', "pyscale sets --array itself: leave --array=0-3 out"),
     ],
 )
 def test_what_the_cluster_has_not_is_refused(
@@ -159,7 +152,7 @@ def test_more_time_than_the_partition_allows_is_refused(
 ) -> None:
     with partition_limited_to(slurm, 30):
         said = refused(slurm, site="[request]\nmemory_gib = 1\ntime_min = 31\n")
-    assert "asks for 00:31:00, and the partition cpu allows 30:00: lower time_min" in said
+    assert "asks for 00:31:00, but the partition cpu allows 30:00: lower time_min" in said
 
 
 @pytest.mark.slow
@@ -178,7 +171,7 @@ def test_what_the_accounts_do_not_allow_is_refused(
 ) -> None:
     cluster = slurm_with_accounting
     said = refused(cluster, site='[request]\naccount = "other"\nmemory_gib = 1\n')
-    assert "the account other is not among those of" in said
+    assert "may not use the account other" in said
     said = refused(cluster, site='[request]\nqos = "short"\nmemory_gib = 1\ntime_min = 11\n')
     assert "the QOS short allows 00:10:00: lower time_min" in said
     with most_submitted_jobs(cluster, 3):
@@ -199,7 +192,7 @@ def shown(output: str) -> dict[str, str]:
     """Scripts of a dry run, by what they are for."""
     _, *parts = re.split(r"^==> script \d+ of \d+, .* <==\n", output, flags=re.MULTILINE)
     # The table of the cost follows the last.
-    texts = [part.partition("\nCost at most")[0].partition("\n\n") for part in parts]
+    texts = [part.partition("\nThe most that it can cost")[0].partition("\n\n") for part in parts]
     return {purposes: text for purposes, _, text in texts}
 
 
@@ -221,7 +214,7 @@ def assert_taken(slurm: SlurmCluster, script: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["array", "gang"])
 def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
-    run: Callable[..., subprocess.CompletedProcess[str]],
+    run: Callable[..., Answer],
     slurm: SlurmCluster,
     home: Path,
     layout: str,
@@ -232,10 +225,10 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
     site = 'scratch = "$HOME/scratch"\nsetup = ["export A=1"]\n[request]\nexclusive = true\n'
     before = slurm.known_jobs()
     answer = run("--workers", "1,2", "--layout", layout, "--dry-run", site=site)
-    assert answer.returncode == 0, answer.stderr
+    assert answer.code == 0, answer.err
     assert slurm.known_jobs() <= before
     assert not (home / "runs").exists()
-    scripts = shown(answer.stdout)
+    scripts = shown(answer.out)
     assert (
         list(scripts)
         == [
@@ -251,20 +244,20 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
         assert_taken(slurm, file)
         subprocess.run(["shellcheck", file], check=True)
     # One window, two, a merge and a check: each has a node of four cores for an hour.
-    (total,) = re.findall(r"total\W+(\d+)\W+([\d.]+)\W+([\d.]+)", answer.stdout)
+    (total,) = re.findall(r"total\W+(\d+)\W+([\d.]+)\W+([\d.]+)", answer.out)
     assert total == ("5" if layout == "array" else "4", "20.0", "0.0")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["array", "gang"])
 def test_what_is_shown_is_what_is_submitted(
-    run: Callable[..., subprocess.CompletedProcess[str]],
+    run: Callable[..., Answer],
     slurm: SlurmCluster,
     home: Path,
     layout: str,
 ) -> None:
     answer = run("--workers", "1,2", "--layout", layout)
-    assert answer.returncode == 0, answer.stderr
+    assert answer.code == 0, answer.err
     (path,) = (home / "runs").iterdir()
     folder = RunFolder(path)
     assert folder.plan.site is not None
@@ -285,11 +278,11 @@ def test_what_is_shown_is_what_is_submitted(
 
 @pytest.mark.slow
 def test_a_detached_run_tells_its_id_and_finishes_by_itself(
-    run: Callable[..., subprocess.CompletedProcess[str]], slurm: SlurmCluster, home: Path
+    run: Callable[..., Answer], slurm: SlurmCluster, home: Path
 ) -> None:
     answer = run("--workers", "1,2", "--detach")
-    assert answer.returncode == 0, answer.stderr
-    folder = RunFolder(home / "runs" / answer.stdout.strip())
+    assert answer.code == 0, answer.err
+    folder = RunFolder(home / "runs" / answer.out.strip())
     slurm.wait_for(
         lambda: run_status(folder).state == "complete", "the run was complete", deadline_s=LIMIT_S
     )
@@ -297,7 +290,7 @@ def test_a_detached_run_tells_its_id_and_finishes_by_itself(
 
 @pytest.mark.slow
 def test_a_run_inside_a_job_is_not_taken_for_a_part_of_it(
-    slurm: SlurmCluster, home: Path, run: Callable[..., subprocess.CompletedProcess[str]]
+    slurm: SlurmCluster, home: Path, run: Callable[..., Answer]
 ) -> None:
     (home / "mine.toml").write_text(HEAD + SMALL)
     job = home / "outer.sh"

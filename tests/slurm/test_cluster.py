@@ -141,14 +141,6 @@ def test_a_job_over_its_memory_is_killed_by_the_kernel(
     slurm.wait_for(lambda: account(slurm, job, "State") == "OUT_OF_MEMORY", "the account says so")
 
 
-@pytest.mark.slow
-def test_a_job_that_reaches_its_time_limit_is_ended(slurm: SlurmCluster, endless: Path) -> None:
-    job = slurm.submit("--time=1", endless)
-    slurm.wait_until_running(job)
-    slurm.end_time_of(job)
-    assert slurm.wait_for_jobs(job) == {job: {"TIMEOUT"}}
-
-
 def test_an_urgent_job_takes_the_place_of_another_which_ends(
     slurm: SlurmCluster, endless: Path
 ) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale.doctor.diagnosis import Diagnosis
+from pyscale.doctor.command import Diagnosis
 from pyscale.doctor.findings import Finding
 from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
@@ -161,16 +161,16 @@ def test_a_drained_node_is_named_and_not_waited_for(doctor: Doctor, slurm: Slurm
     slurm.drain("n1")
     found = doctor("--partition", "cpu")
     assert [answer.node for answer in found.nodes] == ["n2"]
-    assert of(found, "node.n1").sentence == "n1 is drained (test) and was not asked"
+    assert of(found, "node.n1").sentence == "n1 is drained (test) and was not checked"
 
 
 @pytest.mark.slow
 def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(
     doctor: Doctor, slurm: SlurmCluster, busy: str
 ) -> None:
-    found = doctor("--partition", "cpu", "--wait", "2")
+    found = doctor("--partition", "cpu", "--wait", "1")
     assert [answer.node for answer in found.nodes] == ["n2"]
-    assert "n1 has not answered in 2 min (job: pending" in of(found, "node.n1").sentence
+    assert "n1 has not answered in 1 min (job: pending" in of(found, "node.n1").sentence
     slurm.wait_for(lambda: jobs(slurm) == busy, "the probe was cancelled")
 
 
@@ -247,4 +247,4 @@ def test_an_unknown_partition_is_one_sentence(
     process = command("--partition", "night")
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 2
-    assert err == "error: there is no partition 'night': this cluster has cpu, gpu, urgent\n"
+    assert err == "error: unknown partition 'night': this cluster has cpu, gpu, urgent\n"

@@ -43,27 +43,41 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "my work, 1"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    # Compiled kernels are kept: what is tested here is not their compilation.
-    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"kernel_cache": "user"}}')
     return folder
 
 
-@pytest.fixture
-def movie(home: Path) -> Path:
+@pytest.fixture(scope="module")
+def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six frames of cells that move and touch."""
     frames = np.zeros((6, 48, 48), np.uint16)
     for t in range(6):
         frames[t, 4 + t : 12 + t, 4:12] = 1
         frames[t, 4 + t : 12 + t, 12:20] = 2
         frames[t, 30:38, 20 + t : 28 + t] = 3
-    path = home / "labels, [of] cells.ome.tif"
+    path = tmp_path_factory.mktemp("movie") / "labels, [of] cells.ome.tif"
     write_movie(path, frames, "TYX")
     return path
 
 
-def pyscale(*arguments: object) -> str:
-    command = [sys.executable, "-m", "pyscale", "run", "labels", *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+@pytest.fixture(scope="module")
+def of_a_run(movie: Path) -> dict[str, bytes]:
+    """What a run of both stages on this machine leaves."""
+    command = [sys.executable, "-m", "pyscale", "run", "labels", "--data", movie]
+    command += ["--workers", "1,2", "--seed", "3", "--repeats", "1", "--cache", "asis"]
+    subprocess.run(
+        [*command, "--keep-outputs", "all"],
+        cwd=movie.parent,
+        check=True,
+        capture_output=True,
+    )
+    (run,) = (movie.parent / "runs").iterdir()
+    return outputs(run / "tasks")
+
+
+def emit(folder: str, *arguments: object) -> None:
+    """Write scripts into a folder."""
+    command = [sys.executable, "-m", "pyscale", "run", "labels", "--emit-sbatch", folder]
+    subprocess.run([*command, *map(str, arguments)], check=True, capture_output=True)
 
 
 def submit(slurm: SlurmCluster, folder: Path) -> dict[str, str]:
@@ -81,42 +95,53 @@ def outputs(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scratch", [False, True], ids=["in place", "on scratch"])
+@pytest.mark.parametrize(
+    ("site", "stages"),
+    [("plain", ("contact", "track")), ("ours.toml", ("contact",))],
+    ids=["in place", "on scratch"],
+)
 def test_scripts_compute_the_same_bytes_as_a_run(
-    slurm: SlurmCluster, home: Path, movie: Path, scratch: bool, monkeypatch: pytest.MonkeyPatch
+    slurm: SlurmCluster,
+    home: Path,
+    movie: Path,
+    of_a_run: dict[str, bytes],
+    site: str,
+    stages: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     disk = home / "a node's disk"
     monkeypatch.setenv("TEST_SCRATCH", str(disk))
     (home / "ours.toml").write_text(SITE)
-    site = "ours.toml" if scratch else "plain"
-    common = ("--data", movie, "--workers", "1,2", "--seed", 3)
-    pyscale(*common, "--emit-sbatch", "written", "--site", site)
+    only = [word for stage in stages for word in ("--only", stage)]
+    emit("written", "--data", movie, "--workers", "1,2", "--seed", 3, "--site", site, *only)
     # Scripts go by where they are submitted from, not by where they were written.
     scripts = (home / "written").rename(home / "moved to the cluster")
     jobs = submit(slurm, scripts)
     assert list(jobs) == [
         f"{stage}-n{n}/{script}"
-        for stage in ("contact", "track")
+        for stage in stages
         for n, script in ((1, "windows.sbatch"), (2, "windows.sbatch"), (2, "merge.sbatch"))
     ]
     ended = slurm.wait_for_jobs(*jobs.values())
     logs = {log.name: log.read_text() for log in scripts.glob("*/logs/*.log")}
     assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
-    assert len(logs) == 2 * (1 + 2 + 1)
+    assert len(logs) == len(stages) * (1 + 2 + 1)
 
-    pyscale(*common, "--repeats", 1, "--cache", "asis", "--keep-outputs", "all")
-    (run,) = (home / "runs").iterdir()
-    expected = outputs(run / "tasks")
-    assert len(expected) >= 2 * 4 * 2
+    expected = of_stages(of_a_run, *stages)
+    assert len(expected) >= len(stages) * 4 * 2
     assert outputs(scripts) == expected
     for n, task in ((1, "w0"), (2, "w1"), (2, "merge")):
         record = json.loads((scripts / f"contact-n{n}" / task / "result.json").read_text())
         assert record["status"] == "done"
         assert record["stamp"]["slurm"]["SLURM_JOB_ID"]
     assert not list(scripts.rglob("*.partial"))
-    if scratch:
+    if site != "plain":
         assert list(disk.iterdir()) == []
         assert all(log.startswith("loaded something\n") for log in logs.values())
+
+
+def of_stages(files: dict[str, bytes], *stages: str) -> dict[str, bytes]:
+    return {name: file for name, file in files.items() if name.partition("-n")[0] in stages}
 
 
 @pytest.mark.slow
@@ -125,25 +150,22 @@ def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
     slurm: SlurmCluster,
     home: Path,
     movie: Path,
+    of_a_run: dict[str, bytes],
     built_images: ImageFolder,
     site: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TEST_SCRATCH", str(home / "a node's disk"))
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
-    # A cache outside its folders is what no image has.
-    monkeypatch.delenv("PYSCALE_STAGES")
     (home / "ours.toml").write_text(SITE)
-    common = ("--data", movie, "--workers", "1,2", "--only", "contact")
-    pyscale(*common, "--runtime", "apptainer", "--emit-sbatch", "scripts", "--site", site)
+    flags = ("--data", movie, "--workers", "1,2", "--seed", 3, "--only", "contact")
+    emit("scripts", *flags, "--runtime", "apptainer", "--site", site)
     jobs = submit(slurm, home / "scripts")
     ended = slurm.wait_for_jobs(*jobs.values())
     logs = {log.name: log.read_text() for log in home.glob("scripts/*/logs/*.log")}
     assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
 
-    pyscale(*common, "--repeats", 1, "--cache", "asis", "--keep-outputs", "all")
-    (run,) = (home / "runs").iterdir()
-    assert outputs(home / "scripts") == outputs(run / "tasks")
+    assert outputs(home / "scripts") == of_stages(of_a_run, "contact")
     for task in ("w0", "w1", "merge"):
         record = json.loads((home / "scripts" / "contact-n2" / task / "result.json").read_text())
         assert record["stamp"]["image_sha256"] == built_images.read_lock().images["contact"].sha256
@@ -157,7 +179,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
     monkeypatch.setenv("TEST_SCRATCH", str(disk))
     (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "2", "--only", "contact", "--site", "ours.toml")
-    pyscale(*flags, "--emit-sbatch", "scripts")
+    emit("scripts", *flags)
     (home / "scripts" / "contact-n2" / "params.json").write_text('{"nonsense": 1}')
     jobs = submit(slurm, home / "scripts")
     windows, merge = jobs["contact-n2/windows.sbatch"], jobs["contact-n2/merge.sbatch"]
@@ -174,7 +196,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
 def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(
     slurm: SlurmCluster, home: Path, movie: Path
 ) -> None:
-    pyscale("--data", movie, "--workers", "1,2", "--emit-sbatch", "scripts")
+    emit("scripts", "--data", movie, "--workers", "1,2")
     script = home / "scripts" / "track-n1" / "windows.sbatch"
     script.write_text(script.read_text().replace("--nodes=1", "--partition=no-such"))
     for node in slurm.nodes:
@@ -189,7 +211,7 @@ def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(
 def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, movie: Path) -> None:
     (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "2", "--device", "cuda", "--site", "ours.toml")
-    pyscale(*flags, "--emit-sbatch", "scripts")
+    emit("scripts", *flags)
     job = slurm.submit("--hold", home / "scripts" / "contact-n2" / "windows.sbatch")
     (held,) = slurm.job(job)
     assert held["Partition"] == "gpu"
@@ -203,7 +225,7 @@ def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, mov
 def test_a_script_submitted_from_elsewhere_says_so(
     slurm: SlurmCluster, home: Path, movie: Path, tmp_path: Path
 ) -> None:
-    pyscale("--data", movie, "--workers", "1", "--only", "track", "--emit-sbatch", "scripts")
+    emit("scripts", "--data", movie, "--workers", "1", "--only", "track")
     script = home / "scripts" / "track-n1" / "windows.sbatch"
     job = slurm.submit(f"--output={tmp_path}/log", script)
     assert slurm.wait_for_jobs(job) == {job: {"FAILED"}}

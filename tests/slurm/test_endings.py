@@ -109,7 +109,7 @@ def test_preemption_is_told(
     submit("exec sleep infinity", "--partition=urgent", "--nodelist=n1", "--exclusive")
     for (cause,) in causes(slurm_with_accounting, job):
         assert (cause.kind, cause.exit_code) == ("Preempted", 1)
-        assert "give way on n1" in cause.message
+        assert "was preempted on n1" in cause.message
 
 
 def test_a_cancelled_element_is_told_whether_it_ran_or_waited(
@@ -139,7 +139,7 @@ def test_a_job_that_failed_by_itself_was_not_ended_by_slurm(
     by_accounts = [cause_of(job_id, None, ends[job_id]) for job_id in ids]
     assert [cause.message.split(":")[0].partition(" on ")[0] for cause in by_accounts] == [
         f"job {failed} failed with exit code 3",
-        f"job {killed} was ended by SIGSEGV",
+        f"job {killed} was killed by SIGSEGV",
         f"job {not_started} could not be started",
     ]
     assert [ended_by_slurm(i, jobs[i], ends[i]) for i in ids] == [None] * 3

@@ -85,7 +85,7 @@ def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs: ClusterRuns)
         runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
     code, said = runs.finished(process)
     assert code == 0, said
-    assert "had to give way" in runs.events("trial_failed")[0].detail
+    assert "was preempted" in runs.events("trial_failed")[0].detail
     assert len(runs.events("trial_retried")) == 1
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
 
@@ -100,7 +100,7 @@ def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs: ClusterRuns)
     code, said = runs.finished(process)
     assert code == 0, said
     failure = runs.events("trial_failed")[0].detail
-    assert "put back into the queue" in failure
+    assert "requeued" in failure
     assert launch.node in failure
 
 

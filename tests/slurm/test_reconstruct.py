@@ -150,7 +150,7 @@ def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_no
     # Without its record the others would wait for ever, and so would this.
     code, said = runs.finished(process)
     assert code == 1
-    why = f"the process on {lost.node} was ended by SIGKILL"
+    why = f"the process on {lost.node} was killed by SIGKILL"
     assert f"w1: {why}" in said
     assert runs.living_jobs() == []
     other, own = (read_task(runs.trial / task).error for task in ("w0", "w1"))
@@ -159,7 +159,7 @@ def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_no
     assert other is not None
     assert other.kind == "LostRank"
     # Said by its launcher, or by the connection where that was the first to say so.
-    assert re.search(rf"rank 1 .*on {lost.node} (was ended by SIGKILL|broke)", other.message)
+    assert re.search(rf"rank 1 .*on {lost.node} (was killed by SIGKILL|broke)", other.message)
     rows = pl.read_parquet(runs.run.path / "reconstruction.parquet").sort("rank")
     assert rows.select("rank", "status", "error").rows() == [
         *((0, "failed", other.message), (1, "failed", own.message))

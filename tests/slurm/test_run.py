@@ -70,9 +70,9 @@ def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
 
 
 def test_of_many_windows_none_is_lost_and_none_is_done_twice(runs: ClusterRuns) -> None:
-    frames = 96
+    frames = 24
     write_movie(runs.movie, np.ones((frames, 8, 8), np.uint16), "TYX")
-    code, said = runs.finished(runs.start("--workers", "8", "--chunks-per-worker", "12"))
+    code, said = runs.finished(runs.start("--workers", "8", "--chunks-per-worker", "3"))
     assert code == 0, said
     tasks = build_tables(runs.run).tasks
     windows = tasks.filter(pl.col("verb") == "run")

@@ -196,7 +196,7 @@ def test_a_cancelled_task_without_a_record_is_gone(
     slurm.run("scancel", f"{job}_1")
     with attended(run):
         slurm.wait_for(lambda: states(run_status(run))["w1"] == "gone", "the task was gone")
-        assert "its end is being found out" in why(run_status(run))["w1"]
+        assert "waiting for its record" in why(run_status(run))["w1"]
 
 
 def test_where_no_pyscale_lives_the_accounts_tell_why_a_task_is_gone(
@@ -247,7 +247,7 @@ def test_a_slurm_that_does_not_answer_is_no_error(
         statusview.show(str(run.path), watch=False, as_json=False, log=False)
     out = " ".join(capsys.readouterr().out.split())
     assert "Slurm does not answer (" in out
-    assert "what is shown is from the records alone" in out
+    assert "this shows the records only" in out
     assert "3 queued" in out
     assert "1 running" in out
 
@@ -263,7 +263,7 @@ def test_a_run_whose_pyscale_died_says_that_its_jobs_go_on(
     statusview.show(str(run.path), watch=False, as_json=False, log=False)
     out = " ".join(capsys.readouterr().out.split())
     assert (
-        "interrupted; 3 jobs still run and 1 job still waits; take them up with: "
+        "interrupted; 3 jobs still run and 1 job still waits; continue them with: "
         f"pyscale run --resume {run.path.name}, or end them with: pyscale cancel {run.path.name}"
         in out
     )

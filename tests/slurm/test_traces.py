@@ -90,7 +90,7 @@ def test_bare_arrays_become_a_true_report(
     jobs = {}
     for workers in (1, 2, 4):
         indices = f"0-{workers - 1}"
-        work = MEET.format(count=workers) + WORK.format(seconds=max(5, 12 / workers))
+        work = MEET.format(count=workers) + WORK.format(seconds=max(3, 6 / workers))
         jobs[workers] = submit("segment", indices, work)
         slurm.wait_for_jobs(jobs[workers])
     table = tmp_path / "table.csv"

@@ -39,6 +39,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slot", ["", "labels="])
 def test_a_path_may_hold_an_equals_sign(run: Run, labels: Path, slot: str) -> None:
     parts = [labels.parent / "a", labels.parent / "b"]
@@ -77,7 +78,7 @@ def test_more_frames_than_the_movie_has_are_refused(run: Run, labels: Path) -> N
 def test_an_unknown_slot_suggests_the_nearest(run: Run, labels: Path) -> None:
     code, said = run("track", "run", "--input", "lables=none.tif", "--output", "x")
     assert code == 2
-    assert "no free input 'lables': did you mean 'labels'?" in said
+    assert "no unused input 'lables': did you mean 'labels'?" in said
 
 
 def test_an_output_that_is_a_file_is_refused_before_the_work(run: Run, labels: Path) -> None:
@@ -100,9 +101,9 @@ def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run: Run, labels
     [
         (
             ("--rank", 2, "--ranks", 2, "--meeting", "m"),
-            "rank 2 is none of 2 ranks, which are numbered from 0 to 1: give a lower --rank",
+            "rank 2 is not one of 2 ranks, numbered from 0 to 1: lower --rank",
         ),
-        (("--rank", 1), "rank 1 is none of 1 ranks"),
+        (("--rank", 1), "rank 1 is not one of 1 ranks"),
         (("--rank", -1), "'rank': input should be greater than or equal to 0 (given: -1)"),
         (("--ranks", 0), "'ranks': input should be greater than or equal to 1 (given: 0)"),
         (("--ranks", 2), "2 ranks need a meeting to find each other: give all of them the same"),

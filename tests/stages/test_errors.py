@@ -103,7 +103,7 @@ def test_a_full_disk_is_named() -> None:
 
 def test_a_file_that_is_larger_than_a_limit_of_the_shell_is_named() -> None:
     too_large = OSError(errno.EFBIG, "File too large", "/runs/labels.tif")
-    assert translated(too_large).startswith("/runs/labels.tif would be larger than this shell")
+    assert translated(too_large).startswith("/runs/labels.tif would exceed this shell's limit")
     assert "`ulimit -f unlimited`" in translated(too_large)
 
 

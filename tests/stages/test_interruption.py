@@ -15,6 +15,8 @@ import pytest
 
 from pyscale_stages.moviewriter import write_movie
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 400.0
 SLOW_DISK = """
 import runpy, sys
@@ -37,7 +39,7 @@ print("importing", flush=True)
 sys.stdin.readline()
 """
 """A library whose import takes a line."""
-SENTENCE = "interrupted by Ctrl-C before its end: run the same again\n"
+SENTENCE = "interrupted by Ctrl-C: run the same command again\n"
 
 Begin = Callable[..., subprocess.Popen[str]]
 

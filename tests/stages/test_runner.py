@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pyscale_stages.contract import Agreement, Slot, Stage, StageParams, TaskSpec
+from pyscale_stages.contract import Agreement, Method, Slot, Stage, StageParams, TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.runner import run_task
 from pyscale_stages.task import Task
@@ -37,6 +37,7 @@ def record_of(slot: Slot, path: Path, output: Path) -> dict[str, object]:
         run=nothing,
         merge=nothing,
         check=same,
+        method=lambda _params: Method("nothing"),
     )
     spec = TaskSpec(stage="storage", inputs=((slot.name, path),), output=output)
     result = run_task(stage, spec, SpanRecorder(time.monotonic()), None)

@@ -33,10 +33,8 @@ def refusal(name: str) -> str:
     with pytest.raises(MissingPart) as refused:
         require_working(torch.device(name))
     sentence = str(refused.value)
-    assert sentence.startswith(
-        f"the device {name.removesuffix(':0')} was asked for and does not work here ("
-    )
-    assert sentence.endswith(", or ask for --device cpu")
+    assert sentence.startswith(f"the device {name.removesuffix(':0')} does not work here (")
+    assert sentence.endswith(", or use --device cpu")
     assert "\n" not in sentence
     return sentence
 
@@ -68,13 +66,13 @@ def test_a_torch_that_is_built_without_the_device_is_named(name: str) -> None:
 def test_an_old_driver_is_told_from_the_cuda_that_it_supports(saying: Any) -> None:
     saying(RuntimeError(TOO_OLD))
     assert refusal("cuda") == (
-        "the device cuda was asked for and does not work here (torch 2.13.0+cu130 is built for "
-        "CUDA 13.0, and the NVIDIA driver supports CUDA 12.4): update the driver, or install a "
-        "torch built for a CUDA that the driver supports, or ask for --device cpu"
+        "the device cuda does not work here (torch 2.13.0+cu130 is built for "
+        "CUDA 13.0, but the NVIDIA driver supports CUDA 12.4): update the driver, or install a "
+        "torch for a CUDA version that the driver supports, or use --device cpu"
     )
     below = "CUDA error: CUDA driver version is insufficient for CUDA runtime version\nSearch for"
     saying(torch.AcceleratorError(below))
-    assert "and the NVIDIA driver is too old): update the driver" in refusal("cuda")
+    assert "but the NVIDIA driver is too old): update the driver" in refusal("cuda")
 
 
 def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying: Any) -> None:
@@ -98,7 +96,7 @@ def test_a_node_without_a_gpu_says_where_to_run(said: str, saying: Any) -> None:
 def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying: Any) -> None:
     said = "CUDA error: CUDA-capable device(s) is/are busy or unavailable\nSearch for"
     saying(torch.AcceleratorError(said))
-    assert "another process has the GPU" in refusal("cuda")
+    assert "another process uses the GPU" in refusal("cuda")
 
 
 def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying: Any) -> None:

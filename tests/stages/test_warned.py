@@ -13,7 +13,7 @@ from pyscale_stages.registry import load_stage
 from pyscale_stages.task import Task
 from pyscale_stages.warned import Warned
 
-LEFT = "were left where they are"
+LEFT = "were not moved"
 
 
 def left(concerned: int, seen: int, above: float = 0.0) -> Warned:

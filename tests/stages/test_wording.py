@@ -46,4 +46,4 @@ def test_the_first_problem_is_one_clause(given: dict[str, object], sentence: str
 
 
 def test_where_no_word_is_near_all_are_named() -> None:
-    assert did_you_mean("zebra", ["run", "merge"]) == "known are merge, run"
+    assert did_you_mean("zebra", ["run", "merge"]) == "choose from merge, run"

@@ -1,22 +1,24 @@
-"""Which N to request for an objective, and how sure the trials make it."""
+"""N to request for an objective, and the confidence of the choice."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, get_args
 
+import numpy as np
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.comparison import MARGIN
-from pyscale.analysis.intervals import in_shared_blocks, repeats_needed, resampled_medians
+from pyscale.analysis.intervals import (
+    Array,
+    Sureness,
+    in_shared_blocks,
+    repeats_needed,
+    resampled_medians,
+    sureness,
+)
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
-from pyscale.analysis.sureness import Sureness, sureness
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
-
-    from pyscale.analysis.intervals import Array
 
 Objective = Literal["knee", "fastest", "budget"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
@@ -50,7 +52,7 @@ class Choice(OfCurve):
     wall_s: float | None = Field(None, description="Median T(N)")
     wall_s_low: float | None = None
     wall_s_high: float | None = None
-    speedup: float | None = Field(None, description="Over the base case; scaled where work grew")
+    speedup: float | None = Field(None, description="Over the baseline; scaled where work grew")
     speedup_low: float | None = None
     speedup_high: float | None = None
     efficiency: float | None = None
@@ -81,7 +83,7 @@ class Choice(OfCurve):
 
     @property
     def sureness(self) -> Sureness:
-        """How sure the choice is, in a word."""
+        """Confidence of the choice, in a word."""
         return sureness(self.share_chosen)
 
     @property
@@ -135,8 +137,6 @@ def choices(
     least median alone would in 78 % (76 %) and 80 % (82 %). Where the largest N is 10 % faster in
     truth it is chosen in 100 % (100 %) and 62 % (66 %). See `benchmarks/sim_advice.py`.
     """
-    import polars as pl
-
     wanted = [one for one in objectives if one != "budget" or worker_hours is not None]
     found: list[Choice] = []
     for key, curve in configurations.group_by(GROUP, maintain_order=True):
@@ -146,9 +146,9 @@ def choices(
         about: dict[str, Any] = named | {"candidates": tuple(row["workers"] for row in rows)}
         if not rows:
             refusal = (
-                "the outputs of every timed configuration disagree with the baseline's"
+                "the output of every timed configuration disagrees with the baseline's"
                 if timed.height
-                else "no trial was timed"
+                else "no timed trial"
             )
             found += [Choice(**about, objective=one, refusal=refusal) for one in wanted]
             continue
@@ -164,13 +164,11 @@ def choices(
 
 
 class _Candidates:
-    """What one curve's choice is made from: numbers by rising N."""
+    """Numbers of one curve by rising N, from which a choice is made."""
 
     def __init__(
         self, rows: Sequence[Mapping[str, Any]], timed: pl.DataFrame, *, interleaved: bool
     ) -> None:
-        import numpy as np
-
         self.rows = rows
         self.counts = np.array([row["workers"] for row in rows])
         self.walls_s = np.array([row["wall_s"] for row in rows])
@@ -190,9 +188,7 @@ class _Candidates:
         return len(times_s) == 1 or bool(times_s[-2] > (1 + MARGIN) * times_s[-1])
 
     def costs(self, walls_s: Array, objective: Objective, limit_hours: float | None) -> Array:
-        """What each objective wants least, for rows of wall times; infinite beyond the budget."""
-        import numpy as np
-
+        """Costs by objective, for rows of wall times; infinite beyond the budget."""
         times_s: Array = walls_s / self.work
         # The inverse of speedup x efficiency, but for a factor of the curve.
         costs = self.counts * times_s**2 if objective == "knee" else times_s
@@ -202,17 +198,13 @@ class _Candidates:
 
 
 def _close(costs: Array) -> Array:
-    """Which N are within the margin of the best of their row."""
-    import numpy as np
-
+    """Mask of the N within the margin of the best of their row."""
     least = costs.min(axis=-1, keepdims=True)
     return np.asarray((costs <= (1 + MARGIN) * least) & np.isfinite(costs))
 
 
 def _best(costs: Array, objective: Objective) -> Array:
     """Place of the N to choose in each row; -1 where none is within the budget."""
-    import numpy as np
-
     # On a flat curve noise makes any N the fastest, so the first of those that are close is taken.
     places = (costs if objective == "knee" else ~_close(costs)).argmin(axis=-1)
     return np.where(np.isinf(costs.min(axis=-1)), -1, places)
@@ -222,13 +214,11 @@ def _chosen(
     candidates: _Candidates, objective: Objective, limit_hours: float | None
 ) -> dict[str, Any]:
     """Fields of a choice beyond its curve and objective."""
-    import numpy as np
-
     fields: dict[str, Any] = {"worker_hours_limit": limit_hours}
     if limit_hours is not None and not candidates.is_strong:
         refusal = (
-            "each N processed another amount of work, so none tells what the same work would "
-            "cost at another N"
+            "each N processed a different amount of work, so the cost of the same work at another "
+            "N is unknown"
         )
         return fields | {"refusal": refusal}
     place = int(_best(candidates.costs(candidates.walls_s, objective, limit_hours), objective))
@@ -259,8 +249,6 @@ def _chosen(
 
 def _medians(arms: Sequence[pl.DataFrame], *, interleaved: bool) -> Array:
     """Median wall times of bootstrap resamples, shape (resamples, configurations)."""
-    import numpy as np
-
     shared = in_shared_blocks(arms, "wall_s") if interleaved else None
     walls_s = shared or [arm["wall_s"].to_list() for arm in arms]
     return resampled_medians([np.array(own) for own in walls_s], paired=shared is not None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
-    Array = np.ndarray[Any, Any]
+from pyscale.analysis.intervals import Array
 
 HUBER = 1.345
 """Standard deviations from which on an error is pulled in: 95 % efficient for normal errors."""
@@ -19,7 +18,7 @@ MOST_STEPS = 200
 
 
 class Means(NamedTuple):
-    """What the trials of one curve say of each N."""
+    """Means of the trials of one curve at each N."""
 
     workers: Array
     """Every N, rising."""
@@ -46,17 +45,7 @@ def block_means(
     Statistics, section 7.8) modified residuals replace the errors of outliers; the sum of squares
     carries his correction of the variance. Both need trials to spare: without blocks that connect
     all N, or with fewer than `ROBUST_FROM` degrees of freedom, the plain means are taken.
-
-    Parameters
-    ----------
-    workers : sequence of int, shape (trials,)
-    wall_s : sequence of float, shape (trials,)
-        Above 0.
-    blocks : sequence of int, shape (trials,), optional
-        Block of each trial, where equal blocks ran close in time.
     """
-    import numpy as np
-
     # One order for the same trials, so that sums round alike.
     order = np.lexsort((np.asarray(wall_s, dtype=float), np.asarray(workers)))
     log_s = np.log(np.asarray(wall_s, dtype=float)[order])
@@ -80,8 +69,6 @@ def block_means(
 
 def _linked(at: Array, block: Array, trials: Array) -> tuple[Array, Array] | None:
     """Trials by block and N, and what they say of differences between N; None if not of all."""
-    import numpy as np
-
     held = np.zeros((block.max() + 1, len(trials)))
     np.add.at(held, (block, at), 1)
     differences = np.diag(trials.astype(float)) - held.T @ (held / held.sum(axis=1)[:, None])
@@ -94,8 +81,6 @@ def _of_blocks(
     log_s: Array, at: Array, block: Array, counts: Array, linked: tuple[Array, Array]
 ) -> Means:
     """Means of an average block."""
-    import numpy as np
-
     held, differences = linked
     sizes, solved = held.sum(axis=1), np.linalg.pinv(differences, hermitian=True)
 
@@ -127,8 +112,6 @@ def _robust(
     log_s: Array, effects: Callable[[Array], tuple[Array, Array]], degrees: int
 ) -> tuple[Array, float]:
     """Effects by Huber's modified residuals, and their corrected sum of squared errors."""
-    import numpy as np
-
     found, fitted = effects(log_s)
     if degrees >= ROBUST_FROM:
         for _ in range(MOST_STEPS):

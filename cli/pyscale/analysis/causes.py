@@ -1,23 +1,20 @@
-"""What limits scaling: how efficient each configuration would be without each cause of loss."""
+"""Limits of scaling: the efficiency of each configuration without each cause of loss."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import numpy as np
+import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.gains import efficiencies, shares_first
-from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.intervals import Array, Sureness, medians, repeats_needed, sureness
 from pyscale.analysis.losses import GROUP, OfCurve
-from pyscale.analysis.sureness import Sureness, sureness
-from pyscale.analysis.whatif import BY_PHASE, BY_TASK, what_if, without
+from pyscale.analysis.whatif import BY_PHASE, BY_TASK, GROWTH, what_if, without
 from pyscale_stages.contract import Record
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LEAST_GAIN = 0.05
 """Relative gain of efficiency below which no cause is the main one: as between two runs, 5 % does
@@ -50,7 +47,7 @@ class Beside(Record):
 
 
 class Limits(OfCurve):
-    """What limits one configuration beyond the base case."""
+    """Limits of one configuration beyond the baseline."""
 
     workers: int = Field(description="N")
     baseline_workers: int = Field(description="N0")
@@ -60,10 +57,10 @@ class Limits(OfCurve):
     not_measured: tuple[str, ...] = Field(description="Causes that nothing is known of")
     inflation: float | None = Field(
         description="Worker-seconds of computing, waits for a core taken out, over those of the "
-        "base case, for the same work; of whole tasks where no phases are known"
+        "baseline, for the same work; of whole tasks where no phases are known"
     )
     cpu_growth: float | None = Field(
-        description="Processor time over that of the base case, for the same work"
+        description="Processor time over that of the baseline, for the same work"
     )
     beside: tuple[Beside, ...] = Field(description="What else is worth a look")
 
@@ -75,7 +72,7 @@ class Limits(OfCurve):
 
     @property
     def sureness(self) -> Sureness | None:
-        """How sure it is that the main cause is the first; None where there is none."""
+        """Confidence that the main cause is the first; None where there is none."""
         return None if self.main is None else sureness(self.main.share_first)
 
 
@@ -87,7 +84,7 @@ def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Li
     `growth * N0 * T(N0) / (N * T(N))`, from medians over trials. The one with the highest is the
     main cause. What did not grow has no gain, however much time it takes.
 
-    How sure that is comes from resampling the trials of N and of N0, each by themselves: what
+    The confidence comes from resampling the trials of N and of N0, each by themselves: what
     both arms of a block share changes all efficiencies alike, and so not their order.
 
     Parameters
@@ -103,8 +100,6 @@ def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Li
     list of Limits
         Curves in the order of `trials`, each by rising worker count.
     """
-    import polars as pl
-
     if not trials["valid"].any():
         return []
     all_causes = BY_TASK if workers is None else BY_PHASE
@@ -161,14 +156,14 @@ def _cpu_growth(own: pl.DataFrame, base: pl.DataFrame) -> float | None:
 
 
 def _beside(own: pl.DataFrame) -> Iterator[Beside]:
-    """Look at what the wall times of one configuration do not show as a loss."""
+    """Findings of one configuration that its wall times do not show as a loss."""
     used = _median(own["gpu_mean_utilisation"])
     if used is not None and used < IDLE_GPU:
         yield Beside(
             code="idle-gpu",
             numbers={"gpu_mean_utilisation": used},
-            sentence=f"The GPU was at work for {100 * used:.0f} % of the time: several processes "
-            "on one GPU, or a stage that computes more of its work there, would use it better.",
+            sentence=f"The GPU was busy for {100 * used:.0f} % of the time: run several processes "
+            "on one GPU, or more of the stage's work on it.",
         )
     # Every task names the whole input, so that its mean over tasks is the number of files.
     files = _median(own["input_files"] / own["windows"])
@@ -177,8 +172,8 @@ def _beside(own: pl.DataFrame) -> Iterator[Beside]:
         yield Beside(
             code="small-files",
             numbers={"files": files, "mean_file_bytes": file_bytes},
-            sentence=f"The input lies in {files:.0f} files of {file_bytes / 2**10:.0f} KiB on "
-            "average: opening them may cost a shared filesystem more than reading does.",
+            sentence=f"The input has {files:.0f} files of {file_bytes / 2**10:.0f} KiB on average: "
+            "on a shared filesystem, opening them may cost more than reading.",
         )
     # The gap between two windows of a worker holds the preparation of the second one.
     before_s = own["prepare_s"] / own["windows"] * own["workers"] + own["gap_s"]
@@ -187,12 +182,59 @@ def _beside(own: pl.DataFrame) -> Iterator[Beside]:
         yield Beside(
             code="orchestration",
             numbers={"around_s": around_s, "useful_s": useful_s},
-            sentence=f"Starting tasks took {around_s:.3g} worker-seconds and computing "
-            f"{useful_s:.3g}, the wait in a queue left out: fewer and longer windows would do "
-            "more in the same time.",
+            sentence=f"Starting tasks took {around_s:.3g} worker-seconds, computing "
+            f"{useful_s:.3g} (without queue wait): use fewer, longer windows.",
         )
 
 
 def _median(values: pl.Series) -> float | None:
     """Median over trials; None where one of them does not know."""
     return None if values.null_count() else median(values)
+
+
+RESAMPLES = 999
+"""Enough for a share of 0.95 to have a standard error of 0.007."""
+
+
+def efficiencies(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) -> list[float]:
+    """Efficiency of a configuration by each of some wall times.
+
+    `growth * N0 * T(N0) / (N * T(N))`, T the median over trials; not finite where T(N) is 0.
+    """
+    times_s, base_times_s = own.select(columns).to_numpy().T, base.select(columns).to_numpy().T
+    return [float(found) for found in _efficiencies(own, times_s, base_times_s)]
+
+
+def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) -> list[float]:
+    """Share of bootstrap resamples in which each wall time gives the highest efficiency.
+
+    Trials at N and at N0 are resampled, each by themselves.
+    """
+    random = np.random.default_rng(0)
+    here = random.integers(own.height, size=(RESAMPLES, own.height))
+    there = random.integers(base.height, size=(RESAMPLES, base.height))
+    times_s = own.select(columns).to_numpy().T[:, here]
+    for place, column in enumerate(columns):
+        if column in {without(code) for code in GROWTH}:
+            times_s[place] += _rescaled_s(own, base, here, there)
+    found = _efficiencies(own, times_s, base.select(columns).to_numpy().T[:, there])
+    first = np.where(np.isfinite(found), found, -np.inf).argmax(axis=0)
+    return [float(share) for share in np.bincount(first, minlength=len(columns)) / RESAMPLES]
+
+
+def _efficiencies(own: pl.DataFrame, times_s: Array, base_times_s: Array) -> Array:
+    """Efficiencies from times whose last axis is that of the trials."""
+    scale = own["growth"][0] * own["baseline_workers"][0] / own["workers"][0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(scale * medians(base_times_s) / medians(times_s))
+
+
+def _rescaled_s(own: pl.DataFrame, base: pl.DataFrame, here: Array, there: Array) -> Array:
+    """Change of the wall times without growth, as each resample has its own growth.
+
+    Exact as long as the slowest worker stays the slowest.
+    """
+    computed_s, base_computed_s = own["computed_s"].to_numpy(), base["computed_s"].to_numpy()
+    scaled_to = own["growth"][0] * medians(base_computed_s[there])
+    change = scaled_to / medians(computed_s[here]) - 1 / own["inflation"][0]
+    return np.asarray(change[:, None] * own["slope_s"].to_numpy()[here])

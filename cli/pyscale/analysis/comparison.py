@@ -1,17 +1,17 @@
-"""Which configurations are faster or slower in one set of trials than in another."""
+"""Configurations that are faster or slower in one set of trials than in another."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from statistics import median
+from typing import Any, NamedTuple
+
+import polars as pl
 
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
+from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed, with_ends
 from pyscale.analysis.ranktests import RankTest, of_arms, of_blocks
 from pyscale.analysis.scaling import configurations
-
-if TYPE_CHECKING:
-    import polars as pl
 
 KEY = ("stage", "device", "workers")
 """Columns that name a configuration in both runs. The suite does not: its name changes no time,
@@ -39,7 +39,7 @@ Arms = tuple[Sequence[float], Sequence[float]]
 
 
 class Judgement(NamedTuple):
-    """What two arms of one configuration show."""
+    """Verdict on two arms of one configuration."""
 
     verdict: str
     """`better`, `faster`, `same`, `slower`, `worse` or `not enough data`."""
@@ -128,33 +128,30 @@ def judge(
 
 
 def reasons(at_least: float = MARGIN, *, paired: bool = False) -> dict[str, str]:
-    """Say why there is not enough data, by the reason of a `Judgement`."""
+    """Explain each reason of a `Judgement` without enough data."""
     enough = repeats_needed()
     timed = (
         f"Fewer than {enough} blocks timed both"
         if paired
-        else f"Fewer than {enough} trials were timed in one of the two"
+        else f"Fewer than {enough} timed trials in one of the two"
     )
     more = "blocks" if paired else "trials"
     return {
-        "few-trials": (
-            f"{timed}. Below that pyscale gives no verdict, however large the difference."
-        ),
+        "few-trials": (f"{timed}: pyscale gives no verdict, however large the difference."),
         "many-configurations": (
-            "So many configurations are tested at once that with this number of "
-            f"{more} no difference, however large, could be told from chance: time more {more} "
-            "or compare fewer configurations."
+            f"Too many configurations for this number of {more}: no difference, however large, "
+            f"could be distinguished from chance. Time more {more} or compare fewer configurations."
         ),
         "only-alone": (
-            "Tested alone it would differ beyond chance; tested together with all other "
-            f"configurations it does not: more {more} would tell."
+            "Different beyond chance if tested alone, but not together with all other "
+            f"configurations: time more {more}."
         ),
         "as-runs-differ": (
-            "The difference cannot be told from that between runs of the same version."
+            "The difference is no larger than that between runs of the same version."
         ),
         "unsettled": (
-            "No difference can be told from chance, and one of more than "
-            f"{100 * at_least:g} % cannot be excluded: more {more} would tell."
+            "No difference beyond chance, but one of more than "
+            f"{100 * at_least:g} % cannot be excluded: time more {more}."
         ),
     }
 
@@ -187,34 +184,17 @@ def comparison(
     interleaved : bool
         Whether both are runs of pyscale, as `configurations` asks.
     paired : bool
-        Whether equal values of `block` in both are one block, in which both were timed in random
-        order. Trials of blocks that only one side timed are left out.
+        Whether equal values of `block` in both are one block, in which both were timed in
+        random order. Trials of blocks that only one side timed are left out.
     at_least, scatter : float
         As `judge` takes them.
 
     Returns
     -------
     polars.DataFrame
-        One row per configuration of either table, in the order of `base`, then of `new`:
-
-        stage, device : str
-        workers : int
-        base_repeats, new_repeats : int
-            Timed trials; null where that table does not have the configuration.
-        base_wall_s, new_wall_s : float
-            Median wall times.
-        ratio, ratio_low, ratio_high : float
-            New over base, above 1 slower, with its interval.
-        p_adjusted, p_beyond : float
-            Of a difference, and of one beyond the least that counts, by Holm's method.
-        verdict, reason : str
-            See `judge`; null where only one table has the configuration.
-        base_flags, new_flags : list of str
-            Codes whose sentences are `pyscale.analysis.flags.SENTENCES`.
-        base_invalid, new_invalid : bool
-            Whether the output is not that of the baseline in the same table.
-        base_quality, new_quality : str
-            JSON object: median of each measure against the truth.
+        One row per configuration of either table, in the order of `base`, then of `new`;
+        columns as docs/columns.md has them for benchmark_versions.csv. `verdict` is null where
+        only one table has the configuration, and so are the columns of the other; see `judge`.
     """
     tables = (
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
@@ -233,25 +213,7 @@ def compared(
     at_least: float = MARGIN,
     scatter: float = 0.0,
 ) -> pl.DataFrame:
-    """Compare two tables of trials whose configurations are summarised already.
-
-    Parameters
-    ----------
-    base, new : polars.DataFrame
-        Trials, as `comparison` takes them.
-    base_table, new_table : polars.DataFrame
-        What `configurations` makes of them.
-    paired, at_least, scatter
-        As `comparison` takes them.
-
-    Returns
-    -------
-    polars.DataFrame
-        As `comparison` gives it. Where N workers had other work in the two, the verdict is null
-        and the reason `other-work`.
-    """
-    import polars as pl
-
+    """Compare two tables of trials whose configurations are summarised already."""
     sides = {"base": _by_key(base_table), "new": _by_key(new_table)}
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
     both = [key for key in sides["base"] if key in sides["new"]]
@@ -280,11 +242,8 @@ def compared(
 
 def cells(judgement: Judgement) -> dict[str, Any]:
     """Columns of a table of comparisons that a judgement fills."""
-    interval = judgement.interval
     return {
-        "ratio": judgement.ratio,
-        "ratio_low": interval.low if interval else None,
-        "ratio_high": interval.high if interval else None,
+        **with_ends("ratio", judgement.ratio, judgement.interval),
         "p_adjusted": judgement.p_adjusted,
         "p_beyond": judgement.p_beyond,
         "verdict": judgement.verdict,
@@ -308,8 +267,6 @@ def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> floa
         Largest difference of any of these configurations between any two of the runs: 0.05 where
         one took 1.05 times as long. None where no two runs have one of them.
     """
-    import polars as pl
-
     medians = pl.concat(
         trials.filter("valid").group_by(KEY).agg(pl.col("wall_s").median()) for trials in runs
     ).join(compared.filter("valid"), on=KEY, how="semi", nulls_equal=True)
@@ -349,8 +306,6 @@ def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         `stage, workers, work, work_right`: median work of the timed trials of base and of new.
         Work that is not known is not told to be another.
     """
-    import polars as pl
-
     one = ["stage", "workers"]
     done, done_new = (
         side.filter("valid").group_by(one).agg(pl.col("work").median()) for side in (base, new)
@@ -395,8 +350,6 @@ class _PValues(NamedTuple):
 
 
 def _of_few(base: Sequence[float], new: Sequence[float]) -> Judgement:
-    from statistics import median
-
     ratio = median(new) / median(base) if base and new else None
     return Judgement("not enough data", "few-trials", ratio)
 
@@ -428,8 +381,6 @@ def _judgement(
 
 
 def _schema() -> dict[str, Any]:
-    import polars as pl
-
     number, text, flags = pl.Float64, pl.String, pl.List(pl.String)
     return {
         "stage": text,

@@ -1,19 +1,13 @@
-"""What changed while a run went on: drift over its blocks, and a first round unlike the rest."""
+"""Changes during a run: drift over its blocks, and a first round unlike the rest."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+import numpy as np
+import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.intervals import CONFIDENCE, Interval, repeats_needed
+from pyscale.analysis.intervals import CONFIDENCE, Array, Interval, repeats_needed
 from pyscale.analysis.losses import GROUP, OfCurve
-
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-
-    Array = np.ndarray[Any, Any]
 
 SIZE = 0.05
 """Change, as a fraction of the wall time, below which neither effect is said."""
@@ -44,16 +38,16 @@ class Drift(OfCurve):
 
     @property
     def drifts(self) -> bool:
-        """Whether there is drift to speak of: told from 0, and as large as `SIZE`."""
+        """Whether drift is distinguishable from 0, and as large as `SIZE`."""
         return _is_drift(self.change, self.interval)
 
     @property
     def first_differs(self) -> bool:
-        """Whether the first trials differ to speak of."""
+        """Whether the first trials differ beyond chance, and by `SIZE` or more."""
         return self.first_p < FIRST_CHANCE and abs(self.first_change) >= SIZE
 
     def sentences(self) -> list[str]:
-        """Say what is to be said, with its numbers; nothing where nothing is."""
+        """State drift and differing first trials, with their numbers."""
         found = []
         if self.drifts:
             low, high = sorted(abs(end) for end in self.interval[:2])
@@ -105,8 +99,6 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
     with 6 blocks, and of 100, 98 and 42 % with 10. (5 % over the run is just below `SIZE`, as a
     fraction of the median.)
     """
-    import polars as pl
-
     one = [*GROUP, "workers"]
     timed = trials.filter("valid").filter(pl.len().over(one) >= 3)
     relative = timed.sort("position").select(
@@ -130,9 +122,6 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
 
 def _of_curve(key: dict[str, str], curve: pl.DataFrame) -> Drift | None:
     """Find what one curve's blocks tell; None where all later ones are about one moment."""
-    import numpy as np
-    import polars as pl
-
     middle = pl.col("position", "relative").median()
     first_at, first = curve.filter("is_first").select(middle).row(0)
     later = curve.filter(~pl.col("is_first")).group_by("block", maintain_order=True).agg(middle)
@@ -171,8 +160,7 @@ def _line(at: Array, level: Array, span: int) -> tuple[float, Interval]:
 def _apart(
     first: float, first_at: float, at: Array, level: Array, slope: float
 ) -> tuple[float, float]:
-    """How far the first block lies from the line of the later ones, and the chance of that."""
-    import numpy as np
+    """Distance of the first block from the line of the later ones, and its chance."""
     from scipy.stats import t
 
     offset, first_offset = at - at.mean(), first_at - at.mean()

@@ -1,9 +1,9 @@
-"""What to measure next, where the trials leave open which N is best."""
+"""Next measurements, where the trials do not settle the best N."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -17,11 +17,15 @@ MORE_REPEATS = 2
 INFLATING = ("work-inflation", "busy")
 """Causes behind which may be the cutting of the movie, or the running of workers at once."""
 
+Code = Literal["few-repeats", "undecided", "larger", "smaller", "windows"]
+ORDER: tuple[Code, ...] = get_args(Code)
+"""The most needed first."""
+
 
 class Experiment(Record):
     """A run that would settle one question."""
 
-    code: Literal["few-repeats", "undecided", "larger", "smaller", "windows"]
+    code: Code
     reason: str = Field(description="The question, in a sentence")
     workers: tuple[int, ...] = Field(description="Every N to measure, rising")
     repeats: int = Field(description="Trials of each")
@@ -51,11 +55,11 @@ def experiments(
         return
     needed = repeats_needed()
     enough = max(fewest_repeats, needed)
-    if fewest_repeats < needed:
+    if fewest_repeats < needed and len(choice.candidates) > 1:
         yield Experiment(
             code="few-repeats",
-            reason=f"Fewer than {needed} trials of some N were timed, so nobody can say how sure "
-            f"this choice is: time {needed} of each.",
+            reason=f"Fewer than {needed} trials of some N were timed, so the confidence of this "
+            f"choice is unknown: time {needed} of each.",
             workers=_rising(base, *choice.candidates),
             repeats=needed,
         )
@@ -64,7 +68,7 @@ def experiments(
         one, other = sorted((best, rival))
         yield Experiment(
             code="undecided",
-            reason=f"{fewest_repeats} trials cannot tell whether N = {one} or N = {other} is "
+            reason=f"{fewest_repeats} trials do not settle whether N = {one} or N = {other} is "
             f"better: time {more} of each.",
             workers=_rising(base, best, rival),
             repeats=more,
@@ -73,14 +77,14 @@ def experiments(
     if choice.at_edge and larger > best and _affords_more(choice):
         yield Experiment(
             code="larger",
-            reason=f"N = {best} is the largest that was measured: a larger one may be better.",
+            reason=f"N = {best} is the largest measured: a larger one may be better.",
             workers=_rising(base, best, larger),
             repeats=enough,
         )
     if best == base > 1:
         yield Experiment(
             code="smaller",
-            reason=f"N = {best} is the smallest that was measured: a smaller one may be better.",
+            reason=f"N = {best} is the smallest measured: a smaller one may be better.",
             workers=_rising(best // 2, best),
             repeats=enough,
         )
@@ -92,9 +96,8 @@ def experiments(
             took = "took" if limit.main.code == "busy" else "computed"
             yield Experiment(
                 code="windows",
-                reason=f"The tasks {took} longer in sum at N = {limit.workers}: as many windows "
-                "by one worker, one after the other, tell whether cutting up the movie costs it, "
-                "or running at once.",
+                reason=f"The tasks {took} longer in sum at N = {limit.workers}: one worker with "
+                "as many windows shows whether splitting the movie or running at once costs it.",
                 workers=(1,),
                 repeats=enough,
                 windows=limit.workers,

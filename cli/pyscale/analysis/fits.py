@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.blockmeans import Means, block_means
 from pyscale.analysis.flags import TIE
 from pyscale.analysis.growth import ScalingKind, curve_work
-from pyscale.analysis.intervals import CONFIDENCE
+from pyscale.analysis.intervals import CONFIDENCE, Array
 from pyscale.analysis.laws import (
     LEAST_DEGREES,
     POOR_FIT,
     Fit,
     LawName,
+    OnLaw,
     Parameter,
     Refusal,
     Residual,
@@ -31,12 +34,8 @@ from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Scatter, Solution, sc
 from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.optimum import optimum
 
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-
-    Array = np.ndarray[Any, Any]
-
+LINE_POINTS = 25
+"""At which a law and its band are given."""
 SHAPE: dict[LawName, tuple[str, ...]] = {"amdahl": ("f",), "usl": ("sigma", "kappa")}
 """Parameters beside T1 or lambda."""
 
@@ -157,8 +156,6 @@ def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
 
 
 def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
-    import numpy as np
-
     names, uppers = SHAPE[law], UPPER[: len(SHAPE[law])]
     free = solve(data, len(names), bounded=False)
     scatter = scatter_of(data, free)
@@ -204,6 +201,7 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
     }
     about |= {
         "residuals": _residuals(data, best),
+        "line": _line(best.values, covariance, data, scatter.degrees),
         "parameters": _first(law, best.values[0], lows[0], highs[0]) | shape,
     }
     if law == "amdahl":
@@ -227,22 +225,18 @@ def _reach(
     free: Solution, covariance: Array, degrees: int, confidence: float
 ) -> tuple[Array, Array]:
     """Ends of Student's intervals."""
-    import numpy as np
-
     reach = _quantile(degrees, confidence) * np.sqrt(np.diag(covariance))
     return free.values - reach, free.values + reach
 
 
 def _quantile(degrees: int, confidence: float) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.ppf((1 + confidence) / 2, degrees))
+    return float(stdtrit(degrees, (1 + confidence) / 2))
 
 
 def _first(law: LawName, log_t1: float, low: float, high: float) -> dict[str, Parameter]:
     """T1, or lambda = 1/T1, from the logarithm of T1 and its ends."""
-    import numpy as np
-
     name, logs = "t1_s", (low, log_t1, high)
     if law == "usl":
         name, logs = "lambda_per_s", (-high, -log_t1, -low)
@@ -252,8 +246,6 @@ def _first(law: LawName, log_t1: float, low: float, high: float) -> dict[str, Pa
 
 
 def _residuals(data: Means, found: Solution) -> tuple[Residual, ...]:
-    import numpy as np
-
     rows = zip(data.workers, data.trials, data.log_s, found.residuals, strict=True)
     return tuple(
         Residual(
@@ -267,10 +259,36 @@ def _residuals(data: Means, found: Solution) -> tuple[Residual, ...]:
     )
 
 
+def _line(values: Array, covariance: Array, data: Means, degrees: int) -> tuple[OnLaw, ...]:
+    """Follow a law over N; the band is Student's, by the delta method on the logarithm."""
+    workers = np.geomspace(data.workers[0], data.workers[-1], LINE_POINTS)
+    columns = np.stack((workers - 1, workers * (workers - 1)), axis=1)[:, : len(values) - 1]
+    height = 1 + columns @ values[1:]
+    slopes = np.column_stack((np.ones_like(height), columns / height[:, None]))
+    log_s = values[0] + np.log(height) - np.log(workers)
+
+    def reach(of: Array, level_variance: float) -> Array:
+        variance = np.einsum("ni,ij,nj->n", of, covariance, of) + level_variance
+        found: Array = _quantile(degrees, CONFIDENCE) * np.sqrt(variance.clip(min=0))
+        return found
+
+    wide, narrow = reach(slopes, data.level_variance), reach(slopes - slopes[0], 0.0)
+    gained = log_s[0] - log_s
+    columns_of = (log_s, log_s - wide, log_s + wide, gained, gained - narrow, gained + narrow)
+    with np.errstate(over="ignore"):
+        told_of = np.exp(columns_of)
+    if not np.isfinite(told_of).all():
+        return ()
+    rows = zip(workers, *told_of, strict=True)
+    names = [f"{name}{end}" for name in ("wall_s", "speedup") for end in ("", "_low", "_high")]
+    return tuple(
+        OnLaw(workers=float(at), **dict(zip(names, map(float, told), strict=True)))
+        for at, *told in rows
+    )
+
+
 def _superlinear(data: Means) -> list[int]:
     """Every N at which the mean efficiency is above 1."""
-    import numpy as np
-
     held = np.exp(data.log_s) * data.workers
     found: list[int] = data.workers[held < held[0] * (1 - TIE)].tolist()
     return found

@@ -1,77 +1,95 @@
-"""What a reader must know before trusting a number: a code and a sentence for each doubt."""
+"""Flags: a code and a sentence for each doubt about a number."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from statistics import fmean, median, stdev
+
+import polars as pl
 
 from pyscale.analysis.drift import SIZE
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.losses import GROUP
 
-if TYPE_CHECKING:
-    import polars as pl
-
 SENTENCES = {
-    "few-repeats": f"Fewer than {repeats_needed()} trials were timed, too few for a 95 % interval.",
+    "few-repeats": f"Fewer than {repeats_needed()} timed trials: too few for a 95 % interval.",
     "unstable": (
-        "Wall times scatter: standard deviation of 10 % of the mean or more, an extreme 50 % or "
-        "more away from the mean, or a trial further than 14.8 median absolute deviations from "
-        "the median."
+        "Wall times scatter: standard deviation of 10 % of the mean or more, a trial 50 % or more "
+        "away from the mean, or one further than 14.8 median absolute deviations from the median."
     ),
     "first-trial": (
-        "The first trial stands apart from the others, which agree among themselves: something "
-        "(a page cache, a compiled kernel, a clock frequency) was warmed up by it."
+        "The first trial differs from the others, which agree: it warmed something up (a page "
+        "cache, a compiled kernel, a clock frequency)."
     ),
     "drift": (
-        f"Wall times rose or fell by {100 * SIZE:g} % or more over the run, beyond chance: what "
-        "changed meanwhile (temperature, other load, a filling disk) is in every comparison."
+        f"Wall times rose or fell by {100 * SIZE:g} % or more over the run, beyond chance; every "
+        "comparison includes what changed meanwhile (temperature, other load, a filling disk)."
     ),
     "superlinear": (
-        "Efficiency is above 1 by more than the trials scatter: mostly the base case was slow (a "
-        "cold start, swapping, data too large for a cache), and then every speedup over it is too "
-        "high."
+        "Efficiency is above 1 by more than the trials scatter: mostly the baseline was slow (a "
+        "cold start, swapping, data too large for a cache), and then every speedup is too high."
     ),
     "warm-not-cold": (
-        "The input lay in the page cache, though nobody asked for that: reading was timed from "
+        "The input was in the page cache, though a warm cache was not requested: trials read from "
         "memory, not from storage."
     ),
     "evicted-unverified": (
-        "The input was evicted from the page cache, but nothing here can prove that it was gone."
+        "The input was evicted from the page cache; the eviction could not be verified."
     ),
     "cache-uncontrolled": (
-        "The page cache was left as it was or cannot be seen: trials may have read from storage "
-        "or from memory."
+        "The page cache was left as it was or cannot be inspected: trials may have read from "
+        "storage or from memory."
     ),
-    "oversubscribed": "There were more workers than processor cores for them.",
+    "oversubscribed": "More workers than available processor cores.",
     "disturbed": (
-        "Other work ran on the machine just before or after a trial, a task of another run or more "
-        "than the cores had room for: the trial may have shared cores, memory and storage with it."
+        "Other work ran on the machine just before or after a trial (a task of another run, or "
+        "more than the cores had room for): the trial may have shared cores, memory and storage."
     ),
     "workers-did-not-overlap": (
         "In at least one trial all workers ran together for less than half of the shortest "
-        "worker's time, so they did not share memory and storage bandwidth as they would at once."
+        "worker's time: they shared memory and storage bandwidth less than N workers at once."
     ),
     "clocks-unknown": (
-        "Workers of a trial ran on several nodes whose clocks could not be compared well enough: "
-        "start stagger, overlap and gaps cannot be trusted, nor which of several windows were one "
-        "worker's."
+        "Workers of a trial ran on several nodes whose clocks could not be compared closely "
+        "enough: start stagger, overlap, gaps and the windows of each worker are unreliable."
     ),
-    "retried": "A trial succeeded only when tried again; it is left out of the timing.",
-    "retried-counted": (
-        "A trial succeeded only when tried again; it is counted in the timing, as was asked for."
-    ),
-    "failed-trials": "A trial failed or did not finish; it is left out of the timing.",
+    "retried": "A trial succeeded only on a retry; the timing excludes it.",
+    "retried-counted": "A trial succeeded only on a retry; the timing includes it, as requested.",
+    "failed-trials": "A trial failed or did not finish; the timing excludes it.",
     "mixed-hardware": (
-        "Trials ran on different hardware from each other or from the baseline: part of the "
-        "difference may be the machines'."
+        "Trials ran on different hardware from each other or from the baseline: the machines may "
+        "cause part of the difference."
     ),
     "disagrees": (
-        "The output is not that of the baseline within the stage's tolerance: a speedup would "
-        "compare two different results."
+        "The output differs from the baseline's by more than the stage's tolerance: a speedup "
+        "would compare two different results."
     ),
-    "check-failed": "The comparison with the baseline's output failed: nobody knows if it agrees.",
+    "check-failed": (
+        "The comparison with the baseline's output failed: whether the output agrees is unknown."
+    ),
 }
+
+LETTERS = {
+    "few-repeats": "n",
+    "unstable": "u",
+    "first-trial": "f",
+    "drift": "d",
+    "superlinear": "s",
+    "warm-not-cold": "w",
+    "evicted-unverified": "e",
+    "cache-uncontrolled": "c",
+    "oversubscribed": "o",
+    "disturbed": "l",
+    "workers-did-not-overlap": "v",
+    "clocks-unknown": "k",
+    "retried": "r",
+    "retried-counted": "R",
+    "failed-trials": "F",
+    "mixed-hardware": "h",
+    "disagrees": "D",
+    "check-failed": "C",
+}
+"""A letter for each doubt, the same in every table."""
 
 INVALIDATING = ("disagrees",)
 """Doubts after which a number answers another question than it was asked: the configuration did
@@ -79,6 +97,12 @@ other work than its baseline. All others are about how well a number is known.""
 
 UNCHECKED = ("check-failed",)
 """Doubts that leave open whether a configuration is invalid."""
+
+OF_RANKS = {
+    "failed": SENTENCES["failed-trials"],
+    **{code: SENTENCES[code] for code in ("retried", "retried-counted", "few-repeats")},
+}
+"""Doubts that tables of ranks have too, under their codes there."""
 
 PYPERF_DEVIATION = 0.10
 PYPERF_EXTREME = 0.50
@@ -94,21 +118,7 @@ def flag_codes(
     drifting: bool = False,
     superlinear: bool = False,
 ) -> list[str]:
-    """Codes of all doubts about one configuration, in the order of `SENTENCES`.
-
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        Every trial of the configuration, also those that are not timed.
-    baseline : polars.DataFrame
-        Every trial of the baseline of its curve.
-    drifting : bool
-        Whether the wall times of its curve drift (see `pyscale.analysis.drift`).
-    superlinear : bool
-        Whether its efficiency is above 1 (see `pyscale.analysis.scaling`).
-    """
-    import polars as pl
-
+    """Codes of all doubts about one configuration, in the order of `SENTENCES`."""
     timed = trials.filter("valid").sort("block", "position")
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
@@ -156,6 +166,19 @@ def flag_codes(
     return [code for code in SENTENCES if found[code]]
 
 
+def codes_of_ranks(trials: pl.DataFrame) -> dict[str, bool]:
+    """Which of `OF_RANKS`, and of two more, hold of a configuration's trials by ranks."""
+    counted = trials.filter("valid")
+    return {
+        "failed": not trials["complete"].all(),
+        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
+        "retried-counted": not counted.filter(pl.col("attempt") > 1).is_empty(),
+        "few-repeats": 0 < counted.height < repeats_needed(),
+        "disturbed": bool(counted["disturbed"].any()),
+        "mixed-hardware": len(set(counted["hardware"].explode().drop_nulls())) > 1,
+    }
+
+
 def is_invalid(codes: Collection[str]) -> bool:
     """Whether a configuration with these doubts must not be compared with its baseline."""
     return not set(INVALIDATING).isdisjoint(codes)
@@ -178,15 +201,11 @@ def without_invalid(trials: pl.DataFrame, configurations: pl.DataFrame) -> pl.Da
 
 def _together_beyond_half_s() -> pl.Expr:
     """Time in which all workers ran, beyond half of the shortest worker's."""
-    import polars as pl
-
     return pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
 
 
 def _clocks_leave_doubt() -> pl.Expr:
     """Whether clocks could be wrong by so much that the verdict on overlap were another."""
-    import polars as pl
-
     error_s = pl.col("clock_error_s")
     several = pl.col("nodes") > 1
     in_doubt = (pl.col("workers") > 1) & (_together_beyond_half_s().abs() <= error_s)
@@ -200,8 +219,6 @@ def is_unstable(values: Sequence[float]) -> bool:
     away from the mean. hyperfine: a value further than 14.826 median absolute deviations
     from the median. One value scatters not at all.
     """
-    from statistics import fmean, stdev
-
     if len(values) < 2:
         return False
     mean = fmean(values)
@@ -214,15 +231,7 @@ def is_unstable(values: Sequence[float]) -> bool:
 
 
 def first_stands_apart(values: Sequence[float]) -> bool:
-    """Tell whether the first value is the farthest out, and the values are stable without it.
-
-    Parameters
-    ----------
-    values : sequence of float
-        In the order of execution. With fewer than three nothing can stand apart.
-    """
-    from statistics import median
-
+    """Tell whether the first value is the farthest out, and the values are stable without it."""
     if len(values) < 3 or is_unstable(values[1:]) or not is_unstable(values):
         return False
     centre = median(values)
@@ -232,8 +241,6 @@ def first_stands_apart(values: Sequence[float]) -> bool:
 
 def _has_outlier(values: Sequence[float]) -> bool:
     """Apply hyperfine's rule; values that mostly tie have no scale to judge by."""
-    from statistics import median
-
     centre = median(values)
     distances = [abs(value - centre) for value in values]
     deviation = median(distances)

@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 ScalingKind = Literal["strong", "weak", "mixed"]
 
 
 @dataclass(frozen=True)
 class CurveWork:
-    """What the trials of one curve did.
-
-    Attributes
-    ----------
-    kind : {"strong", "weak", "mixed"} or None
-        "strong" where the work is the same at every N, "weak" where it is the same for each
-        worker, else "mixed". None with one N, or where work is not known at every N.
-    by_workers : dict of int to float or None
-        Median work of a trial at each N, in any unit that is the same for the curve, like frames.
-    """
+    """Median work of a trial at each N; `kind` is None with one N, or where any is unknown."""
 
     kind: ScalingKind | None
     by_workers: dict[int, float | None]
@@ -41,16 +31,7 @@ class CurveWork:
 
 
 def curve_work(timed: pl.DataFrame) -> CurveWork:
-    """How much work a curve did at each N, and how that grew.
-
-    Parameters
-    ----------
-    timed : polars.DataFrame
-        The timed trials of one curve: `workers`, `work`. No work is work that is not known: a
-        stage that counts no frames tells nothing of what it did.
-    """
-    import polars as pl
-
+    """Find the work of a curve at each N, and its growth."""
     known = pl.when(pl.col("work") > 0).then("work")
     medians = timed.group_by("workers").agg(
         pl.when(known.is_not_null().all()).then(known.median()).alias("work")
@@ -64,13 +45,6 @@ def scaled_serial_fraction(speedup: float, workers: int) -> float:
 
     The scaled speedup is `S = N - s (N - 1)` (Gustafson 1988, CACM 31:532), so
     `s = (N - S) / (N - 1)`. The same at every N it is a serial part; rising it is overhead.
-
-    Parameters
-    ----------
-    speedup : float
-        Scaled speedup over one worker.
-    workers : int
-        N, above 1.
     """
     return (workers - speedup) / (workers - 1)
 

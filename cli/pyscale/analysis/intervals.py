@@ -1,4 +1,4 @@
-"""Intervals that assume no distribution: of a median, and of a ratio of two medians."""
+"""Intervals of a median and of a ratio of two, of any distribution, and words for confidence."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from statistics import median
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
+import numpy as np
+import polars as pl
 
-    Array = np.ndarray[Any, Any]
-
+Array = np.ndarray[Any, Any]
 CONFIDENCE = 0.95
 RESAMPLES = 9999
 LEAST_RESAMPLES = 999
@@ -27,6 +25,12 @@ class Interval(NamedTuple):
     low: float
     high: float
     coverage: float
+
+
+def with_ends(name: str, value: float | None, interval: Interval | None) -> dict[str, float | None]:
+    """Columns of a number and of the ends of its interval, null where it has none."""
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def repeats_needed(confidence: float = CONFIDENCE) -> int:
@@ -68,7 +72,6 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 @cache
 def _median_ranks(count: int, confidence: float) -> tuple[int, float]:
     """Rank from either end that encloses the median of so many values, and how often it does."""
-    import numpy as np
     from scipy.stats import binom
 
     # Rank 1 reaches the confidence here, and coverage falls as the rank rises.
@@ -78,7 +81,7 @@ def _median_ranks(count: int, confidence: float) -> tuple[int, float]:
 
 
 def resamples(trials: int) -> int:
-    """How often to resample so many blocks: less often where there are more than 100.
+    """Number of resamples for so many blocks: fewer where there are more than 100.
 
     Time grows with blocks times resamples. At least 999 are advised for the ends of a 95 % interval
     (Davison and Hinkley 1997, Bootstrap Methods and their Application, chapter 5).
@@ -88,8 +91,6 @@ def resamples(trials: int) -> int:
 
 def medians(values: Array, axis: int = -1) -> Array:
     """Medians along an axis: of many short rows in a fraction of the time of `numpy.median`."""
-    import numpy as np
-
     count = values.shape[axis]
     ordered = np.sort(values, axis=axis)
     low = ordered.take((count - 1) // 2, axis=axis)
@@ -119,8 +120,6 @@ def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> 
     distribution (David and Nagaraja 2003, Order Statistics, section 2.3). Of blocks it is counted
     how often each is drawn, and the middle ones of every arm are found from the counts.
     """
-    import numpy as np
-
     random = np.random.default_rng(seed)
     most = max(len(arm) for arm in arms)
     count = resamples(most)
@@ -138,8 +137,6 @@ def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> 
 
 def _medians_by_rank(ordered: Array, random: np.random.Generator) -> Array:
     """Medians of resamples of sorted values, from the law of the middle ranks."""
-    import numpy as np
-
     size = len(ordered)
     half = (size + 1) // 2
     lower = random.beta(half, size + 1 - half, RESAMPLES)
@@ -153,8 +150,6 @@ def _medians_by_rank(ordered: Array, random: np.random.Generator) -> Array:
 
 def _medians_by_counts(arms: Array, count: int, random: np.random.Generator) -> Array:
     """Medians of resamples of blocks, shape (resamples, arms), from how often each is drawn."""
-    import numpy as np
-
     size = arms.shape[1]
     order = np.argsort(arms, axis=1)
     ordered = np.take_along_axis(arms, order, axis=1)
@@ -195,8 +190,6 @@ def ratio_interval(
         coverage is nominal: a bootstrap states no exact one. On 1000 simulated pairs of
         lognormal arms it covered 94 % with 6 paired blocks, 96 % with 6 trials apart.
     """
-    import numpy as np
-
     if min(len(numerator), len(denominator)) < repeats_needed(confidence):
         return None
     arms = [np.asarray(arm, dtype=float) for arm in (numerator, denominator)]
@@ -207,21 +200,7 @@ def ratio_interval(
 
 
 def in_shared_blocks(arms: Sequence[pl.DataFrame], column: str) -> list[list[float]] | None:
-    """Times of the trials in those blocks that every arm has timed.
-
-    Parameters
-    ----------
-    arms : sequence of polars.DataFrame
-        Timed trials of each arm, with the column `block`.
-    column : str
-        Name of the times.
-
-    Returns
-    -------
-    list of list of float or None
-        One list for each arm; equal places are one block. None where fewer blocks are shared than
-        an interval needs, or an arm has two times in one block.
-    """
+    """Times of trials in the blocks that every arm has timed; None if too few for an interval."""
     by_block = [dict(arm.select("block", column).iter_rows()) for arm in arms]
     shared = sorted(set.intersection(*map(set, by_block)))
     repeated = any(len(times) < arm.height for times, arm in zip(by_block, arms, strict=True))
@@ -236,7 +215,6 @@ def ratio_interval_by_block(
     column: str = "wall_s",
     *,
     interleaved: bool = True,
-    seed: int = 0,
 ) -> Interval | None:
     """Interval of the ratio of two arms' medians, paired by the blocks that both have timed.
 
@@ -252,8 +230,6 @@ def ratio_interval_by_block(
         Name of the times.
     interleaved : bool
         Whether equal blocks ran close in time; else nothing is paired.
-    seed : int
-        As in `ratio_interval`.
 
     Returns
     -------
@@ -270,8 +246,23 @@ def ratio_interval_by_block(
     arms = [arm.sort("block") for arm in (numerator, denominator)]
     top, bottom = (arm[column].to_list() for arm in arms)
     shared = in_shared_blocks(arms, column) if interleaved else None
-    found = ratio_interval(*(shared or (top, bottom)), paired=shared is not None, seed=seed)
+    found = ratio_interval(*(shared or (top, bottom)), paired=shared is not None)
     if found is None:
         return None
     ratio = median(top) / median(bottom)
     return Interval(min(found.low, ratio), max(found.high, ratio), found.coverage)
+
+
+Sureness = Literal["sure", "likely", "undecided", "unknown"]
+
+SURE, LIKELY = 0.95, 0.80
+"""Least shares of resamples to be called so."""
+
+
+def sureness(share: float | None) -> Sureness:
+    """Name a share of resamples; None, of too few trials, is unknown."""
+    if share is None:
+        return "unknown"
+    if share >= SURE:
+        return "sure"
+    return "likely" if share >= LIKELY else "undecided"

@@ -1,4 +1,4 @@
-"""What a fit of a scaling law found: parameters, residuals, and why it may not be used."""
+"""Result of a fit of a scaling law: parameters, residuals, or the reason for a refusal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POOR_FIT = 0.10
 
 
 class Refusal(Record):
-    """Why a number is not given."""
+    """Reason for a missing number."""
 
     code: str = Field(description="Name of the reason, the same in every release")
     sentence: str = Field(description="The reason with its numbers, for people")
@@ -37,7 +37,7 @@ class Parameter(Record):
 
 
 class Residual(Record):
-    """How far a law misses the wall times at one N."""
+    """Misfit of a law at one N."""
 
     workers: int = Field(description="N")
     trials: int = Field(description="Trials at this N")
@@ -48,6 +48,18 @@ class Residual(Record):
     )
     fitted_s: float = Field(description="What the law says")
     log_ratio: float = Field(description="ln(measured / fitted): 0.03 is 3 % slower than the law")
+
+
+class OnLaw(Record):
+    """Value of a law at one N, with the ends of its 95 % band."""
+
+    workers: float
+    wall_s: float = Field(description="For as much work as the baseline's")
+    wall_s_low: float
+    wall_s_high: float
+    speedup: float = Field(description="Over what the law says of N0")
+    speedup_low: float
+    speedup_high: float
 
 
 class Optimum(Record):
@@ -75,6 +87,7 @@ class Fit(Record):
         "t1_s and lambda_per_s speak of N = 1, be it measured or not, and of the baseline's work",
     )
     residuals: tuple[Residual, ...] = Field((), description="By rising N; empty without a fit")
+    line: tuple[OnLaw, ...] = Field((), description="From N0 to the largest N; empty if refused")
     residual_sd: float | None = Field(
         None,
         description="Standard deviation of ln(wall time) about the law fitted without ranges; it "
@@ -101,10 +114,10 @@ class Fit(Record):
 
 def other_problem(law: LawName, scaling: ScalingKind) -> Refusal:
     """Refuse a law of one problem where N workers had another one than N0."""
-    how = "grew with N" if scaling == "weak" else "was not the same at every N"
+    how = "grew with N" if scaling == "weak" else "differed between N"
     return Refusal(
         code="problem-grew",
-        sentence=f"{WRITTEN[law]} is a law of one problem, and here the problem {how}.",
+        sentence=f"{WRITTEN[law]} is a law of one problem; here the work {how}.",
     )
 
 
@@ -121,8 +134,8 @@ def too_few_degrees(law: LawName, degrees: int) -> Refusal:
     return Refusal(
         code="few-degrees",
         sentence=(
-            f"{WRITTEN[law]} leaves {_degrees(degrees)} of freedom here, and {LEAST_DEGREES} are "
-            "needed: measure at more values of N."
+            f"{WRITTEN[law]} leaves {_degrees(degrees)} of freedom, and needs {LEAST_DEGREES}: "
+            "measure at more values of N."
         ),
     )
 
@@ -138,7 +151,7 @@ def poor_fit(law: LawName, miss: float, *, repeated: bool) -> Refusal:
         code="poor-fit",
         sentence=(
             f"{WRITTEN[law]} misses the wall times by {100 * miss:.0f} % (root mean square over N; "
-            f"up to {100 * POOR_FIT:.0f} % are accepted), {why}"
+            f"limit {100 * POOR_FIT:.0f} %), {why}"
         ),
     )
 
@@ -150,7 +163,7 @@ def too_few_counts_for_misfit(law: LawName, miss: float, counts: int) -> Refusal
         sentence=(
             f"{WRITTEN[law]} misses the mean wall times by {100 * miss:.2g} % (root mean square "
             "over N), more than the trials scatter; "
-            f"{counts} values of N are too few for intervals that allow for it."
+            f"{counts} values of N are too few for intervals that include this misfit."
         ),
     )
 
@@ -176,8 +189,8 @@ def outside(law: LawName, name: str, low: float, high: float) -> Refusal:
     return Refusal(
         code=code,
         sentence=(
-            f"{name} would be {low:.3g} to {high:.3g} (99 % interval), outside what "
-            f"{WRITTEN[law]} allows: {what}."
+            f"{name} would be {low:.3g} to {high:.3g} (99 % interval), outside the range of "
+            f"{WRITTEN[law]}: {what}."
         ),
     )
 

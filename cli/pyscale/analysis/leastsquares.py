@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from pyscale.analysis.blockmeans import Means
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+from pyscale.analysis.intervals import Array
 
 UPPER = (1.0, float("inf"))
 """Largest value of each part of a law's shape; the smallest is 0."""
@@ -42,7 +40,6 @@ class Scatter(NamedTuple):
 
 def solve(data: Means, size: int, *, bounded: bool) -> Solution:
     """Least squares on ln T; the first `size` of (N - 1, N (N - 1)) are in the law."""
-    import numpy as np
     from scipy.optimize import least_squares
 
     workers = data.workers
@@ -94,8 +91,6 @@ def solve(data: Means, size: int, *, bounded: bool) -> Solution:
 
 def _start(scaled: Array, target: Array) -> Array:
     """Solve `T N = T1 h` by relative errors, which is linear; without it begin at `h = 1`."""
-    import numpy as np
-
     heights = np.column_stack((np.ones(len(target)), scaled))
     linear = np.linalg.lstsq(heights / np.exp(target)[:, None], np.ones(len(target)))[0]
     if linear[0] > 0 and (heights @ linear > 0).all():
@@ -105,7 +100,6 @@ def _start(scaled: Array, target: Array) -> Array:
 
 def scatter_of(data: Means, found: Solution) -> Scatter:
     """Scale of the errors, and whether the law misses more than the trials scatter."""
-    import numpy as np
     from scipy.stats import f
 
     law_degrees = len(data.workers) - len(found.values)

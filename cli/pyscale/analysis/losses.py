@@ -1,18 +1,16 @@
-"""Where efficiency goes: exact decompositions after the POP metrics, for independent workers."""
+"""Losses of efficiency: exact decompositions after the POP metrics, for independent workers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.growth import curve_work
 from pyscale.analysis.phasesums import TASK_PHASES
 from pyscale_stages.contract import Record
-
-if TYPE_CHECKING:
-    import polars as pl
 
 GROUP = ("suite", "stage", "device")
 """What one scaling curve belongs to; the worker count varies along it."""
@@ -20,13 +18,11 @@ GROUP = ("suite", "stage", "device")
 
 def in_curve(key: Mapping[str, Any]) -> pl.Expr:
     """Whether a row belongs to the curve of these values of `GROUP`, any of which may be None."""
-    import polars as pl
-
     return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(key[name])) for name in GROUP)
 
 
 class OfCurve(Record):
-    """What was found of one curve."""
+    """A finding of one curve."""
 
     suite: str | None = Field(description="Suite of the curve")
     stage: str = Field(description="Stage of the curve")
@@ -95,12 +91,6 @@ def factors(own: Sums, base: Sums, *, growth: float = 1.0) -> Factors:
     `growth * sum u(N0) / sum u(N)`. Where no phases were recorded the times of whole tasks
     stand in for u: then computation scaling is `growth * sum t(N0) / sum t(N)`, there is no
     useful share, and `E = LB/LB0 * CS` still holds exactly.
-
-    Parameters
-    ----------
-    own, base : Sums
-    growth : float
-        Work of `own` over that of `base`; 1 in strong scaling.
     """
     load_balance = own.busy_s / (own.workers * own.wall_s) if own.busy_s is not None else None
     if own.useful_s and base.useful_s and own.busy_s is not None:
@@ -132,8 +122,6 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
         row per configuration and part. Parts are `idle` and the phases; where no phases were
         recorded, `idle` and `busy`; a curve without the times of single tasks has no rows.
     """
-    import polars as pl
-
     rows: list[dict[str, object]] = []
     for _, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
         parts = _parts(curve)

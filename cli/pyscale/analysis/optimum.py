@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
+from pyscale.analysis.intervals import Array
 from pyscale.analysis.laws import Optimum, Refusal
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
 
 
 def optimum(
@@ -52,17 +47,16 @@ def optimum(
     if math.isinf(high) or best[1] == 0:
         return _refused(
             "kappa-zero",
-            "kappa is not distinguishable from 0: within noise, nothing here says that speedup "
-            "has a maximum.",
+            "kappa is not distinguishable from 0, so a maximum of speedup is not shown.",
             ends,
         )
     value = math.sqrt((1 - best[0]) / best[1])
     if value > last:
-        return _refused("beyond-measured", f"N* lies beyond what was measured (N = {last}).", ends)
+        return _refused("beyond-measured", f"N* exceeds the largest measured N ({last}).", ends)
     if value < counts[0]:
         return _refused(
             "below-measured",
-            f"N* lies below what was measured: N = {counts[0]}, the smallest, was the fastest.",
+            f"N* is below the smallest measured N ({counts[0]}), which was the fastest.",
             ends,
         )
     return Optimum(workers=value, low=ends[0], high=ends[1], refusal=None)

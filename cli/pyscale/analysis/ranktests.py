@@ -1,4 +1,4 @@
-"""How many times as long one arm takes as another, by rank tests and what belongs to them.
+"""Ratio of the times of two arms, by rank tests.
 
 The estimate and the interval are those of the test itself (Hodges and Lehmann 1963; Hollander,
 Wolfe and Chicken, Nonparametric Statistical Methods, 3rd edition, sections 3.2-3.3 and 4.2-4.3): a
@@ -11,14 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.intervals import Interval
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+from pyscale.analysis.intervals import Array, Interval
 
 EXACT = 10_000
 """Most single ratios of which all orders are counted, which takes 50 ms; of more the normal law
@@ -31,7 +27,7 @@ its longest: every pair of 50,000 against 50,000 would fill the memory."""
 
 @dataclass(frozen=True)
 class RankTest:
-    """What two arms show of the ratio of their wall times.
+    """Ratio of the wall times of two arms, as tested.
 
     Attributes
     ----------
@@ -49,8 +45,6 @@ class RankTest:
     @property
     def ratio(self) -> float:
         """Hodges-Lehmann estimate: the median of the single ratios."""
-        import numpy as np
-
         count = len(self.ratios)
         low, high = self.ratios[(count - 1) // 2], self.ratios[count // 2]
         return float(low if low == high else np.sqrt(low * high))
@@ -62,31 +56,15 @@ class RankTest:
 
     def p_above(self, ratio: float) -> float:
         """One-sided test that the true ratio is larger than this one; ties speak against it."""
-        import numpy as np
-
         return float(self.at_most[np.searchsorted(self.ratios, ratio, side="right")])
 
     def p_below(self, ratio: float) -> float:
         """One-sided test that the true ratio is smaller than this one; ties speak against it."""
-        import numpy as np
-
         not_below = len(self.ratios) - np.searchsorted(self.ratios, ratio, side="left")
         return float(self.at_most[not_below])
 
     def interval(self, error: float) -> Interval | None:
-        """Interval of the ratios that neither test rejects at this error probability each.
-
-        Parameters
-        ----------
-        error : float
-            Largest probability that the true ratio lies below the lower end; and above the upper
-            one. The coverage that is returned with the ends is exact, and at least `1 - 2 * error`.
-
-        Returns
-        -------
-        Interval or None
-            None where these are too few trials for any.
-        """
+        """Interval of the ratios that neither test rejects at this error probability each."""
         rank = int((self.at_most <= error).sum())
         if rank == 0:
             return None
@@ -95,15 +73,7 @@ class RankTest:
 
 
 def of_arms(base: Sequence[float], new: Sequence[float]) -> RankTest:
-    """Test two arms that share nothing (Mann and Whitney 1947).
-
-    Parameters
-    ----------
-    base, new : sequence of float, shape (m,) and (n,)
-        Positive wall times, in any order.
-    """
-    import numpy as np
-
+    """Test two arms that share nothing (Mann and Whitney 1947)."""
     arms = [_thinned(np.sort(np.asarray(arm, dtype=float))) for arm in (base, new)]
     ratios = np.sort(np.divide.outer(arms[1], arms[0]), axis=None)
     return RankTest(ratios, _law_of_arms(*map(len, arms)))
@@ -114,22 +84,13 @@ def of_blocks(base: Sequence[float], new: Sequence[float]) -> RankTest:
 
     What slows a whole block cancels. Where nothing differs and the order within blocks is random,
     either of two trials is as likely to be the longer one by as much: the test needs no more.
-
-    Parameters
-    ----------
-    base, new : sequence of float, shape (n,)
-        Positive wall times.
     """
-    import numpy as np
-
     found = _thinned(np.sort(np.asarray(new, dtype=float) / np.asarray(base, dtype=float)))
     first, second = np.triu_indices(len(found))
     return RankTest(np.sort(np.sqrt(found[first] * found[second])), _law_of_blocks(len(found)))
 
 
 def _thinned(ordered: Array) -> Array:
-    import numpy as np
-
     if len(ordered) <= MOST_TRIALS:
         return ordered
     return ordered.take(np.linspace(0, len(ordered) - 1, MOST_TRIALS).round().astype(int))
@@ -138,8 +99,6 @@ def _thinned(ordered: Array) -> Array:
 @lru_cache
 def _law_of_arms(base: int, new: int) -> Array:
     """P(at most c) by the recurrence of Mann and Whitney: the longest trial is of either arm."""
-    import numpy as np
-
     if base * new > EXACT:
         return _normal(base * new, (base * new * (base + new + 1) / 12) ** 0.5)
     laws = [np.ones(1)] * (new + 1)
@@ -158,8 +117,6 @@ def _law_of_arms(base: int, new: int) -> Array:
 @lru_cache
 def _law_of_blocks(blocks: int) -> Array:
     """P(at most c): each rank from 1 to the number of blocks counts with probability 1/2."""
-    import numpy as np
-
     count = blocks * (blocks + 1) // 2
     if count > EXACT:
         return _normal(count, (count * (2 * blocks + 1) / 12) ** 0.5)
@@ -171,7 +128,6 @@ def _law_of_blocks(blocks: int) -> Array:
 
 
 def _normal(count: int, deviation: float) -> Array:
-    import numpy as np
     from scipy.stats import norm
 
     return np.asarray(norm.cdf((np.arange(count + 1) + 0.5 - count / 2) / deviation))

@@ -1,11 +1,10 @@
-"""What tasks used of the memory and cores that they asked for."""
+"""Use of the memory and cores that tasks requested."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 GIB = 1 << 30
 
@@ -20,18 +19,7 @@ def memory_to_request(peak_bytes: int) -> int:
 
 
 def requested_and_used(timed: pl.DataFrame) -> dict[str, Any]:
-    """Requests of one configuration beside their use, over its timed trials.
-
-    Parameters
-    ----------
-    timed : polars.DataFrame
-        The timed trials of one configuration, at least one row.
-
-    Returns
-    -------
-    dict
-        Columns of `configurations`; None for what was not asked for or not measured.
-    """
+    """Requests of one configuration beside their use, over its timed trials (one or more)."""
     peak = largest(timed["peak_rss_bytes"])
     requested = largest(timed["requested_memory_bytes"])
     share, enough = None, None

@@ -1,18 +1,15 @@
-"""What to ask a scheduler for at one N, from what its trials used."""
+"""Resources to request of a scheduler at one N, from the use of its trials."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.losses import OfCurve, in_curve
 from pyscale.analysis.requested import largest, memory_to_request
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MEMORY_MARGIN = 1.2
 """By which `memory_to_request` multiplies the peak, before it rounds up to whole GiB."""
@@ -23,7 +20,7 @@ TIME_STEP_S = 300
 
 
 class Request(OfCurve):
-    """What one task of a stage asks for, and how many of them run at once."""
+    """Resources of one task of a stage, and the number of tasks that run at once."""
 
     workers: int = Field(description="N: tasks that run at once")
     windows: int = Field(description="Tasks in all")
@@ -57,8 +54,6 @@ def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None)
     Request or None
         None where no N was chosen.
     """
-    import polars as pl
-
     if choice.workers is None:
         return None
     timed = trials.filter(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import TIE, flag_codes, is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
-from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block
+from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import GROUP, Sums, factors, sums
 from pyscale.analysis.requested import requested_and_used
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
 from pyscale.analysis.warned import codes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 OVER_N = (
     *("speedup", "speedup_low", "speedup_high", "computation_scaling"),
@@ -33,15 +34,15 @@ def configurations(
 ) -> pl.DataFrame:
     """Summarise the trials of every configuration and compare it with its baseline.
 
-    The baseline of a curve (one suite, stage and device) is its smallest worker count with a
-    timed trial. The wall time is the median over timed trials; `load_balance`,
-    `computation_scaling`, `useful_share` and `merge_s` belong to the middle trials, so that
-    `efficiency = load_balance / load_balance(N0) * computation_scaling * useful_share /
-    useful_share(N0)` holds exactly (see `pyscale.analysis.losses`).
+    The baseline of a curve (one suite, stage and device) is its smallest worker count with a timed
+    trial. The wall time is the median over timed trials; `load_balance`, `computation_scaling`,
+    `useful_share` and `merge_s` belong to the middle trials, so that `efficiency = load_balance /
+    load_balance(N0) * computation_scaling * useful_share / useful_share(N0)` holds exactly (see
+    `pyscale.analysis.losses`).
 
-    Where the work grows with N, `growth` is the work at N over the baseline's and the speedup
-    is that in work done per second (Gustafson 1988, CACM 31:532); where it does not, or is not
-    known, growth is 1 and all of it is that of strong scaling.
+    Where the work grows with N, `growth` is the work at N over the baseline's and the speedup is
+    that in work done per second (Gustafson 1988, CACM 31:532); where it does not, or is not known,
+    growth is 1 and all of it is that of strong scaling.
 
     Parameters
     ----------
@@ -56,73 +57,14 @@ def configurations(
     Returns
     -------
     polars.DataFrame
-        Curves in the order of `trials`, each by rising worker count:
-
-        suite, stage : str
-        workers, repeats : int
-            N, and the number of timed trials.
-        wall_s, wall_s_low, wall_s_high : float
-            Median T(N) and its order-statistic interval.
-        speedup, speedup_low, speedup_high : float
-            `S = growth * T(N0) / T(N)`, and its bootstrap interval.
-        efficiency, efficiency_low, efficiency_high : float
-            `S * N0 / N`, in weak scaling `T(N0) / T(N)`; as all that follows from the speedup
-            alone, with the ends that follow from those of the speedup.
-        load_balance, computation_scaling, useful_share : float
-        worker_seconds : float
-            `N * T(N)`.
-        cache_state : str
-            The state in all timed trials; several are joined by "+".
-        agreement : float
-            Lowest score of any trial's output against the baseline's.
-        quality : str
-            JSON object: median of each measure over the trials that have it.
-        flags : list of str
-            Codes whose sentences are `pyscale.analysis.flags.SENTENCES`.
-        warnings : list of str
-            Codes of what the stage warned of, with counts where it counts, like
-            "unregistered-frames=37/48".
-        result_doubted : bool
-            Whether the result may be wrong for any of them.
-        device : str
-        baseline_workers : int
-            N0.
-        merge_s, queue_s, start_stagger_s, overlap : float
-            Merge, inside T. Median wait, stagger and overlap of workers, beside T.
-        karp_flatt, karp_flatt_low, karp_flatt_high : float
-            Experimentally determined serial fraction; only where N0 is 1 and the work is the
-            same at every N, or not known.
-        gustafson, gustafson_low, gustafson_high : float
-            Serial fraction of the time on N workers; only where N0 is 1 and scaling is weak.
-        work, growth : float
-            Median over timed trials, in frames or the unit of the table; and that over the
-            baseline's, 1 where the work is the same at every N or not known.
-        scaling : str
-            Of the curve: "strong", "weak" or "mixed" (see `pyscale.analysis.growth`).
-        identical : bool
-            Whether the output of every trial has the bytes of the baseline's.
-        invalid : bool
-            Whether any flag is one of `pyscale.analysis.flags.INVALIDATING`: the speedup compares
-            two different results.
-        agreement_tolerance, agreement_measure : float, str
-            The smallest score that counts as the same, and what the score is, in words.
-        windows, nodes : int
-            Windows of a trial, N or more; most nodes that a timed trial ran on.
-        queue_worst_s, gap_s : float
-            Longest wait of a worker in any timed trial; median worker-seconds between the
-            windows of one worker, beside T.
-        peak_rss_bytes, requested_memory_bytes, memory_to_request_bytes : int
-            Highest memory of any task that asked for as much as the windows did, what that was,
-            and what is enough.
-        memory_used_share, cores_used : float
-            The peak over the request; median over trials of the cores that tasks kept busy.
-        requested_cpus : int
-            Cores that each task asked for.
-
-        A number that was not measured, or has no interval, is null.
+        Curves in the order of `trials`, each by rising worker count; columns as docs/columns.md
+        has them. Speedup and efficiency: `S = growth * T(N0) / T(N)` with its bootstrap
+        interval and `S * N0 / N`. `karp_flatt` is only where N0 is 1 and the work is the same
+        at every N or not known, `gustafson` where N0 is 1 and scaling is weak. `flags` are
+        codes of `pyscale.analysis.flags.SENTENCES`, `warnings` are like
+        "unregistered-frames=37/48". Memory is of tasks that asked for as much as the windows
+        did. What was not measured, or has no interval, is null.
     """
-    import polars as pl
-
     rows: list[dict[str, Any]] = []
     drifting = {
         tuple(getattr(found, column) for column in GROUP) for found in drifts if found.drifts
@@ -196,12 +138,11 @@ def _row(
     states = sorted(set(timed["cache_state"].drop_nulls()))
     return row | {
         "growth": growth,
-        "wall_s": here.wall_s,
-        **_ends("wall_s", wall_interval),
-        "speedup": speedup,
-        **_ends("speedup", speedup_interval),
-        "efficiency": speedup * base_workers / workers,
-        **_ends("efficiency", _following(speedup_interval, lambda s: s * base_workers / workers)),
+        **with_ends("wall_s", here.wall_s, wall_interval),
+        "wall_s_min": timed["wall_s"].min(),
+        "wall_s_max": timed["wall_s"].max(),
+        **with_ends("speedup", speedup, speedup_interval),
+        **_following("efficiency", lambda s: s * base_workers / workers, speedup, speedup_interval),
         "load_balance": own_factors.load_balance,
         "computation_scaling": own_factors.computation_scaling,
         "useful_share": own_factors.useful_share,
@@ -231,12 +172,15 @@ def _is_superlinear(row: Mapping[str, Any], own: pl.DataFrame, base_timed: pl.Da
     return bool(least > 1 and row["efficiency"] >= 1 + SUPERLINEAR)
 
 
-def _following(interval: Interval | None, formula: Callable[[float], float]) -> Interval | None:
-    """Interval of what rises or falls with a number, from the ends of that number's own."""
-    if interval is None:
-        return None
-    low, high = sorted(map(formula, interval[:2]))
-    return Interval(low, high, interval.coverage)
+def _following(
+    name: str, formula: Callable[[float], float], value: float, interval: Interval | None
+) -> dict[str, float | None]:
+    """Columns of what rises or falls with a number, its ends from those of that number's own."""
+    own = None
+    if interval is not None:
+        low, high = sorted(map(formula, interval[:2]))
+        own = Interval(low, high, interval.coverage)
+    return with_ends(name, formula(value), own)
 
 
 def _serial_fraction(
@@ -252,8 +196,7 @@ def _serial_fraction(
     name, law = (
         ("gustafson", scaled_serial_fraction) if work.kind == "weak" else ("karp_flatt", karp_flatt)
     )
-    ends = _following(interval, lambda own: law(own, workers))
-    return {name: law(speedup, workers), **_ends(name, ends)}
+    return _following(name, lambda own: law(own, workers), speedup, interval)
 
 
 def _speedup_interval(
@@ -264,11 +207,6 @@ def _speedup_interval(
     return found and Interval(growth * found.low, growth * found.high, found.coverage)
 
 
-def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return {f"{name}_low": low, f"{name}_high": high}
-
-
 def _all_known(found: pl.Series) -> bool | None:
     """Whether all that is known is true; None where nothing is."""
     known = found.drop_nulls()
@@ -277,8 +215,6 @@ def _all_known(found: pl.Series) -> bool | None:
 
 def _median_quality(records: list[str]) -> str:
     """Join the measures of all trials: the median of each over those that have it."""
-    from statistics import median
-
     values: dict[str, list[float]] = {}
     for record in records:
         for name, value in json.loads(record).items():
@@ -286,61 +222,29 @@ def _median_quality(records: list[str]) -> str:
     return json.dumps({name: median(found) for name, found in sorted(values.items())})
 
 
-def _schema() -> dict[str, Any]:
-    import polars as pl
-
-    number = pl.Float64
-    return {
-        "suite": pl.String,
-        "stage": pl.String,
-        "workers": pl.Int64,
-        "repeats": pl.Int64,
-        "wall_s": number,
-        "wall_s_low": number,
-        "wall_s_high": number,
-        "speedup": number,
-        "speedup_low": number,
-        "speedup_high": number,
-        "efficiency": number,
-        "load_balance": number,
-        "computation_scaling": number,
-        "useful_share": number,
-        "worker_seconds": number,
-        "cache_state": pl.String,
-        "agreement": number,
-        "quality": pl.String,
-        "flags": pl.List(pl.String),
-        "warnings": pl.List(pl.String),
-        "result_doubted": pl.Boolean,
-        "device": pl.String,
-        "baseline_workers": pl.Int64,
-        "merge_s": number,
-        "queue_s": number,
-        "start_stagger_s": number,
-        "overlap": number,
-        "efficiency_low": number,
-        "efficiency_high": number,
-        "karp_flatt": number,
-        "karp_flatt_low": number,
-        "karp_flatt_high": number,
-        "gustafson": number,
-        "gustafson_low": number,
-        "gustafson_high": number,
-        "work": number,
-        "growth": number,
-        "scaling": pl.String,
-        "identical": pl.Boolean,
-        "invalid": pl.Boolean,
-        "agreement_tolerance": number,
-        "agreement_measure": pl.String,
-        "windows": pl.Int64,
-        "nodes": pl.Int64,
-        "queue_worst_s": number,
-        "gap_s": number,
-        "peak_rss_bytes": pl.Int64,
-        "requested_memory_bytes": pl.Int64,
-        "memory_to_request_bytes": pl.Int64,
-        "memory_used_share": number,
-        "cores_used": number,
-        "requested_cpus": pl.Int64,
-    }
+def _schema() -> Schema:
+    return columns(
+        (TEXT, "suite stage"),
+        (WHOLE, "workers repeats"),
+        (REAL, "wall_s wall_s_low wall_s_high speedup speedup_low speedup_high efficiency"),
+        (REAL, "load_balance computation_scaling useful_share worker_seconds"),
+        (TEXT, "cache_state"),
+        (REAL, "agreement"),
+        (TEXT, "quality"),
+        (TEXTS, "flags warnings"),
+        (FLAG, "result_doubted"),
+        (TEXT, "device"),
+        (WHOLE, "baseline_workers"),
+        (REAL, "merge_s queue_s start_stagger_s overlap efficiency_low efficiency_high karp_flatt"),
+        (REAL, "karp_flatt_low karp_flatt_high gustafson gustafson_low gustafson_high work growth"),
+        (TEXT, "scaling"),
+        (FLAG, "identical invalid"),
+        (REAL, "agreement_tolerance"),
+        (TEXT, "agreement_measure"),
+        (WHOLE, "windows nodes"),
+        (REAL, "queue_worst_s gap_s"),
+        (WHOLE, "peak_rss_bytes requested_memory_bytes memory_to_request_bytes"),
+        (REAL, "memory_used_share cores_used"),
+        (WHOLE, "requested_cpus"),
+        (REAL, "wall_s_min wall_s_max"),
+    )

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.comparison import OTHER_WORK, compared
 
-if TYPE_CHECKING:
-    import polars as pl
-
 WHY_NOT = {
-    "unknown-work": "No speedup: nothing tells that both did the same work.",
-    "other-input": (
-        "No speedup: input or parameters are not the same in both, so that the work is not either."
-    ),
-    OTHER_WORK: "No speedup: N workers had more to do in one of the two than in the other.",
-    "not-in-base": "No speedup: the base has no time here.",
-    "other-stages": "No speedup: the sums are not over the same stages.",
-    "invalid": "No speedup: in one of the two the output is not that of its own baseline.",
+    "unknown-work": "No speedup: it is unknown whether both did the same work.",
+    "other-input": "No speedup: input or parameters differ, so the work does too.",
+    OTHER_WORK: "No speedup: the work of N workers differs.",
+    "not-in-base": "No speedup: the baseline has no time here.",
+    "other-stages": "No speedup: the sums are over different stages.",
+    "invalid": "No speedup: the output of one of the two disagrees with its own baseline's.",
     "no-time": "No speedup: it took no time.",
 }
-"""Why a time is not compared with the base's."""
+"""Why a time is not compared with the baseline's."""
 
 CELL = ("stage", "device", "workers", "part")
 """What names a time within a side: no stage is the sum over stages, no part the whole."""
@@ -80,8 +77,6 @@ def times_side_by_side(sides: Sequence[Side]) -> pl.DataFrame:
         suite, own_device : str
             What the side itself calls them.
     """
-    import polars as pl
-
     whole = _on_devices(pl.concat([_whole(place, side) for place, side in enumerate(sides)]))
     sums = (
         whole.drop_nulls("wall_s")
@@ -150,8 +145,6 @@ def speedups_side_by_side(
         why_not : str
             Key of `WHY_NOT` where there is no speedup.
     """
-    import polars as pl
-
     rows = times.to_dicts()
     cells = {(row["side"], *(row[name] for name in CELL)): row for row in rows}
     stages: dict[tuple[int, int], set[tuple[Any, ...]]] = {}
@@ -201,8 +194,6 @@ def speedups_side_by_side(
 
 
 def _whole(place: int, side: Side) -> pl.DataFrame:
-    import polars as pl
-
     return side.configurations.select(
         pl.lit(place, pl.Int64).alias("side"),
         *("suite", "stage", "device", "workers"),
@@ -213,8 +204,6 @@ def _whole(place: int, side: Side) -> pl.DataFrame:
 
 def _on_devices(whole: pl.DataFrame) -> pl.DataFrame:
     """Put times of a device that nobody named beside those of the only one that was."""
-    import polars as pl
-
     named = whole.drop_nulls("device").group_by("stage").agg(pl.col("device").unique())
     only = named.filter(pl.col("device").list.len() == 1).select(
         "stage", _only=pl.col("device").list.first()
@@ -227,9 +216,7 @@ def _on_devices(whole: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts(sides: Sequence[Side], whole: pl.DataFrame) -> pl.DataFrame:
-    """What each time of `whole` consists of, as far as it is known."""
-    import polars as pl
-
+    """Parts of each time of `whole`, as far as known."""
     one = ["side", "suite", "stage", "own_device", "workers"]
     losses = [
         side.losses.select(

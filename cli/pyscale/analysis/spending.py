@@ -1,18 +1,16 @@
-"""What trials cost: core-hours, GPU-hours, money and energy, and all of it per unit of work."""
+"""Costs of trials: core-hours, GPU-hours, money and energy, also per unit of work."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
+import polars as pl
 from pydantic import Field, model_validator
 
 from pyscale.analysis.losses import GROUP
 from pyscale_stages.contract import Record
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Held = Literal["task", "gang", "machine"]
 """How long workers hold their cores. "task": each until its own tasks end, as the jobs of an array
@@ -23,7 +21,7 @@ COSTS = ("core_hours", "gpu_hours", "money", "energy_j")
 
 
 class Prices(Record):
-    """What a site charges, or a machine costs."""
+    """Prices of a site, or costs of a machine."""
 
     core_hour: float | None = Field(
         None, ge=0, allow_inf_nan=False, description="Price of a core for an hour"
@@ -41,7 +39,7 @@ class Prices(Record):
     @model_validator(mode="after")
     def _have_a_unit(self) -> Self:
         if self.is_given and (self.currency or "").split() != [self.currency]:
-            raise ValueError('prices need a currency in one word, as in currency = "EUR"')
+            raise ValueError('prices need a currency in one word, such as currency = "EUR"')
         return self
 
 
@@ -67,8 +65,6 @@ def trial_costs(
         what cannot be known is null. Money is the sum of all that is held and priced: null where
         GPUs or cores are held, or may be, whose price is not known.
     """
-    import polars as pl
-
     held_s = {
         "task": pl.col("busy_s"),
         "gang": pl.col("workers") * pl.col("slowest_s") + pl.col("merge_s"),
@@ -104,8 +100,6 @@ def held_on_one_machine(
     sharing : collection of str
         Stages whose workers are on one GPU together.
     """
-    import polars as pl
-
     alone = ~pl.col("oversubscribed")
     own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
     cpus = pl.col("stage").replace_strict(dict(cpus_of), default=None, return_dtype=pl.Int64)
@@ -120,20 +114,7 @@ def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
 
     Costs add up over trials, so the arithmetic mean stands for them (Hoefler and Belli 2015);
     wall times are given as medians elsewhere.
-
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_costs` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        `suite, stage, device, workers`, and for each of `COSTS` the mean and, as `*_per_work`,
-        the mean over that of the work.
     """
-    import polars as pl
-
     # A mean over some trials would be a sum that leaves others out.
     means = {name: _mean_if_all(pl.col(name)) for name in (*COSTS, "work")}
     kinds = [
@@ -166,8 +147,6 @@ def with_costs(
         The configurations with `COSTS`, each also `*_per_work`, and `currency`, the unit of
         `money`; null is what is not known.
     """
-    import polars as pl
-
     one = [*GROUP, "workers"]
     currency = pl.lit(prices.currency if prices else None, dtype=pl.String)
     costs = configuration_costs(trial_costs(trials, held, prices)).with_columns(
@@ -178,13 +157,9 @@ def with_costs(
 
 def _charge(hours: str, price: float | None) -> pl.Expr:
     """Price of what is held; nothing held costs nothing, whatever its price."""
-    import polars as pl
-
     priced = pl.lit(None, dtype=pl.Float64) if price is None else pl.col(hours) * price
     return pl.when(pl.col(hours) == 0).then(0.0).otherwise(priced)
 
 
 def _mean_if_all(values: pl.Expr) -> pl.Expr:
-    import polars as pl
-
     return pl.when(values.null_count() == 0).then(values.mean())

@@ -1,13 +1,10 @@
-"""What every worker of a trial did when, and which task it waited for."""
+"""Timeline of the workers of a trial, with the task that each waited for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.losses import middle_trials
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FINEST = 1 / 200
 """Share of a trial's length below which pieces of a task are gathered: a task that reads and
@@ -34,8 +31,6 @@ def timeline_of(
         With more rows than this, only the timed trial whose wall time is the median (or next
         below it) is kept of each configuration.
     """
-    import polars as pl
-
     table = timeline_table(tasks, spans)
     if table.height <= at_most:
         return table
@@ -76,8 +71,6 @@ def timeline_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         start_s, wall_s : float
             Since the start of the trial's first task, and how long.
     """
-    import polars as pl
-
     timed = _timed(tasks)
     pieces = _gathered(_pieces(timed, spans), timed)
     header = timed.select(TRIAL).unique("trial", maintain_order=True).with_row_index("place")
@@ -94,8 +87,6 @@ def _timed(tasks: pl.DataFrame) -> pl.DataFrame:
 
     `last_task` is the window that ended last, `last_s` when, and `last_lane` whose it was.
     """
-    import polars as pl
-
     is_run = pl.col("verb") == "run"
     start_s = (pl.col("start_utc") - pl.col("start_utc").filter(is_run).min().over("trial")) / (
         pl.duration(seconds=1)
@@ -125,8 +116,6 @@ def _timed(tasks: pl.DataFrame) -> pl.DataFrame:
 
 def _pieces(timed: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Cut every task without a hole into its spans and what lies between them."""
-    import polars as pl
-
     own = timed.select(*ONE, "start_utc", task_start_s="start_s", task_wall_s="wall_s")
     end_s = pl.col("start_s") + pl.col("wall_s")
     phases = (
@@ -159,8 +148,6 @@ def _pieces(timed: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 def _gathered(pieces: pl.DataFrame, timed: pl.DataFrame) -> pl.DataFrame:
     """Put short pieces of one part of a task together, and those that follow each other."""
-    import polars as pl
-
     lengths = timed.group_by("trial").agg(
         bin_s=FINEST * (pl.col("start_s") + pl.col("wall_s")).max()
     )
@@ -188,8 +175,6 @@ def _gathered(pieces: pl.DataFrame, timed: pl.DataFrame) -> pl.DataFrame:
 
 def _idle(timed: pl.DataFrame) -> pl.DataFrame:
     """Time in which workers that had ended waited for the slowest one, or for the merge."""
-    import polars as pl
-
     end_s = pl.col("start_s") + pl.col("wall_s")
     lanes = (
         timed.filter(pl.col("verb") == "run")

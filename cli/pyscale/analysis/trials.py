@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
 from pyscale.analysis.warned import of_tasks
 from pyscale.analysis.workers import nodes_used, worker_times
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TIMING_COLUMNS = (
     "slowest_s",
@@ -45,11 +42,11 @@ def trial_table(
 ) -> pl.DataFrame:
     """Summarise every trial by its tasks.
 
-    The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its
-    windows, one or more: the merge starts when the last worker has ended, so it is booked on
-    the slowest worker, and every other worker idles meanwhile. With this one convention the
-    identities of the POP metrics hold with the merge inside T. What passed between the windows
-    of one worker is the scheduler's, and stands beside T as `gap_s`.
+    The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its windows,
+    one or more: the merge starts when the last worker has ended, so it is booked on the slowest
+    worker, and every other worker idles meanwhile. With this one convention the identities of the
+    POP metrics hold with the merge inside T. What passed between the windows of one worker is the
+    scheduler's, and stands beside T as `gap_s`.
 
     Parameters
     ----------
@@ -64,63 +61,14 @@ def trial_table(
     Returns
     -------
     polars.DataFrame
-        One row per trial, in the order of `tasks`:
-
-        suite, stage, device, workers, windows, trial, block, position
-            Which trial; `windows` is the number of its window tasks, N or more, and `position`
-            its place in the order of execution.
-        attempt, failed, complete, valid
-            `valid` trials are timed: every task of the plan is there and done at the first
-            attempt. A trial that was retried is complete and yet not timed, unless asked for.
-        slowest_s, shortest_s : float
-            Longest and shortest wall time of a worker, without the merge.
-        merge_s, wall_s : float
-            Wall time of the merge (0 with one worker) and of the trial, T.
-        busy_s, idle_s : float
-            Worker-seconds in tasks, and the rest of `workers * T`.
-        useful_s, phase_*_s, unattributed_s : float
-            Worker-seconds by phase, the merge task's phases included; `useful_s` is the
-            phase `compute`. All phases and `unattributed_s` sum to `busy_s`.
-        overlap : float
-            Fraction of the slowest worker's time in which all workers ran.
-        start_stagger_s : float
-            From the first worker's start to the last one's.
-        gap_s : float
-            Worker-seconds between the windows of one worker, over all workers.
-        queue_s, queue_worst_s : float
-            Median and longest wait of a worker from the submission of its first window to the
-            start of that one's launcher.
-        nodes, clock_error_s
-            How many nodes processed windows, and by how much a time between two of them may be
-            wrong: 0 on one node, null where that is not known.
-        peak_rss_bytes, requested_memory_bytes : int
-            Highest memory of any task that asked for as much as the windows' did, mostly the
-            merge and the check too; and what that was, null where nothing was asked for.
-        cores_used, requested_cpus, requested_gpus
-            Processor time of the windows' tasks over their wall time; and the cores and GPUs
-            that each of them asked for.
-        work : float
-            Frames over the windows' tasks.
-        prepare_s, longest_task_s : float
-            Worker-seconds of the windows' launchers before the stage's process starts; and the
-            longest that any task took, the merge too, its preparation included.
-        input_bytes, input_files : int
-            What the windows' tasks read from, and in how many files it lies; sums over tasks.
-        gpu_mean_utilisation : float
-            Mean over the windows' tasks, weighted by their wall time; 1 is a GPU always at work.
-        energy_j : float
-            Joules; null, as nothing here measures them.
-        cache_asked, cache_state, oversubscribed, disturbed, hardware, agreement, agreement_same,
-        agreement_identical, agreement_measure, agreement_tolerance, check_failed, quality
-            As recorded; `hardware` lists the distinct labels. `cache_state` is that of the
-            window of which least was proved.
-        warned : str
-            JSON list of what its tasks warned of, added up (see `pyscale.analysis.warned`).
-
-        What is not known is null, and so is a sum of which a part is not known.
+        One row per trial, in the order of `tasks`; columns as docs/columns.md has them for
+        benchmark_trials.csv. Trials that are `valid` are timed: every task of the plan is there
+        and done at the first attempt. All phases and `unattributed_s` sum to `busy_s`, which
+        with `idle_s` is `workers * wall_s`; the merge task's phases are included.
+        `clock_error_s` is 0 on one node, `cache_state` is that of the window of which least was
+        proved, and `gpu_mean_utilisation` is weighted by wall time. What is not known is null,
+        and so is a sum of which a part is not known.
     """
-    import polars as pl
-
     # A task that was tried again may have left a record of each attempt: the last one counts.
     latest = tasks.filter(pl.col("attempt") == pl.col("attempt").max().over("trial", "task"))
     timed = latest.filter(pl.col("verb") != "check").sort("trial", "task")
@@ -148,9 +96,7 @@ def trial_table(
 
 
 def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
-    """What a trial is and whether all its tasks are there, in the order of the input."""
-    import polars as pl
-
+    """Key of each trial and whether all its tasks are there, in the order of the input."""
     timed, run = pl.col("verb") != "check", pl.col("verb") == "run"
     wall_s, used = pl.col("wall_s"), pl.col("gpu_mean_utilisation")
     whole_s = (pl.col("prepare_s") + wall_s).filter(timed)
@@ -188,15 +134,11 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
 
 def sum_if_all(values: pl.Expr) -> pl.Expr:
     """Sum up what is known of every task; a sum of some would leave others out."""
-    import polars as pl
-
     return pl.when(values.null_count() == 0).then(values.sum())
 
 
 def least_proved(states: pl.Expr) -> pl.Expr:
     """State of a trial from those of its windows; where some are not known nothing is proved."""
-    import polars as pl
-
     known = states.cast(pl.Enum(LEAST_PROVED_FIRST))
     unknown = known.null_count()
     return (
@@ -207,19 +149,35 @@ def least_proved(states: pl.Expr) -> pl.Expr:
 
 
 def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """What the comparison with the baseline's output and with the truth found."""
-    import polars as pl
+    """Results of the comparison with the baseline's output and with the truth.
 
+    The output of warm workers must be that of new processes too: what agrees less counts.
+    """
+    checks = pl.concat(
+        [tasks.filter(pl.col("task") == "check"), _besides_cold(tasks)], how="diagonal"
+    )
     return (
-        tasks.filter(pl.col("task") == "check")
-        .group_by("trial")
+        checks.sort("agreement", nulls_last=True, maintain_order=True)
+        .group_by("trial", maintain_order=True)
         .agg(
             pl.col("agreement").first(),
             pl.col("agreement_same").first(),
-            pl.col("agreement_identical").first(),
+            pl.col("agreement_identical").min(),
             pl.col("agreement_measure").first(),
             pl.col("agreement_tolerance").first(),
-            pl.col("quality").first(),
+            pl.col("quality").filter(pl.col("task") == "check").first(),
             check_failed=(pl.col("status") != "done").any(),
         )
+    )
+
+
+def _besides_cold(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Comparisons of warm workers' output with that of new processes, in the columns of checks."""
+    found = tasks.filter((pl.col("task") == "beside") & (pl.col("start") == "warm"))
+    return found.with_columns(
+        agreement=pl.col("beside_agreement"),
+        agreement_same=pl.col("beside_agreement") >= pl.col("beside_tolerance"),
+        agreement_identical=pl.col("beside_identical"),
+        agreement_measure=pl.col("beside_measure"),
+        agreement_tolerance=pl.col("beside_tolerance"),
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.trials import TIMING_COLUMNS, sum_if_all
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
@@ -52,8 +50,6 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         `repeat`, else by `block`, else 0. `position` is null where the order of the trials is not
         known.
     """
-    import polars as pl
-
     table = table.with_columns(
         pl.lit(None, dtype=dtype).alias(column)
         for column, dtype in _optional_columns().items()
@@ -112,8 +108,6 @@ def is_interleaved(table: pl.DataFrame) -> bool:
 
 
 def _optional_columns() -> dict[str, Any]:
-    import polars as pl
-
     whole = ("repeat", "block", "tasks", "tasks_done", "cpus", "gpus")
     memory = ("requested_memory_bytes", "peak_memory_bytes")
     return {
@@ -126,8 +120,6 @@ def _optional_columns() -> dict[str, Any]:
 
 def _told_beside() -> dict[str, pl.Expr]:
     """Columns of a trial, from those that stand beside the wall times of its rows."""
-    import polars as pl
-
     start, end, wall_s = pl.col("start"), pl.col("end"), pl.col("wall_s")
     size, apart = pl.col("_size").first(), pl.col("_is_worker").all()
     busy_s = pl.coalesce(sum_if_all(pl.col("sum_of_tasks_s")), size * wall_s.max())
@@ -159,9 +151,7 @@ def _told_beside() -> dict[str, pl.Expr]:
 
 
 def _of_one_worker(column: str) -> pl.Expr:
-    """What each worker had; null where they had not all the same, or share it unevenly."""
-    import polars as pl
-
+    """Share of each worker; null where it differed between them."""
     value, size = pl.col(column), pl.col("_size")
     shared = pl.when(value % size == 0).then(value // size)
     own = pl.when("_is_worker").then(value).otherwise(shared)
@@ -174,8 +164,6 @@ def _seconds(duration: pl.Expr) -> pl.Expr:
 
 def _not_measured() -> dict[str, Any]:
     """Columns of a trial that a table of wall times cannot fill."""
-    import polars as pl
-
     timing = (column for column in TIMING_COLUMNS if column not in MEASURED)
     kinds: dict[str, Any] = {
         **dict.fromkeys((*timing, "agreement", "agreement_tolerance"), pl.Float64),

@@ -1,18 +1,16 @@
-"""What stages warned of: windows of a trial added up, and of each stage the worst by code."""
+"""Warnings of the stages: summed over the windows of a trial, and the worst by code."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
 from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.warned import Warned
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class CodeWarning(Record):
@@ -35,25 +33,18 @@ class CodeWarning(Record):
 
 
 class StageWarning(CodeWarning):
-    """What a stage warned of at one N, under one code."""
+    """The warnings of a stage at one N, under one code."""
 
     stage: str = Field(description="Entry of the suite")
     workers: int = Field(description="N")
 
 
 def of_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add up what the tasks of each trial warned of.
+    """Add up the warnings of each trial's tasks.
 
-    What is counted under one code is summed, and told where the sum is worth it; other sentences
-    stay, each once.
-
-    Returns
-    -------
-    polars.DataFrame
-        `trial`, and `warned` as a JSON list; trials without a warning are left out.
+    Counts under one code are summed, and kept where the sum is large enough; other sentences stay,
+    each once.
     """
-    import polars as pl
-
     told = tasks.filter(pl.col("warned").fill_null("[]") != "[]")
     said: dict[str, list[dict[str, Any]]] = {}
     # A merge may say of the whole what windows say of their parts: that is one count, not two.
@@ -92,7 +83,7 @@ def codes(trials: pl.DataFrame) -> dict[str, Any]:
 
 
 def stage_warnings(trials: pl.DataFrame) -> tuple[StageWarning, ...]:
-    """What every stage warned of at each N, in the order of `trials`."""
+    """Warnings of every stage at each N, in the order of `trials`."""
     return tuple(
         StageWarning(stage=str(stage), workers=int(str(workers)), **dict(one))
         for (stage, workers), own in trials.group_by("stage", "workers", maintain_order=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.growth import curve_work
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.trials import sum_if_all
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HELD = {
     "start-up": (
@@ -40,9 +37,9 @@ BY_PHASE = (
 BY_TASK = ("imbalance", "busy")
 """Causes that can be taken out where only whole tasks were timed."""
 TAKEN_OUT_WHOLE = ("imbalance", "merging")
-"""Causes that are taken out at N and at N0; the others are held to what the base case needed."""
+"""Causes that are taken out at N and at N0; the others are held to what the baseline needed."""
 GROWTH = ("work-inflation", "busy")
-"""Causes by which the work itself has grown; taking them out scales it to the base case's."""
+"""Causes by which the work itself has grown; taking them out scales it to the baseline's."""
 
 
 def without(cause: str) -> str:
@@ -51,7 +48,7 @@ def without(cause: str) -> str:
 
 
 def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
-    """Take each cause out of every timed trial, or its growth over the base case.
+    """Take each cause out of every timed trial, or its growth over the baseline.
 
     The wall time without a cause is the longest that any worker would have taken, plus the merge.
     Every phase is without its part of the wait for a core, which is spread evenly over all that
@@ -60,15 +57,15 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
     - imbalance: every `u_i` is the mean over workers. The rest stays as uneven as it was: who
       waited, read or started longer than others is that cause's.
     - start-up, reading, writing, unattributed: in sum over all tasks, the merge too, these phases
-      take no longer than in the base case or, where the work differs, than `growth` times that.
+      take no longer than in the baseline or, where the work differs, than `growth` times that.
       Every worker's part shrinks alike. What did not grow costs nothing, however long it takes,
       and two workers that share what one had alone lose exactly what they wait for each other.
     - merging: there is no merge.
     - contention: the same with the wait for a core. It is summed over threads, of which
       `k = (cpu + wait) / wall` were ready at once on average, so that it held a worker up for
       `wait / max(1, k)`.
-    - work-inflation: every `u_i` is scaled so that their sum is that of the base case or, where
-      the work differs, `growth` times it. At the base case nothing is scaled.
+    - work-inflation: every `u_i` is scaled so that their sum is that of the baseline or, where
+      the work differs, `growth` times it. At the baseline nothing is scaled.
     - busy: the same with whole tasks, where no phases are known.
 
     Parameters
@@ -84,19 +81,17 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
         The timed trials, with
 
         baseline_workers, growth
-            N0, the smallest of the curve; work over the base case's, 1 where it is not known.
+            N0, the smallest of the curve; work over the baseline's, 1 where it is not known.
         without_*_s : float
             Wall time without each cause of `BY_PHASE` or `BY_TASK`; null where the cause was not
             measured.
         computed_s, inflation, slope_s : float
-            Worker-seconds that `u_i` sum to; their median over that of the base case times
+            Worker-seconds that `u_i` sum to; their median over that of the baseline times
             `growth`; and by how much the wall time without inflation would change for a change
             of 1 in what the work is scaled by: the `u_i` of the slowest worker.
         cpu_s : float
             Processor time of all workers; null where it is not known.
     """
-    import polars as pl
-
     timed = pl.concat(
         [_beside_base(curve) for _, curve in trials.group_by(GROUP, maintain_order=True)]
     )
@@ -119,8 +114,6 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
 
 def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
     """Timed trials of one curve, with what they are compared with."""
-    import polars as pl
-
     timed = curve.filter("valid")
     work = curve_work(timed)
     growths = {workers: work.growth(workers) for workers in timed["workers"].unique()}
@@ -132,8 +125,6 @@ def _beside_base(curve: pl.DataFrame) -> pl.DataFrame:
 
 def _parts(workers: pl.DataFrame) -> pl.DataFrame:
     """Split the time of each worker: what it computed, what held it up, and the rest."""
-    import polars as pl
-
     wait_s = pl.col("cpu_wait_s")
     metered_s = pl.col("wall_s") - pl.sum_horizontal(BEFORE_METER)
     ready_at_once = (pl.col("cpu_s") + wait_s) / metered_s
@@ -147,8 +138,6 @@ def _parts(workers: pl.DataFrame) -> pl.DataFrame:
 
 def _on_core(*columns: str) -> pl.Expr:
     """Time in some phases without their part of the wait for a core."""
-    import polars as pl
-
     on_core = pl.col("on_core")
     return pl.sum_horizontal(
         pl.col(column) * (1.0 if column in BEFORE_METER else on_core) for column in columns
@@ -156,8 +145,6 @@ def _on_core(*columns: str) -> pl.Expr:
 
 
 def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     wall, rest, u = pl.col("wall_s"), pl.col("rest"), pl.col("u")
     grown = _with_growth(timed, parts)
     scaled = rest + u / pl.col("inflation")
@@ -191,16 +178,12 @@ def _by_phase(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grown(cause: str) -> pl.Expr:
-    """Share of the time of a cause that the base case, for the same work, did not need."""
-    import polars as pl
-
+    """Share of the time of a cause that the baseline, for the same work, did not need."""
     return pl.col(f"_grown_{cause}")
 
 
 def _with_growth(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
     """Add by how much the worker-seconds of each cause grew, and what of it is the merge's."""
-    import polars as pl
-
     whole = {cause: pl.sum_horizontal(columns) for cause, columns in HELD.items()}
     own = parts.group_by("trial").agg(
         _sum_contention=sum_if_all(pl.col("wait")),
@@ -228,8 +211,6 @@ def _with_growth(timed: pl.DataFrame, parts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_task(timed: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     merge_s = pl.col("merge_s").fill_null(0.0)
     return timed.with_columns(
         cpu_s=pl.lit(None, dtype=pl.Float64),

@@ -1,11 +1,8 @@
-"""What the workers of a trial did, and how they lay in time."""
+"""Workers of a trial: their work and its place in time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 
 def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
@@ -13,21 +10,7 @@ def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
 
     A worker is a lane: the windows that it processed one after the other, of which its time is
     the sum. The scheduler's time between them, `gap_s`, is no part of it.
-
-    Parameters
-    ----------
-    timed : polars.DataFrame
-        Tasks of the verbs run and merge, sorted by trial and task; every window's task has its
-        lane (see `pyscale.analysis.lanes`).
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per trial: `slowest_s, shortest_s, merge_s, busy_s, gap_s, queue_s,
-        queue_worst_s, start_stagger_s, overlap`, as `trial_table` describes them.
     """
-    import polars as pl
-
     is_run = pl.col("verb") == "run"
     lanes = _lanes(timed.filter(is_run))
     return (
@@ -45,16 +28,7 @@ def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
 
 
 def nodes_used(windows: pl.DataFrame) -> pl.DataFrame:
-    """How many nodes a trial's windows were processed on, and how well their clocks are known.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per trial: `nodes`, and `clock_error_s`, by which a time between two of its
-        nodes may be wrong: 0 on one node, null where a clock of several nodes is not known.
-    """
-    import polars as pl
-
+    """Nodes of each trial, and the error of a time between two of them: 0 on one, null unknown."""
     error_s = pl.col("clock_error_s")
     return (
         windows.drop_nulls("node")
@@ -73,8 +47,6 @@ def nodes_used(windows: pl.DataFrame) -> pl.DataFrame:
 
 def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
     """Sum up each lane, and then the lanes of each trial."""
-    import polars as pl
-
     start, end = pl.col("start_utc"), pl.col("end_utc")
     lanes = (
         windows.sort("start_utc", "task", maintain_order=True)
@@ -98,9 +70,7 @@ def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(windows: pl.DataFrame) -> pl.DataFrame:
-    """How long as many tasks of a trial ran at once as it had workers."""
-    import polars as pl
-
+    """Time in which as many tasks of a trial ran at once as it had workers."""
     events = pl.concat(
         windows.select("trial", "workers", at=at, step=pl.lit(step))
         for at, step in (("start_utc", 1), ("end_utc", -1))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
 from pyscale.analysis.trials import sum_if_all
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
@@ -37,8 +34,6 @@ def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
             Processor time, and time in which its threads were ready and had no core, summed over
             threads; null where any window's is not known.
     """
-    import polars as pl
-
     windows = tasks.filter(
         pl.col("attempt") == pl.col("attempt").max().over("trial", "task"),
         pl.col("verb") == "run",

@@ -1,4 +1,4 @@
-"""What the fields of records hold that can say who and where somebody is."""
+"""Fields of records that can identify a person or place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyscale.store import records
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
 from pyscale.suite import MOVIE, PLACE, SLIDES, TRUTH, Layout, load_suite, suite_names
-from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb
+from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb, WorkerRecord
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState
 
@@ -104,8 +104,8 @@ OF_A_USER = frozenset(
 SHAPES = {"axes": r"[TCZYXSIQR]{1,7}", "currency": "[A-Z]{3}", "uuid": "(?!)"}
 """Fields of which a text of one shape is kept, too."""
 REMAINS = (
-    "the masked archive still says what hardware, operating systems and software are called; "
-    "it leaves out what tasks printed, their messages and warnings"
+    "the masked archive still names hardware, operating systems and software; it leaves out what "
+    "tasks printed, their messages and warnings"
 )
 PLACE_VERSIONS = ("place_", "cache_")
 """Beginnings of what a record says, among versions, of folders that were measured: on a network
@@ -174,7 +174,15 @@ def _public_words() -> frozenset[str]:
     """Parts of the words that anybody's records may hold."""
     stages = [load_stage(name) for name in STAGE_NAMES]
     suites = [load_suite(name) for name in suite_names()]
-    models = [Plan, Settings, Provenance, Event, TaskResult, *(stage.params for stage in stages)]
+    models = [
+        Plan,
+        Settings,
+        Provenance,
+        Event,
+        TaskResult,
+        WorkerRecord,
+        *(stage.params for stage in stages),
+    ]
     models += [one for one in vars(records).values() if isinstance(one, type)]
     known = {
         *own_words(),

@@ -32,15 +32,7 @@ _MASKED = "masked"
 
 
 def masked_record(mask: Mask, name: str, content: bytes) -> bytes:
-    """Mask one file of a run.
-
-    Parameters
-    ----------
-    mask : Mask
-    name : str
-        Its name below the run's folder: JSON and lines of JSON are masked field by field.
-    content : bytes
-    """
+    """Mask one file of a run."""
     text = content.decode("utf-8", "replace")
     if name.endswith((".json", LOCK_NAME)):
         masked = _masked_json(mask, text)

@@ -38,19 +38,7 @@ _STARTED_ON = re.compile(r"process \d+ on (\S+)")
 
 
 def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
-    """Read all records of a run for the names in them, and make the mask that replaces them.
-
-    Parameters
-    ----------
-    run : RunFolder
-    files : sequence of str
-        Its records, below its folder.
-
-    Raises
-    ------
-    UserError
-        If a record cannot be read.
-    """
+    """Read all records of a run for the names in them, and make the mask that replaces them."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for kind in {*KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}:
         names[kind] = set()
@@ -128,13 +116,7 @@ def _note(field: str, text: str, names: dict[str, set[str]], paths: set[str]) ->
 
 
 def own_code(dotted: str) -> Iterator[str]:
-    """Names of a user's own function, its module and packages, as settings and errors have them.
-
-    Parameters
-    ----------
-    dotted : str
-        Like `package.module:function`, or the name of a shipped one.
-    """
+    """Names of a user's own function, its module and packages, as settings and errors have them."""
     module, _, function = dotted.partition(":")
     package = module.partition(".")[0]
     if package in OWN_FACTORIES:

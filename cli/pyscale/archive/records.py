@@ -1,4 +1,4 @@
-"""Which files of a run are its records, and how they are read while it may be under way."""
+"""The files of a run that are its records, read safely while it may be under way."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.images.lockfile import LOCK_NAME
+from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE, read_provenance
 from pyscale.store.records import (
@@ -23,6 +24,7 @@ from pyscale.store.records import (
     SPEC_FILE,
     SURROUNDINGS_FILE,
     WITHDRAWN_FILE,
+    WORKER_FILE,
 )
 
 _RECORDS = frozenset(
@@ -36,6 +38,7 @@ _RECORDS = frozenset(
         RESULT_FILE,
         CACHE_FILE,
         SURROUNDINGS_FILE,
+        WORKER_FILE,
         "stdout",
         "stderr",
     ]
@@ -57,7 +60,7 @@ def record_files(run: RunFolder) -> Iterator[str]:
         inside = Path(folder)
         for name in sorted({*subfolders, *files}):
             if (inside / name).is_symlink():
-                talk(f"{inside / name} is a link: it is left out of the archive")
+                talk(f"{inside / name} is a link and is left out of the archive")
         subfolders[:] = sorted(
             name
             for name in subfolders
@@ -69,6 +72,9 @@ def record_files(run: RunFolder) -> Iterator[str]:
             if _is_record(name) and path.is_file() and not path.is_symlink():
                 # `tasks` may itself be a link to a larger disk.
                 yield (Path("tasks") / path.relative_to(tasks)).as_posix()
+    for path in sorted((run.path / WORKERS_FOLDER).glob("*/*")):
+        if _is_record(path.name) and path.is_file() and not path.is_symlink():
+            yield path.relative_to(run.path).as_posix()
 
 
 def _is_record(name: str) -> bool:
@@ -86,13 +92,7 @@ def images_lock(run: Path) -> Path | None:
 
 
 def read_bytes(file: Path) -> bytes | None:
-    """Content of a record; None where a run under way has just put its folder aside.
-
-    Raises
-    ------
-    UserError
-        If it is there and cannot be read.
-    """
+    """Content of a record; None where a run under way has just put its folder aside."""
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -101,6 +101,6 @@ def read_bytes(file: Path) -> bytes | None:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise
         raise UserError(
-            f"{file} cannot be read ({error.strerror}), and an archive without it would not be "
-            "that of the run: make it readable, and archive the run again"
+            f"{file} cannot be read ({error.strerror}), so the archive would be incomplete: make "
+            "it readable, and archive the run again"
         ) from error

@@ -1,4 +1,4 @@
-"""Unpacking of archives that nothing inside can abuse: all is checked before any is written."""
+"""Safe unpacking of archives: every member is checked before any is written."""
 
 from __future__ import annotations
 
@@ -30,26 +30,7 @@ DAMAGED = (
 def unpack(
     archive: Path, kind: Literal["zip", "tar"], final: Path, staging: Path, limit_bytes: int
 ) -> None:
-    """Unpack an archive into a new folder, which appears whole or not at all.
-
-    Parameters
-    ----------
-    archive : Path
-        A zip file, or a tar file under any compression.
-    kind : {"zip", "tar"}
-    final : Path
-        The folder; an older one of that name is replaced.
-    staging : Path
-        Where to unpack first, on the same file system; emptied before and after.
-    limit_bytes : int
-        Largest sum of the members' sizes.
-
-    Raises
-    ------
-    UserError
-        If a member would land outside the folder, is a link that leaves it or a device, if
-        the members are larger than the limit or the disk, or the archive is damaged.
-    """
+    """Unpack an archive into a new folder, which appears whole or not at all."""
     shutil.rmtree(staging, ignore_errors=True)
     new = staging / "new"
     new.mkdir(parents=True)
@@ -66,8 +47,8 @@ def unpack(
             raise
         # Names that are too long, or of a file and of a folder at once.
         raise UserError(
-            f"{archive.name} holds what cannot be written here ({error.strerror}): nothing was "
-            "unpacked; do not use this archive"
+            f"{archive.name} holds a member that cannot be written here ({error.strerror}): "
+            "nothing was unpacked; do not use this archive"
         ) from error
     except DAMAGED as error:
         raise UserError(
@@ -124,7 +105,7 @@ def _refuse_bulk(archive: Path, folder: Path, sizes: Iterable[int], limit_bytes:
                 f"{archive.name} would unpack to more than the {limit_bytes} bytes that the "
                 "registry allows: nothing was unpacked; do not use this archive"
             )
-    require_space(folder, total, f"what {archive.name} unpacks to")
+    require_space(folder, total, f"the contents of {archive.name}")
 
 
 def _refused(archive: Path, member: str, why: str) -> UserError:

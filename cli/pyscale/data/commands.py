@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pyscale.commandhelp import Group, helped
+
 if TYPE_CHECKING:
     from pyscale.data.registry import Registry
     from pyscale.settings import Settings
 
 data_app = typer.Typer(
-    help="Datasets: list, fetch, make synthetic ones, verify.",
+    cls=Group,
+    help="List, fetch, make and verify datasets.",
+    epilog="pyscale data list",
     no_args_is_help=True,
 )
 
@@ -24,43 +28,49 @@ def _known_names(incomplete: str) -> list[str]:
 
 
 FolderOption = Annotated[
-    Path | None, typer.Option("--data-folder", help="Folder that holds the datasets.")
+    Path | None,
+    typer.Option("--data-folder", metavar="DIR", help="Folder that holds the datasets."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_known_names)]
+NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)]
 
 
-@data_app.command("list")
+@data_app.command("list", **helped("pyscale data list", settings_are_defaults=True))
 def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) -> None:
-    """List every dataset: what it is, whether it is here, its licence."""
+    """List every dataset, where it is and its licence."""
     from pyscale.data import listing
 
     registry, settings = _opened(data_folder, None)
     listing.show(registry, settings.data_folder, as_json=json)
 
 
-@data_app.command()
+@data_app.command(**helped("pyscale data fetch cancer-migration", settings_are_defaults=True))
 def fetch(
     names: NamesArgument,
     *,
     mirror: Annotated[
         str | None,
-        typer.Option(help="Address or folder to fetch {mirror}/{dataset}/{file} from."),
+        typer.Option(
+            metavar="URL|DIR", help="Fetch {mirror}/{dataset}/{file} from this address or folder."
+        ),
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, help="Files that are fetched at once.")] = 4,
+    parallel: Annotated[int, typer.Option(metavar="N", min=1, help="Files to fetch at once.")] = 4,
     accept_terms: Annotated[
-        bool, typer.Option("--accept-terms", help="Consent to the datasets' terms.")
+        bool, typer.Option("--accept-terms", help="Accept the datasets' terms.")
     ] = False,
     trust_first_download: Annotated[
         bool,
         typer.Option(
             "--trust-first-download",
-            help="Accept files without published checksum, and hold them to what arrives now.",
+            help="Accept files without a published checksum and hold later downloads to them.",
         ),
     ] = False,
     data_folder: FolderOption = None,
 ) -> None:
-    """Fetch or make datasets; a download that is broken off goes on where it stopped."""
+    """Fetch or make datasets.
+
+    An interrupted download continues where it stopped.
+    """
     from pyscale.data import consent
     from pyscale.data.fetch import FetchOptions, fetch_dataset
     from pyscale.data.progress import TerminalReport
@@ -84,15 +94,18 @@ def fetch(
         typer.echo(movie)
 
 
-@data_app.command()
+@data_app.command(
+    **helped("pyscale data synth mine --frames 20 --size 256", settings_are_defaults=True)
+)
 def synth(
-    name: Annotated[str, typer.Argument(help="Name that the movie or the slides are known by.")],
+    name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
     *,
     frames: Annotated[
-        int | None, typer.Option(help="Length of the movie.", show_default="40")
+        int | None, typer.Option(metavar="N", help="Length of the movie.", show_default="40")
     ] = None,
     slides: Annotated[
-        int | None, typer.Option(help="Make this many whole slides in place of a movie.")
+        int | None,
+        typer.Option(metavar="N", help="Make this many whole slides in place of a movie."),
     ] = None,
     size: Annotated[
         str | None,
@@ -104,24 +117,28 @@ def synth(
     ] = None,
     mpp: Annotated[
         float | None,
-        typer.Option(help="Micrometres a pixel of slides.", show_default="0.5"),
+        typer.Option(metavar="UM", help="Micrometres per pixel of slides.", show_default="0.5"),
     ] = None,
     cells: Annotated[
         int | None,
         typer.Option(
-            help="Mean cells of each type in a frame.",
+            metavar="N",
+            help="Mean cells of each type per frame.",
             show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
         ),
     ] = None,
     cell_types: Annotated[
-        int | None, typer.Option(help="1 or 2, each a channel.", show_default="1")
+        int | None,
+        typer.Option(metavar="[1|2]", help="Cell types, each a channel.", show_default="1"),
     ] = None,
     density: Annotated[
         str | None,
-        typer.Option(help="Cells over time: constant, ramp or burst.", show_default="constant"),
+        typer.Option(
+            metavar="[constant|ramp|burst]", help="Cells over time.", show_default="constant"
+        ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of everything random.", show_default="0")
+        int | None, typer.Option(metavar="N", help="Random seed.", show_default="0")
     ] = None,
     parameter: Annotated[
         list[str] | None,
@@ -129,7 +146,7 @@ def synth(
     ] = None,
     data_folder: FolderOption = None,
 ) -> None:
-    """Make a synthetic movie with its exact truth, or synthetic slides."""
+    """Make a synthetic movie or slides, with truth."""
     from pyscale.data.progress import TerminalReport
     from pyscale.data.synthetic import make_synthetic
     from pyscale.data.synthoptions import params_given
@@ -150,16 +167,18 @@ def synth(
     typer.echo(made)
 
 
-@data_app.command()
+@data_app.command(**helped("pyscale data verify", settings_are_defaults=True))
 def verify(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", autocompletion=_known_names),
+        typer.Argument(metavar="NAME", autocompletion=_known_names),
     ] = None,
     data_folder: FolderOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Checksum every file of datasets (without names: of all that are here).
+    """Checksum every file of datasets.
+
+    Without names, those of all that are here.
 
     The exit code is 1 where a file is missing, changed, or has no known checksum.
     """
@@ -170,12 +189,12 @@ def verify(
         raise typer.Exit(1)
 
 
-@data_app.command()
+@data_app.command(**helped("pyscale data path mine", settings_are_defaults=True))
 def path(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
     data_folder: FolderOption = None,
 ) -> None:
-    """Print where the movie or the slides of a dataset lie."""
+    """Print the path of a dataset's movie or slides."""
     from pyscale.data.place import dataset_path, presence
     from pyscale.errors import UserError
     from pyscale_stages.wording import did_you_mean
@@ -189,13 +208,13 @@ def path(
                 f"{name} in {settings.data_folder} has changed since it was fetched: "
                 f"`pyscale data fetch {name}` replaces it"
             )
-        is_not = "is only partly" if state == "partly" else "is not"
+        is_not = "is incomplete" if state == "partly" else "is missing"
         raise UserError(
             f"{name} {is_not} in {settings.data_folder}: run `pyscale data fetch {name}`"
         )
     if movie is None:
         known = _all_names(registry, settings)
-        raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, known)}")
+        raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
     typer.echo(movie)
 
 

@@ -16,17 +16,11 @@ def given(name: str, dataset: Dataset) -> None:
 
 
 def asked(name: str, dataset: Dataset) -> None:
-    """Show the terms and ask.
-
-    Raises
-    ------
-    UserError
-        If the user declines, or nobody is there to answer.
-    """
+    """Show the terms and ask."""
     if not sys.stdin.isatty():
         raise UserError(
-            f"the terms of {name} ask for your consent: read them at {dataset.licence_url}, "
-            "then add --accept-terms to the same command"
+            f"the terms of {name} need your consent: read them at {dataset.licence_url}, then "
+            "add --accept-terms to the same command"
         )
     console = Console(stderr=True, soft_wrap=True, highlight=False)
     console.print(f"{name}: {dataset.terms} See {dataset.licence_url}", markup=False)

@@ -23,50 +23,38 @@ def disk_errors_explained(data_root: Path) -> Iterator[None]:
         where = error.filename or data_root
         if error.errno in FULL:
             raise UserError(
-                f"the disk of {data_root} is full: what has arrived is kept; free space and "
-                "run the same command again to go on from there, or choose another --data-folder"
+                f"the disk of {data_root} is full: free space and run the same command again (it "
+                "keeps what has arrived), or choose another --data-folder"
             ) from error
         if error.errno in READ_ONLY:
             raise UserError(
-                f"{where} may not be read or written by this user: "
-                "change its permissions, or choose another --data-folder"
+                f"{where} is not readable and writable for this user: change its permissions, or "
+                "choose another --data-folder"
             ) from error
         if isinstance(error, (FileExistsError, NotADirectoryError)):
             raise UserError(
-                f"{where} is in the way, because a folder must be there: "
-                "remove it, or choose another --data-folder"
+                f"{where} is a file, but a folder is needed there: remove it, or choose another "
+                "--data-folder"
             ) from error
         if isinstance(error, FileNotFoundError):
             raise UserError(
-                f"{where} is not there, and it cannot be made: choose another --data-folder"
+                f"{where} does not exist and cannot be made: choose another --data-folder"
             ) from error
         raise
 
 
 def refuse_file(data_root: Path) -> None:
-    """Raise where a data folder is no folder; it need not exist yet.
-
-    Raises
-    ------
-    UserError
-        If something else has its name, or this user may not look.
-    """
+    """Raise where a data folder is no folder; it need not exist yet."""
     with disk_errors_explained(data_root):
         if data_root.exists() and not data_root.is_dir():
             raise UserError(f"{data_root} is a file: name a folder by --data-folder")
 
 
 def require_space(folder: Path, n_bytes: int, what: str) -> None:
-    """Raise before anything is written where the disk has too little space.
-
-    Raises
-    ------
-    UserError
-        If fewer than `n_bytes` are free on the disk of `folder`, which must exist.
-    """
+    """Raise before anything is written where the disk has too little space."""
     free = shutil.disk_usage(folder).free
     if n_bytes > free:
         raise UserError(
-            f"the disk of {folder} has {free} bytes left, but {what} needs {n_bytes}: "
+            f"the disk of {folder} has {free} bytes left, but {n_bytes} are needed for {what}: "
             "free space, or choose another --data-folder"
         )

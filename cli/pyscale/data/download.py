@@ -105,18 +105,7 @@ class _Retry(Retry):
 
 
 def download(transfer: Transfer) -> None:
-    """Bring all bytes of a file into its part, going on from what is there already.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be had, is empty or has another size; nothing is taken beyond its
-        size or, where neither the registry nor the server tells it, beyond half of the free disk.
-    OSError
-        If the disk refuses; what has arrived stays.
-    Stopped
-        If the transfer was told to stop.
-    """
+    """Bring all bytes of a file into its part, going on from what is there already."""
     transfer.part.parent.mkdir(parents=True, exist_ok=True)
     if urlsplit(transfer.address).scheme in {"http", "https"}:
         _download_http(transfer)
@@ -140,8 +129,8 @@ def _copy(transfer: Transfer) -> None:
     source = Path(unquote(urlsplit(address).path) if is_url else address).expanduser()
     if not source.is_file():
         raise UserError(
-            f"the mirror has no file {source}: put it there, "
-            "or leave out --mirror to fetch from the source"
+            f"the mirror has no file {source}: put it there, or leave out --mirror to fetch from "
+            "the source"
         )
     size = source.stat().st_size
     _refuse_size(transfer, size)
@@ -173,7 +162,7 @@ def _download_http(transfer: Transfer) -> None:
                 try:
                     left = left.increment("GET", transfer.address, error=broken)
                 except MaxRetryError as worn_out:
-                    reason = f"the connection breaks off: {broken}"
+                    reason = f"the connection broke off: {broken}"
                     raise _cannot_fetch(transfer, reason) from worn_out
                 left.sleep()
             except requests.RequestException as error:
@@ -203,7 +192,7 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
         if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             # What is here is no beginning of what the server has: start anew.
             discard(part)
-            raise _BrokenOff("the server refuses to continue an earlier download")
+            raise _BrokenOff("the server refused to continue an earlier download")
         response.raise_for_status()
         _refuse_web_page(transfer, response)
         if not _continues_at(have, response):
@@ -233,8 +222,8 @@ def _append(chunks: Iterable[bytes], transfer: Transfer, have: int, most: int | 
             if most is not None and have > most:
                 discard(transfer.part)
                 raise UserError(
-                    f"{transfer.address} sends more than {most} bytes, which is more than the file "
-                    "may have: fetch again later, or from a --mirror that has the original"
+                    f"{transfer.address} sends more than the expected {most} bytes: fetch again "
+                    "later, or from a --mirror that has the original"
                 )
             file.write(chunk)
             transfer.advance(len(chunk))
@@ -263,37 +252,37 @@ def _refuse_size(transfer: Transfer, size: int) -> None:
         )
     if transfer.size_bytes is not None and size != transfer.size_bytes:
         raise UserError(
-            f"{transfer.address} has {size} bytes, not {transfer.size_bytes} as the registry "
-            "says: it is another file; fetch from a --mirror that has the original"
+            f"{transfer.address} has {size} bytes and the registry expects "
+            f"{transfer.size_bytes}: fetch from a --mirror that has the original"
         )
 
 
 def _refuse_web_page(transfer: Transfer, response: requests.Response) -> None:
     if response.headers.get("Content-Type", "").startswith("text/html"):
         raise UserError(
-            f"{transfer.address} answers with a web page in place of the file: "
-            "open it in a browser to see what it asks for"
+            f"{transfer.address} returned a web page instead of the file: open it in a browser "
+            "to see what the site asks for"
         )
 
 
 def _reason(error: requests.RequestException, patience: Patience) -> str:
     if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"the server says {error.response.status_code} {error.response.reason}"
+        return f"the server answered {error.response.status_code} {error.response.reason}"
     if isinstance(error, requests.exceptions.RetryError):
-        return f"the server still reports a fault after {patience.retries + 1} tries"
+        return f"the server still failed after {patience.retries} retries"
     if isinstance(error, requests.Timeout):
         return f"no answer within {patience.timeout_s:g} s"
     if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not accepted"
+        return "its certificate is not trusted"
     if isinstance(error, requests.ConnectionError):
-        return "the server cannot be reached"
+        return "the server is unreachable"
     return str(error)
 
 
 def _cannot_fetch(transfer: Transfer, reason: str) -> UserError:
     return UserError(
-        f"{transfer.address} cannot be fetched ({reason}): "
-        "check the network and run the same command again, or name a --mirror"
+        f"{transfer.address} cannot be fetched ({reason}): check the network and run the same "
+        "command again, or name a --mirror"
     )
 
 

@@ -1,4 +1,4 @@
-"""What a run measures on, a movie or slides, from the name or path in its settings."""
+"""The dataset that a run measures on, from the name or path in its settings."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ KIND_IN_WORDS: dict[Kind | Literal["place", "phantom"], str] = {
     "images": "single images",
     "slide": "a slide",
     "slides": "slides",
-    "place": "no data, but a folder",
-    "phantom": "no data, but images that it makes itself",
+    "place": "a folder to write to, not a dataset",
+    "phantom": "images that the stage makes itself",
 }
 
 
@@ -131,8 +131,8 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
         raise UserError(str(error)) from error
     if suite is not None and suite.data == "labels" and movie.dtype.kind not in "iu":
         raise UserError(
-            f"{path} holds {movie.dtype} values, but the suite {suite.name} measures labels, which "
-            "are whole numbers: name a label movie by --data"
+            f"{path} holds {movie.dtype} values, but the suite {suite.name} needs labels (whole "
+            "numbers): name a label movie by --data"
         )
     own_truth = _own_truth(settings, entry)
     if own_truth is not None:
@@ -164,8 +164,8 @@ def _refuse_unfit(truth: Path, movie: Movie) -> None:
     try:
         if kind_of(truth) == "synthetic":
             raise BadInput(
-                f"--truth {truth} is one part of a synthetic movie's truth: give the folder that "
-                "holds camera and specimen"
+                f"--truth {truth} is only one part of a synthetic movie's truth: name the folder "
+                "that holds camera and specimen"
             )
         refuse_unfit(truth, movie.n_frames)
     except BadInput as error:
@@ -177,8 +177,8 @@ def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
     if suite is None:
         if kind in {"slide", "slides"}:
             raise UserError(
-                f"an entry of the suite has the data {name}, which holds {KIND_IN_WORDS[kind]}: "
-                "name a movie, labels or images"
+                f"the suite gives an entry the dataset {name}, which holds "
+                f"{KIND_IN_WORDS[kind]}: name a movie, labels or images"
             )
         return
     # One slide is as good as a folder of one.
@@ -188,9 +188,9 @@ def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
         ", name a stack of images or an OME-Zarr by its path," if suite.data == "slides" else ""
     )
     raise UserError(
-        f"{name} holds {KIND_IN_WORDS[kind]}, but the suite {suite.name} measures "
-        f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` "
-        f"shows their kinds){by_path or ','} or run another suite"
+        f"{name} holds {KIND_IN_WORDS[kind]}, but the suite {suite.name} needs "
+        f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` shows "
+        f"their kinds){by_path or ','} or run another suite"
     )
 
 

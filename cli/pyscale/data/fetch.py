@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,7 @@ from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
-from pyscale.data.trust import add_trust, read_trust
-from pyscale.data.verify import expected_sha256, file_states
+from pyscale.data.verify import add_trust, expected_sha256, file_states, read_trust
 from pyscale.errors import UserError
 from pyscale.filelocks import file_lock
 from pyscale.settings import without_login
@@ -35,6 +34,8 @@ from pyscale_stages.wording import did_you_mean
 
 INCOMING = ".incoming"
 """Folder inside a dataset's folder for what is not yet whole and checked."""
+PERIOD_S = 0.5
+"""How late a Ctrl-C is heard at worst."""
 
 Consent = Callable[[str, Dataset], None]
 """Asks the user to accept a dataset's terms; raises UserError where he does not."""
@@ -62,20 +63,14 @@ def ensure(
     consent: Consent,
     report: Report,
 ) -> Path:
-    """Path of the data that a name or path stands for, fetched or made if it is absent.
-
-    Raises
-    ------
-    UserError
-        If there is no such dataset, file or folder, or it cannot be fetched.
-    """
+    """Path of the data that a name or path stands for, fetched or made if it is absent."""
     path = dataset_path(name_or_path, registry, data_root)
     if path is not None:
         return path
     if name_or_path not in registry.datasets:
         known = [*registry.datasets, *synthetic_names(registry, data_root)]
         raise UserError(
-            f"{name_or_path!r} is no dataset, and no file or folder of that name exists: "
+            f"unknown dataset {name_or_path!r}, and no file or folder has this name: "
             f"{did_you_mean(name_or_path, known)}"
         )
     return fetch_dataset(
@@ -102,25 +97,6 @@ def fetch_dataset(
     Files appear under their names when they are whole and their checksum is right. What a
     broken download brought stays in a part, from which the next call goes on. A synthetic dataset
     is made instead, without a network; one that is made from another's image brings that too.
-
-    Parameters
-    ----------
-    name : str
-        Name in the registry.
-    registry : Registry
-    data_root : Path
-        Folder that holds the datasets.
-    options : FetchOptions
-    consent : callable
-        Called before anything is fetched where the terms ask for explicit consent.
-    report : Report
-        Told what happens.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be fetched, is not what the registry says, has no checksum that it
-        could be held to, or an archive is unsafe; or if the disk is full or read-only.
     """
     dataset = registry.get(name)
     if dataset.drifted is not None:
@@ -152,8 +128,8 @@ def fetch_dataset(
     movie = folder / dataset.movie
     if not movie.exists():
         raise UserError(
-            f"{name} was fetched, but {movie} is not in it: "
-            "the movie that the registry names is wrong; report it"
+            f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
+            "this error"
         )
     return movie
 
@@ -196,8 +172,8 @@ def _wanted(
             sha256 = expected_sha256(dataset, file, trust)
             if sha256 is None and not options.trust_first_download:
                 raise UserError(
-                    f"{file.name} of {name} has no published checksum: to accept what arrives "
-                    "now and hold later downloads to it, add --trust-first-download"
+                    f"{file.name} of {name} has no published checksum: add "
+                    "--trust-first-download to accept this download and hold later ones to it"
                 )
             jobs.append(
                 _Job(
@@ -211,7 +187,7 @@ def _wanted(
                 )
             )
             if any(state.state == "changed" for state in states):
-                report.say(f"{name}: {file.local_name} has changed: it is replaced")
+                report.say(f"{name}: {file.local_name} has changed and is replaced")
     return jobs
 
 
@@ -232,15 +208,18 @@ def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            running = [pool.submit(_fetch_one, job, stop, report) for job in jobs]
-            for done in as_completed(running):
-                done.result()
+            running = {pool.submit(_fetch_one, job, stop, report) for job in jobs}
+            while running:
+                # A Ctrl-C that another thread was given is heard at the end of a period.
+                done, running = wait(running, PERIOD_S, FIRST_COMPLETED)
+                for one in done:
+                    one.result()
         except BaseException as error:
             # Threads hear of an error or of Ctrl-C by this alone, and keep their parts.
             stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(error, KeyboardInterrupt):
-                report.say("stopped: the same command goes on from what has arrived")
+                report.say("stopped: run the same command again to go on from what has arrived")
             raise
 
 
@@ -251,7 +230,7 @@ def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
     if sha256 is None:
         sha256 = sha256_of(arrived)
         add_trust(job.folder.parent, job.address, sha256)
-        report.say(f"{job.file.name}: from now on trusted is sha256 {sha256}")
+        report.say(f"{job.file.name}: sha256 {sha256} is trusted from now on")
     final = job.folder / job.file.local_name
     if job.file.unpack is None or job.file.unpacked_limit_bytes is None:
         arrived.replace(final)
@@ -296,8 +275,8 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
         return Path(store.fetch(job.file.name, downloader=into_part_then))
     except ValueError as error:
         raise UserError(
-            f"{job.source} is not the file that the checksum {job.sha256} describes: the "
-            "download was removed; fetch again, or from a --mirror that has the original"
+            f"{job.source} does not match the checksum {job.sha256}: the download was removed; "
+            "fetch again, or from a --mirror that has the original"
         ) from error
 
 
@@ -309,10 +288,10 @@ def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        report.say(f"{name}: another pyscale is fetching or making it; waiting for that one")
+        report.say(f"{name}: waiting for another pyscale that is fetching or making it")
         if isinstance(lock, SoftFileLock):
             # Of a process on another node nothing can be told.
-            report.say(f"{name}: if none is, delete {lock.lock_file}")
+            report.say(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
         lock.acquire()
     try:
         yield

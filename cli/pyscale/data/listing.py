@@ -44,13 +44,7 @@ def show(registry: Registry, data_root: Path, *, as_json: bool) -> None:
 def show_verified(
     registry: Registry, data_root: Path, names: Sequence[str], *, as_json: bool
 ) -> bool:
-    """Verify datasets, print what became of each, and say whether all is well.
-
-    Raises
-    ------
-    UserError
-        If a name is unknown, a file cannot be read, or there is no data folder to look in.
-    """
+    """Verify datasets, print what became of each, and say whether all is well."""
     if not names and not data_root.is_dir():
         raise UserError(
             f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
@@ -66,7 +60,7 @@ def show_verified(
             states += verify_synthetic(name, data_root, report)
         else:
             known = [*registry.datasets, *synthetic]
-            raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, known)}")
+            raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
     if as_json:
         typer.echo(json.dumps([state.model_dump() for state in states], indent=2))
     else:

@@ -1,4 +1,4 @@
-"""What pyscale makes itself, movies and slides: where it lies, and by what it was made."""
+"""Datasets that pyscale makes, movies and slides: their files and parameters."""
 
 from __future__ import annotations
 

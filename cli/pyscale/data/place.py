@@ -1,4 +1,4 @@
-"""Where a dataset lies under the data folder, and whether it is there."""
+"""Location and presence of a dataset under the data folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long operation on data tells its user: sentences and bars, on stderr."""
+"""Progress of a long operation on data: sentences and bars, on stderr."""
 
 from __future__ import annotations
 

@@ -108,11 +108,11 @@ class Dataset(Record):
     def _is_fetched_or_made(self) -> Self:
         ways = (self.files, self.synth, self.drifted, self.slides)
         if sum(bool(way) for way in ways) != 1:
-            raise ValueError("a dataset has one of files, synth, drifted and slides")
+            raise ValueError("a dataset needs exactly one of files, synth, drifted and slides")
         if (self.synth or self.drifted) is not None and self.kind != "movie":
-            raise ValueError("what synth and drifted make is a movie")
+            raise ValueError('synth and drifted need the kind "movie"')
         if self.slides is not None and self.kind != "slides":
-            raise ValueError('what slides makes is of the kind "slides"')
+            raise ValueError('slides need the kind "slides"')
         return self
 
     @model_validator(mode="after")
@@ -121,12 +121,12 @@ class Dataset(Record):
             return self
         local_names = [file.local_name for file in self.files]
         if len(set(local_names)) != len(local_names):
-            raise ValueError("two files would have the same name")
+            raise ValueError("two files have the same name")
         if self.base_url is None and any(file.url is None for file in self.files):
-            raise ValueError("a file has no url, and there is no base_url")
+            raise ValueError("a file needs a url, or the dataset a base_url")
         first, *_ = (*PurePosixPath(self.movie).parts, ".")
         if first not in {*local_names, "."} or ".." in self.movie:
-            raise ValueError(f"movie {self.movie!r} is none of the files")
+            raise ValueError(f"movie {self.movie!r} is not one of the files")
         return self
 
     def address(self, file: RemoteFile) -> str:
@@ -161,15 +161,9 @@ class Registry(Record):
         return self
 
     def get(self, name: str) -> Dataset:
-        """Entry of that name.
-
-        Raises
-        ------
-        UserError
-            If there is none; the sentence suggests the nearest.
-        """
+        """Entry of that name."""
         if name not in self.datasets:
-            raise UserError(f"there is no dataset {name!r}: {did_you_mean(name, self.datasets)}")
+            raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, self.datasets)}")
         return self.datasets[name]
 
 

@@ -35,35 +35,16 @@ def make_synthetic(
     *,
     kind: MadeKind = "movie",
 ) -> Path:
-    """Write a synthetic movie with its truth, or slides, under the data folder; return its path.
-
-    Parameters
-    ----------
-    name : str
-        Name that it is known by from then on.
-    registry : Registry
-        Its names are taken.
-    data_root : Path
-        Folder that holds the datasets.
-    params : dict
-        Fields of `SynthParams`, or of `SlidesParams`. Without `cells` the field of a movie is as
-        crowded as the default one, whatever its size and the radius of the cells.
-    report : Report
-    kind : {"movie", "slides"}
-
-    Raises
-    ------
-    UserError
-        If the name is taken or no name, a parameter is wrong, the disk refuses or is too small,
-        or it was made before and its files have changed since.
-    """
+    """Write a synthetic movie with its truth, or slides, under the data folder; return its path."""
     if not re.match(NAME_PATTERN, name):
         raise UserError(
-            f"{name!r} cannot name a dataset: use small letters, digits, dots, - and _, "
-            "as in dense-cells"
+            f"invalid dataset name {name!r}: use small letters, digits, dots, - and _, as in "
+            "dense-cells"
         )
     if name in registry.datasets:
-        raise UserError(f"{name} names a dataset that can be fetched: choose another name")
+        raise UserError(
+            f"the name {name} belongs to a dataset that can be fetched: choose another name"
+        )
     parameters = _movie_params(params) if kind == "movie" else _slides_params(params)
     folder = data_root / name
     made_before = made_kind(folder) == kind and read_contents(folder) is not None
@@ -84,22 +65,6 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
 
     It appears whole or not at all, and what has changed on disk is made again. One process at a
     time may make it.
-
-    Parameters
-    ----------
-    name : str
-        Name in the registry.
-    params : SynthParams, DriftedParams or SlidesParams
-    data_root : Path
-        Folder that holds the datasets.
-    report : Report
-
-    Raises
-    ------
-    UserError
-        If something else has its place, or the disk is too small.
-    OSError, ResourceExhausted
-        If the disk refuses, or is full.
     """
     folder = data_root / name
     # A killed process leaves them: nobody else is at work on this name.
@@ -108,8 +73,8 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
     if folder.exists():
         if any(folder.iterdir()) and made_by(folder) != params:
             raise UserError(
-                f"{folder} holds something else than the dataset {name}, which pyscale makes: "
-                "move it away, or remove it"
+                f"{folder} is in the way of the dataset {name} that pyscale makes: move it away, "
+                "or remove it"
             )
         if read_contents(folder) is not None:
             states = verify_synthetic(name, data_root, report)
@@ -118,7 +83,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
                 report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
                 return
             again = f"{_called(params)} {'are' if isinstance(params, SlidesParams) else 'is'}"
-            report.say(f"{name}: {', '.join(changed)} has changed: {again} made again")
+            report.say(f"{name}: {', '.join(changed)} changed; {again} made again")
             aside = folder.with_name(f".{name}.changed.partial")
             folder.rename(aside)
             shutil.rmtree(aside)
@@ -179,7 +144,9 @@ def _movie_params(params: dict[str, Any]) -> SynthParams:
         cells = _typical_cells(SynthParams.model_validate({**params, "cells": 1}))
         return SynthParams.model_validate({**params, "cells": cells})
     except ValidationError as error:
-        raise UserError(f"no movie can be made so: {first_problem(error, SynthParams)}") from error
+        raise UserError(
+            f"a movie cannot be made of these parameters: {first_problem(error, SynthParams)}"
+        ) from error
 
 
 def _slides_params(params: dict[str, Any]) -> SlidesParams:
@@ -187,7 +154,7 @@ def _slides_params(params: dict[str, Any]) -> SlidesParams:
         return SlidesParams.model_validate(params)
     except ValidationError as error:
         problem = first_problem(error, SlidesParams)
-        raise UserError(f"no slides can be made so: {problem}") from error
+        raise UserError(f"slides cannot be made of these parameters: {problem}") from error
 
 
 def _typical_cells(params: SynthParams) -> int:

@@ -1,4 +1,4 @@
-"""What the options of `pyscale data synth` say: the parameters of a movie, or of slides."""
+"""The options of `pyscale data synth`: the parameters of a movie or of slides."""
 
 from __future__ import annotations
 
@@ -21,23 +21,7 @@ SLIDES_ALONE = {"mpp": "--mpp"}
 def params_given(
     options: dict[str, Any], size: str | None, pairs: Sequence[str]
 ) -> tuple[MadeKind, dict[str, Any]]:
-    """Kind of data that is asked for, and the parameters that were given.
-
-    Parameters
-    ----------
-    options : dict
-        Parameter -> value of its option, None where it was not given. `slides` is the number of
-        slides: with it slides are made, without it a movie.
-    size : str or None
-        Pixels, or height x width.
-    pairs : sequence of str
-        Any other parameter as KEY=VALUE.
-
-    Raises
-    ------
-    UserError
-        If an option belongs to the other kind, or a size or pair is not written as one.
-    """
+    """Kind of data that is asked for, and the parameters that were given."""
     given = {name: value for name, value in options.items() if value is not None}
     kind: MadeKind = "slides" if "slides" in given else "movie"
     refused = MOVIE_ALONE if kind == "slides" else SLIDES_ALONE
@@ -45,10 +29,11 @@ def params_given(
     named = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'}"
     if wrong and kind == "slides":
         raise UserError(
-            f"{named} of a movie, but --slides makes slides: leave out the one or the other"
+            f"{named} only for movies: leave {'it' if len(wrong) == 1 else 'them'} out, or leave "
+            "out --slides"
         )
     if wrong:
-        raise UserError(f"{named} of slides, not of a movie: add --slides NUMBER")
+        raise UserError(f"{named} only for slides: add --slides NUMBER")
     # One type of cells is a movie of one channel, which every stage takes.
     usual = {"cell_types": 1} if kind == "movie" else {}
     return kind, usual | given | _size(size) | _pairs(pairs)
@@ -59,7 +44,7 @@ def _size(size: str | None) -> dict[str, int]:
         return {}
     sides = re.fullmatch(r"(\d+)(?:x(\d+))?", size)
     if sides is None:
-        raise UserError(f"--size {size} is not a size: give pixels, as in 512 or 512x640")
+        raise UserError(f"invalid --size {size}: give pixels, as in 512 or 512x640")
     return {"height_px": int(sides[1]), "width_px": int(sides[2] or sides[1])}
 
 
@@ -67,5 +52,7 @@ def _pairs(parameters: Sequence[str]) -> dict[str, Any]:
     pairs = [parameter.partition("=") for parameter in parameters]
     for key, equals, value in pairs:
         if not (key and equals and value):
-            raise UserError(f"--set {key}{equals}{value} is not KEY=VALUE, as in radius_px=8")
+            raise UserError(
+                f"invalid --set {key}{equals}{value}: give KEY=VALUE, as in radius_px=8"
+            )
     return {key: value for key, _, value in pairs}

@@ -1,19 +1,53 @@
-"""Whether the files of a dataset are what they were when they were published or made."""
+"""Verification of a dataset's files against published or recorded checksums."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from pyscale.data.contents import KnownFile, read_contents
 from pyscale.data.disk import disk_errors_explained
 from pyscale.data.progress import Advance, Report
-from pyscale.data.registry import Dataset, RemoteFile
-from pyscale.data.trust import Trust, read_trust
+from pyscale.data.registry import Dataset, RemoteFile, Sha256
+from pyscale.errors import UserError
+from pyscale.filelocks import file_lock
+from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.wording import first_problem
+
+TRUST_FILE = "trusted.json"
+
+
+class Trust(Record):
+    """Checksums that the user accepted, by the address of the file at its source."""
+
+    sha256: dict[str, Sha256] = Field(default_factory=dict)
+
+
+def read_trust(data_root: Path) -> Trust:
+    """Read the trust file of a data folder; an absent file trusts nothing."""
+    path = data_root / TRUST_FILE
+    try:
+        return Trust.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Trust()
+    except ValidationError as error:
+        raise UserError(
+            f"{path} is damaged ({first_problem(error, Trust)}): restore it, or remove it "
+            "and fetch with --trust-first-download again"
+        ) from error
+
+
+def add_trust(data_root: Path, address: str, sha256: str) -> None:
+    """Record what was first seen at an address, beside what others record meanwhile."""
+    with file_lock(data_root / f".{TRUST_FILE}.lock"):
+        known = read_trust(data_root).sha256
+        trust = Trust(sha256={**known, address: sha256})
+        write_atomically(data_root / TRUST_FILE, trust.model_dump_json(indent=2) + "\n")
+
 
 State = Literal["ok", "missing", "changed", "unverified"]
 
@@ -27,13 +61,7 @@ class FileState(Record):
 
 
 def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a dataset of the registry.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read.
-    """
+    """Checksum every file of a dataset of the registry."""
     if dataset.made is not None:
         return verify_synthetic(name, data_root, report)
     trust = read_trust(data_root)
@@ -48,13 +76,7 @@ def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report)
 
 
 def verify_synthetic(name: str, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a synthetic movie or of synthetic slides.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read.
-    """
+    """Checksum every file of a synthetic movie or of synthetic slides."""
     with disk_errors_explained(data_root), report.bar(name, None) as advance:
         return _recorded_states(name, data_root / name, "", advance)
 

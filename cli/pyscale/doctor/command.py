@@ -1,4 +1,4 @@
-"""`pyscale doctor`: examines this machine, or the nodes of a partition, and says what is wrong."""
+"""`pyscale doctor`: findings about this machine, or the nodes of a partition."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
+from pydantic import Field
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from pyscale.console import Console, answer
 from pyscale.doctor import view
 from pyscale.doctor.data import found_movie
-from pyscale.doctor.diagnosis import Diagnosis
 from pyscale.doctor.differences import Difference, differences, in_common
-from pyscale.doctor.examine import BESIDE_THE_NODES, ON_THIS_MACHINE, Checks, examine
 from pyscale.doctor.findings import Finding, counted
 from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import ask_nodes
-from pyscale.doctor.probe import NodeAnswer, Request
+from pyscale.doctor.probe import (
+    BESIDE_THE_NODES,
+    ON_THIS_MACHINE,
+    Checks,
+    NodeAnswer,
+    Request,
+    examine,
+)
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runsettings import settings_for
 from pyscale.sites import Site, load_site
 from pyscale.slurm.commands import nodes_of
+from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name
 
 EXIT_PROBLEM = 1
@@ -39,13 +47,7 @@ def doctor(
     wait_min: float,
     as_json: bool,
 ) -> int:
-    """Examine, print what was found, and return the exit code.
-
-    Raises
-    ------
-    UserError
-        If the suite, a setting, the site or the partition cannot be used.
-    """
+    """Examine, print what was found, and return the exit code."""
     settings = settings_for(suite, {"device": device, "site": site})
     if partition is None and site is None:
         found = _here(Subject.of_suite(suite, settings))
@@ -171,3 +173,23 @@ def _progress() -> Iterator[Progress]:
         disable=not console.is_terminal,
     ) as progress:
         yield progress
+
+
+class Diagnosis(Record):
+    """Everything that was found; `--json` prints it."""
+
+    schema_version: Literal[1] = 1
+    node: str = Field(description="Name of the machine that this was started on")
+    suite: str
+    partitions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = Field(
+        description="Of this machine, what all nodes have in common, and nodes that are silent"
+    )
+    differences: tuple[Difference, ...] = Field((), description="Between the nodes of a partition")
+    nodes: tuple[NodeAnswer, ...] = Field((), description="All that each node answered")
+
+    @property
+    def has_problem(self) -> bool:
+        """Whether a run would fail, here or on a node."""
+        everything = (*self.findings, *(difference.finding for difference in self.differences))
+        return any(finding.status == "problem" for finding in everything)

@@ -1,4 +1,4 @@
-"""What the container program of this machine is, and what it may do here."""
+"""Checks of this machine's container program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def containers(subject: Subject) -> Iterator[Finding]:
     needed = subject.runtime == "apptainer"
     missing = missing_engine()
     if missing is not None:
-        other = f"{missing.sentence}; --runtime native does without"
+        other = f"{missing.sentence}; --runtime native needs none"
         yield missing if needed else beside_the_point(missing.check, other, missing.remedy)
         return
     engine = find_engine()
@@ -65,7 +65,7 @@ def user_namespaces(lack: Lack | None, *, needed: bool) -> Finding:
     """Say whether images can be started in a user namespace, which is really made."""
     check = "container.user_namespaces"
     if lack is None:
-        return ok(check, "user namespaces can be made", value="yes")
+        return ok(check, "user namespaces work", value="yes")
     return (problem if needed else warning)(check, lack.sentence, lack.remedy, value="no")
 
 
@@ -97,9 +97,9 @@ def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
         reason = "no squashfuse"
     sentence = (
         f"images cannot be mounted by FUSE ({reason}): each start would unpack the whole image, "
-        "and be measured as container_start"
+        "which counts as container_start"
     )
-    remedy = "install squashfuse, and let /dev/fuse be opened by all users (its usual mode is 666)"
+    remedy = "install squashfuse, and make /dev/fuse readable and writable for all users (mode 666)"
     if needed:
         return warning(check, sentence, remedy, value="no")
     return beside_the_point(check, sentence, remedy)

@@ -1,4 +1,4 @@
-"""The cores and the memory that workers really have, and what steers their threads."""
+"""Checks of usable cores, memory and thread settings."""
 
 from __future__ import annotations
 
@@ -26,20 +26,10 @@ _NO_THREADS = {
 class Bounds:
     """Everything that says how many CPUs this process has.
 
-    Attributes
-    ----------
-    installed : int
-        CPUs of the machine, as `os.cpu_count` tells; programs that ask it start as many threads.
-    affinity : int
-        CPUs of the affinity mask, cpusets included.
-    quota : float or None
-        CPUs of the control group's quota.
-    slurm : int or None
-        CPUs that Slurm grants to a task, or to the job on this node.
-    usable : sequence of int
-        Numbers of those that may be kept busy.
-    cores : int
-        Physical cores among them.
+    `installed`: CPUs of the machine, as `os.cpu_count` tells; programs that ask it start as many
+    threads. `affinity`: CPUs of the affinity mask, cpusets included. `quota`: CPUs of the control
+    group's quota. `slurm`: CPUs that Slurm grants to a task, or to the job on this node. `usable`:
+    numbers of those that may be kept busy.
     """
 
     installed: int
@@ -84,12 +74,12 @@ def usable(bounds: Bounds) -> Finding:
     if bounds.slurm is not None:
         said.append(f"{bounds.slurm} by Slurm")
     count = len(bounds.usable)
-    sentence = f"{count} of {bounds.installed} CPUs may be used ({', '.join(said)})"
+    sentence = f"{count} of {bounds.installed} CPUs are usable ({', '.join(said)})"
     if bounds.slurm is not None and bounds.affinity > bounds.slurm:
         return warning(
             check,
-            f"{sentence}: this cluster does not bind jobs to their CPUs, so other jobs may run on "
-            "the ones that are measured",
+            f"{sentence}: this cluster does not bind jobs to their CPUs, so other jobs may share "
+            "the measured ones",
             "ask for whole nodes (--exclusive)",
             value=str(count),
         )
@@ -103,8 +93,8 @@ def usable(bounds: Bounds) -> Finding:
     if bounds.quota is not None and bounds.quota < count:
         return warning(
             check,
-            f"{sentence}: even one worker is halted whenever its quota is used up",
-            "give the container or job at least one whole CPU for each worker",
+            f"{sentence}: even one worker would be throttled by its quota",
+            "give the container or job at least one CPU per worker",
             value=str(count),
         )
     return ok(check, sentence, value=str(count))
@@ -115,13 +105,16 @@ def enough(bounds: Bounds, workers: int, cpus_per_worker: int) -> Finding:
     check = "cpu.workers"
     needed = workers * cpus_per_worker
     each = counted(cpus_per_worker, "core")
-    sentence = f"{counted(workers, 'worker')} of {each} each, {bounds.cores} may be used"
+    sentence = (
+        f"{counted(workers, 'worker')} of {each} each need more than the {bounds.cores} "
+        "usable cores"
+    )
     if needed > bounds.cores:
         return warning(
             check,
-            f"{sentence}: workers would share cores, and so slow each other down",
-            f"--workers up to {max(1, bounds.cores // cpus_per_worker)}, or a job with {needed} "
-            "cores",
+            f"{sentence}: workers would share cores and slow each other down",
+            f"use --workers up to {max(1, bounds.cores // cpus_per_worker)}, or a job with "
+            f"{needed} cores",
         )
     return ok(check, sentence)
 
@@ -133,11 +126,11 @@ def hyperthreads(bounds: Bounds) -> Finding:
     if seconds:
         return ok(
             check,
-            f"{seconds} of {len(bounds.usable)} usable CPUs are second threads of a core: workers "
-            "are placed on whole cores",
+            f"{seconds} of {len(bounds.usable)} usable CPUs are hyperthreads: workers are placed "
+            "on whole cores",
             value=str(seconds),
         )
-    return ok(check, "every usable CPU is a core of its own", value="0")
+    return ok(check, "every usable CPU is its own core", value="0")
 
 
 def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterator[Finding]:
@@ -153,8 +146,8 @@ def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterat
         by = "--cpus-per-worker" if len(subject.threads) == 1 else "the threads of the grid"
         yield warning(
             "cpu.threads",
-            f"{', '.join(lost)} would have no effect: each task sets its threads to {threads}, "
-            f"as {by} {'says' if len(subject.threads) == 1 else 'say'}",
+            f"{', '.join(lost)} would have no effect: each task sets its threads to {threads} "
+            f"({by})",
             f"unset them, and use {by}",
         )
     else:
@@ -174,8 +167,8 @@ def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterat
     else:
         yield warning(
             "cpu.environment",
-            f"{', '.join(reaching)} reaches the tasks and changes how their threads run",
-            "unset what you do not mean to measure",
+            f"{', '.join(reaching)} reaches the tasks and changes their threads",
+            "unset them, unless you mean to measure them",
             value=", ".join(reaching),
         )
 
@@ -200,14 +193,14 @@ def enough_memory(subject: Subject, limits: Mapping[str, int]) -> Finding:
     needed_gib, there_gib = subject.workers * each_gib, there_bytes / 2**30
     workers = counted(subject.workers, "worker")
     sentence = (
-        f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB, and {what} is "
+        f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB, more than {what} of "
         f"{there_gib:.1f} GiB"
     )
     if needed_gib > there_gib:
         return warning(
             "memory.enough",
             sentence,
-            f"--workers up to {max(1, int(there_gib // each_gib))}, or ask for more memory",
+            f"use --workers up to {max(1, int(there_gib // each_gib))}, or ask for more memory",
         )
     return ok("memory.enough", sentence)
 

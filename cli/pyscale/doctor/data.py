@@ -1,4 +1,4 @@
-"""The movie or slides: whether they are here, and whether a name or form gets in the way."""
+"""Checks of the movie or slides: presence, form and file names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_NAMES = 10_000
 def data(subject: Subject) -> Iterator[Finding]:
     """Look for the movie, by names and sizes, and open it."""
     if not subject.reads_movie:
-        yield beside_the_point("data.movie", f"the suite {subject.suite} reads no movie")
+        yield beside_the_point("data.movie", f"the suite {subject.suite} does not read a movie")
         return
     for name, found in subject.own_data.items():
         own: dict[str, Any] = {"data": name, "movie": found, "axes": None, "own_data": {}}
@@ -63,8 +63,8 @@ def opened(path: Path, axes: str | None) -> Finding:
     if path.suffix == ".zarr" and path.is_dir():
         return problem(
             check,
-            f"{path} is an OME-Zarr, which is a folder of chunks, and the stages read OME-TIFF",
-            "convert it to OME-TIFF, as bioformats2raw's partner raw2ometiff does",
+            f"{path} is an OME-Zarr (a folder of chunks), and the stages read OME-TIFF",
+            "convert it to OME-TIFF, e.g. by raw2ometiff",
         )
     try:
         movie = Movie.open(path, axes=axes)
@@ -103,8 +103,8 @@ def names(path: Path) -> Finding:
     signs = sorted({sign for name in odd for sign in name if not _HARMLESS.fullmatch(sign)})
     return warning(
         check,
-        f"{len(odd)} of its names hold {_listed(signs)}, as {odd[0]!r} does: pyscale takes them, "
-        "but scripts and tools around it often do not",
+        f"{len(odd)} of its names hold {_listed(signs)} ({odd[0]!r}): pyscale takes them, but "
+        "other scripts and tools may not",
         "rename them to letters, digits, '.', '_' and '-'",
     )
 
@@ -116,19 +116,18 @@ def _absent(subject: Subject, registry: Registry) -> Finding:
         return problem(
             check,
             f"{name} is neither a dataset nor an existing path",
-            "name one of `pyscale data list`, or a path, by --data",
+            "name a dataset of `pyscale data list`, or a path, by --data",
         )
     state = presence(name, dataset, subject.data_folder)
     if state == "changed":
         return problem(
             check,
-            f"a file of {name} in {subject.data_folder} has another size than it must have",
+            f"a file of {name} in {subject.data_folder} has the wrong size",
             f"pyscale data verify {name}",
         )
     return warning(
         check,
-        f"{name} is {'not here' if state == 'absent' else 'here in part'}: a run would fetch it "
-        "first",
+        f"{name} is {'missing' if state == 'absent' else 'incomplete'}: a run would fetch it first",
         f"pyscale data fetch {name}",
     )
 
@@ -141,4 +140,4 @@ def _files(path: Path) -> Iterable[str]:
 def _listed(signs: list[str]) -> str:
     words = {" ": "blanks", "\t": "tabs", "\n": "line ends"}
     plain = [words.get(sign, sign) for sign in signs if sign.isascii()]
-    return ", ".join(plain + (["signs beyond ASCII"] if len(plain) < len(signs) else []))
+    return ", ".join(plain + (["non-ASCII characters"] if len(plain) < len(signs) else []))

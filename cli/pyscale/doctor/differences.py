@@ -1,4 +1,4 @@
-"""What nodes of one partition do not have in common."""
+"""Differences between the nodes of one partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folders that a run reads and writes: on what they lie, and whether they can take it."""
+"""Checks of the folders that a run reads and writes: filesystem, space, permissions."""
 
 from __future__ import annotations
 
@@ -45,13 +45,7 @@ def disks(subject: Subject) -> Iterator[Finding]:
 def folder(name: str, path: Path, otherwise: str) -> Finding:
     """Write into a folder, or into the nearest one that exists above it, and look at its disk.
 
-    Parameters
-    ----------
-    name : str
-        What the folder is for; part of the check's name.
-    path : Path
-    otherwise : str
-        What to do where it cannot be used.
+    `otherwise`: what to do where it cannot be used.
     """
     check = f"disk.{name}"
     there = nearest(path)
@@ -66,7 +60,7 @@ def folder(name: str, path: Path, otherwise: str) -> Finding:
     if disk.fs_type in {"tmpfs", "ramfs"}:
         return warning(
             check,
-            f"{sentence}: what lies there takes the memory of the node",
+            f"{sentence}: its files take the node's memory",
             otherwise,
             value=disk.fs_type,
         )
@@ -81,12 +75,12 @@ def home(path: Path, network: set[str]) -> Finding:
             "disk.home",
             f"the home folder {path} cannot be written ({reason}): libraries keep caches, locks "
             "and weights there",
-            "set HOME to a folder that can be written, and NUMBA_CACHE_DIR inside it",
+            "set HOME to a writable folder, and NUMBA_CACHE_DIR inside it",
         )
     fs_type = filesystem_of(path).fs_type
-    said = f"the home folder {path} is on {_kind(fs_type)} and can be written"
+    said = f"the home folder {path} is on {_kind(fs_type)} and writable"
     if fs_type in network:
-        said += "; tasks that start at once meet there"
+        said += "; tasks that start at once share it"
     return ok("disk.home", said, value=fs_type)
 
 
@@ -117,19 +111,10 @@ def enough_files(path: Path, tasks: int) -> Finding:
 
 
 def page_cache(name: str, path: Path, asked: str) -> Finding:
-    """Find out by a file of its own which states of the page cache can be had on a disk.
-
-    Parameters
-    ----------
-    name : str
-        What the folder is for; part of the check's name.
-    path : Path
-    asked : {"cold", "warm", "asis"}
-        The state that a run's inputs are to be brought to.
-    """
+    """Find out by a file of its own which states of the page cache can be had on a disk."""
     check, there = f"disk.page_cache.{name}", nearest(path)
     if refusal(there):
-        return beside_the_point(check, f"nothing can be written into {path} to try its page cache")
+        return beside_the_point(check, f"{path} is not writable, so its page cache was not tried")
     with naming(there), tempfile.NamedTemporaryFile(prefix=".pyscale-doctor-", dir=there) as file:
         file.write(os.urandom(_TRIED_BYTES))
         file.flush()
@@ -142,11 +127,13 @@ def page_cache(name: str, path: Path, asked: str) -> Finding:
             value=eviction.state,
         )
     sentence = {
-        "evicted-unverified": f"files in {path} can be evicted, but not proved to be cold{why}",
+        "evicted-unverified": (
+            f"files in {path} can be evicted, but a cold cache cannot be proved{why}"
+        ),
     }.get(eviction.state, f"files in {path} cannot be made cold{why}")
     if asked == "cold":
-        return warning(check, sentence, "--cache warm or --cache asis", value=eviction.state)
-    return ok(check, f"{sentence}; --cache {asked} needs no more", value=eviction.state)
+        return warning(check, sentence, "use --cache warm or --cache asis", value=eviction.state)
+    return ok(check, f"{sentence}; --cache {asked} does not need it", value=eviction.state)
 
 
 def refusal(path: Path) -> str:

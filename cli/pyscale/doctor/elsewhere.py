@@ -1,4 +1,4 @@
-"""What this machine shows of a run whose tasks are on other nodes, before any of them is asked."""
+"""Checks on this machine of a run whose tasks are on other nodes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def out_of_nodes_sight(runs_folder: Path, movie: Path | None) -> Iterator[Findin
         ):
             yield warning(
                 f"disk.shared.{name}",
-                f"{what}, {path}, lies where each machine usually has a folder of its own, and "
+                f"{what}, {path}, is in a folder that is usually local to each machine, but "
                 "every node must see it",
                 otherwise,
             )
@@ -55,9 +55,9 @@ def misread_by_slurm(runs_folder: Path) -> Iterator[Finding]:
     if found:
         yield problem(
             "slurm.logs",
-            f"the path of the runs folder, {path}, has a {' and a '.join(found)} in it, so that "
-            "Slurm would put the logs of jobs elsewhere",
-            "set runs_folder to a path without",
+            f"the path of the runs folder, {path}, holds a {' and a '.join(found)}, so Slurm "
+            "would put the logs of jobs elsewhere",
+            "set runs_folder to a path without them",
         )
 
 
@@ -71,6 +71,6 @@ def overriding(environment: Mapping[str, str]) -> Iterator[Finding]:
     if found:
         yield problem(
             "slurm.environment",
-            f"{', '.join(found)} in this environment would override what the site's file asks for",
-            "say it in the site's file, and unset it here",
+            f"{', '.join(found)} in this environment would override the site's file",
+            "set it in the site's file, and unset it here",
         )

@@ -1,4 +1,4 @@
-"""A finding: what is, whether it is well, and what to do about it."""
+"""A finding: its sentence, its status and its remedy."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def verdict(findings: Sequence[Finding]) -> str:
         return f"{counted(problems, 'problem')} and {counted(warnings, 'warning')}"
     if warnings:
         return f"no problem, {counted(warnings, 'warning')}"
-    return "all is well"
+    return "no problem found"
 
 
 def counted(number: int, word: str) -> str:

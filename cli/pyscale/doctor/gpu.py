@@ -1,4 +1,4 @@
-"""Whether there is a GPU to compute on; that it really computes, the stages are asked."""
+"""Checks of the GPU of this machine, without computing on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyscale_stages.measure.gpus import Gpu, describe_gpus, gpu_present
 _VERSION = re.compile(r"^__version__ = '(?P<version>[^']+)'", re.MULTILINE)
 _BUILT_FOR = re.compile(r"^cuda\b.*= '(?P<version>(?P<major>\d+)[^']*)'", re.MULTILINE)
 """What torch's own `version.py` says of its build."""
-_LATER = "ask for --device cuda to use it"
+_LATER = "use --device cuda to run on it"
 
 
 def gpu(subject: Subject) -> Iterator[Finding]:
@@ -41,13 +41,13 @@ def gpu(subject: Subject) -> Iterator[Finding]:
 
 def _unasked() -> Finding:
     if not gpu_present():
-        return beside_the_point("gpu.device", "no GPU is asked for, and this machine shows none")
+        return beside_the_point("gpu.device", "this run needs no GPU, and this machine has none")
     try:
         described = _in_words(describe_gpus())
     except MissingPart as error:
-        described = f"one of which nothing is known: {error}"
+        described = f"one that cannot be queried: {error}"
     return beside_the_point(
-        "gpu.device", f"no GPU is asked for; this machine has {described}", _LATER
+        "gpu.device", f"this run needs no GPU; this machine has {described}", _LATER
     )
 
 
@@ -57,13 +57,13 @@ def _cuda() -> Finding:
         if on_login_node():
             return problem(
                 check,
-                "this is a node outside of any job and has no NVIDIA GPU, as is usual of a login "
-                "node: what is found here says nothing of the nodes that have one",
+                "this node is outside any job and has no NVIDIA GPU, as is usual for a login "
+                "node: the GPU nodes were not checked",
                 "name their partition: pyscale doctor --device cuda --partition NAME",
             )
         return problem(
             check,
-            "this machine shows no NVIDIA device",
+            "no NVIDIA device found on this machine",
             "run on a node with an NVIDIA GPU (in a container with --nv), or with --device cpu",
         )
     try:
@@ -75,8 +75,8 @@ def _cuda() -> Finding:
     if not seen:
         return problem(
             check,
-            f"{_in_words(gpus)} is here, and CUDA_VISIBLE_DEVICES="
-            f"{os.environ.get('CUDA_VISIBLE_DEVICES', '')!r} hides it",
+            f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES', '')!r} hides "
+            f"{_in_words(gpus)}",
             "unset CUDA_VISIBLE_DEVICES, or ask the batch system for a GPU",
         )
     return ok(check, f"{_in_words(gpus)}; {len(seen)} for this process", value=_in_words(gpus))
@@ -87,8 +87,9 @@ def _mps() -> Finding:
         return ok("gpu.device", "this is a Mac with Apple silicon", value="mps")
     return problem(
         "gpu.device",
-        f"mps is asked for, and this is {platform.system()} on {platform.machine()}",
-        "run on a Mac with Apple silicon, or with another --device",
+        f"--device mps needs a Mac with Apple silicon; this is {platform.system()} on "
+        f"{platform.machine()}",
+        "run on a Mac with Apple silicon, or use another --device",
     )
 
 
@@ -134,9 +135,9 @@ def torch_without_cuda(subject: Subject) -> Iterator[Finding]:
     if driver is not None and int(driver.partition(".")[0]) < int(built_for["major"]):
         yield problem(
             check,
-            f"{name} is built for CUDA {built_for['version']}, and the NVIDIA driver supports "
-            f"CUDA {driver}",
-            "update the driver, or install a torch built for a CUDA that the driver supports",
+            f"{name} is built for CUDA {built_for['version']}, but the NVIDIA driver supports "
+            f"only CUDA {driver}",
+            "update the driver, or install a torch for a CUDA version that the driver supports",
         )
 
 

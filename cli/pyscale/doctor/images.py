@@ -1,4 +1,4 @@
-"""The images of a suite: whether each is there, and the one that was locked."""
+"""Checks of a suite's images: presence and lock."""
 
 from __future__ import annotations
 
@@ -36,15 +36,14 @@ def of_image(row: ListedImage, *, unlocked: bool) -> Finding:
     if row.state == "absent":
         return problem(check, f"the image {row.name} is not at {row.path}", again)
     differing = {
-        "unlocked": f"{row.path} is there, and no lock says what it must be",
+        "unlocked": f"{row.path} exists, but no lock records its checksum",
         "changed on disk": f"{row.path} is not the file that its lock names",
     }
     if row.state in differing:
         return (warning if unlocked else problem)(check, differing[row.state], again)
     size_mb = (row.size_bytes or 0) / 1e6
-    said = (
-        f"{row.path.name} is there and locked ({size_mb:.0f} MB, sha256 {(row.sha256 or '')[:12]}…)"
-    )
+    sha256 = (row.sha256 or "")[:12]
+    said = f"{row.path.name} exists and is locked ({size_mb:.0f} MB, sha256 {sha256}…)"
     if row.state == "out of date":
         return warning(
             check,

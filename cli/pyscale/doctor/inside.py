@@ -1,4 +1,4 @@
-"""What is asked inside the interpreter that runs a stage: natively, or in an image.
+"""Checks inside the interpreter that runs a stage, natively or in an image.
 
 The source of this module is sent there as a program, because an image holds `pyscale_stages`
 and nothing of the application. Each answer is a line of JSON with the fields of a `Finding`;
@@ -37,12 +37,8 @@ _NO_NUMBA_CACHE = "no locator available"
 class Teller:
     """Tells what is found, a line each.
 
-    Parameters
-    ----------
-    entry : str
-        Entry of the suite that is asked about; part of every check's name.
-    out : TextIO
-        Where the lines go.
+    `entry`: entry of the suite that is asked about; part of every check's name. `out`: where the
+    lines go.
     """
 
     def __init__(self, entry: str, out: TextIO) -> None:
@@ -98,12 +94,7 @@ class Teller:
 def ask(request: dict[str, Any], out: TextIO) -> None:
     """Answer what this interpreter can do for a stage.
 
-    Parameters
-    ----------
-    request : dict
-        `entry`, and `stage`, `params`, `device` and `threads` as a task of it would have.
-    out : TextIO
-        Where the answers go.
+    `out`: where the answers go.
     """
     from pyscale_stages.commandline import THREAD_VARIABLES
     from pyscale_stages.errors import StageError
@@ -157,13 +148,13 @@ def _imported(tell: Teller, name: str, extra: str) -> bool:
         if _NO_NUMBA_CACHE in said:
             tell.problem(
                 "libraries",
-                f"{name} cannot be imported, because numba may write its cache nowhere ({said})",
-                "set NUMBA_CACHE_DIR to a folder that this user may write",
+                f"{name} cannot be imported, because numba finds no writable cache folder ({said})",
+                "set NUMBA_CACHE_DIR to a writable folder",
             )
         else:
             tell.problem(
                 "libraries",
-                f"{name} is installed and cannot be imported ({type(error).__name__}: {said})",
+                f"{name} is installed but cannot be imported ({type(error).__name__}: {said})",
                 _install(extra, name, again=True),
             )
         return False
@@ -196,22 +187,22 @@ def _register_denoise(tell: Teller, params: Any, request: dict[str, Any]) -> Non
     noise = np.random.default_rng(0).random((64, 64), dtype=np.float32)
     ants.denoise_image(ants.from_numpy(noise))
     if before is None:
-        tell.ok("works", "ANTs has denoised a small image")
+        tell.ok("works", "ANTs denoised a small image")
         return
     # ITK starts its pool of threads with the first filter, and never makes it smaller.
     pool = (_threads_of_this_process() or before) - before
     if pool > request["threads"]:
         tell.warning(
             "works",
-            f"ITK runs {pool} threads where {request['threads']} were asked for by "
-            "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS before its import",
+            f"ITK runs {pool} threads instead of {request['threads']} "
+            "(ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS)",
             "look for a library that is imported earlier and sets them, as in a sitecustomize",
             value="other threads",
         )
     else:
         tell.ok(
             "works",
-            f"ANTs has denoised a small image on {pool} of ITK's threads, as asked for",
+            f"ANTs denoised a small image with {pool} ITK threads",
             value="threads as asked for",
         )
 
@@ -232,7 +223,7 @@ def _segment(tell: Teller, params: Any, request: dict[str, Any]) -> None:
         return
     if request["device"] == "cuda":
         _cuda_architecture(tell)
-    tell.ok("works", f"Cellpose {cellpose} has segmented two small frames on {request['device']}")
+    tell.ok("works", f"Cellpose {cellpose} segmented two small frames on {request['device']}")
 
 
 def _weights(tell: Teller, path: Path) -> None:
@@ -249,8 +240,8 @@ def _weights(tell: Teller, path: Path) -> None:
     if expected is not None and expected != sha256:
         tell.problem(
             "weights",
-            f"the weights {path} are not those that {record.name} records: sha256 is "
-            f"{sha256[:12]}…, it should be {expected[:12]}…",
+            f"the weights {path} differ from those that {record.name} records: sha256 is "
+            f"{sha256[:12]}…, expected {expected[:12]}…",
             "install pyscale again",
         )
         return
@@ -280,7 +271,7 @@ def _cuda_architecture(tell: Teller) -> None:
     else:
         tell.warning(
             "gpu",
-            f"{said}: it has no binary for the card, and compiles at each start",
+            f"{said}: it has no binary for the card and compiles at each start",
             "install a build of torch that lists the card's architecture",
             value=f"{name}, torch {torch.__version__}",
         )
@@ -289,7 +280,7 @@ def _cuda_architecture(tell: Teller) -> None:
 def _of_machine(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
     if request["device"] == "cuda":
         _cuda_architecture(tell)
-    tell.ok("works", "it needs its libraries alone")
+    tell.ok("works", "it needs only its libraries")
 
 
 def _loader(tell: Teller, params: Any, request: dict[str, Any]) -> None:
@@ -299,7 +290,7 @@ def _loader(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     factory_of(params)
     if request["device"] == "cuda":
         _cuda_architecture(tell)
-    tell.ok("works", f"data sets are made by {params.factory}", params.factory)
+    tell.ok("works", f"datasets are made by {params.factory}", params.factory)
 
 
 def _reconstruct(tell: Teller, params: Any, request: dict[str, Any]) -> None:
@@ -317,15 +308,20 @@ def _reconstruct(tell: Teller, params: Any, request: dict[str, Any]) -> None:
         result = _ran(tell, request | {"params": request["params"] | small}, Path(name))
     if result is not None:
         version = result["versions"]["deepinv"]
-        tell.ok("works", f"DeepInverse {version} has reconstructed an image on {request['device']}")
+        tell.ok("works", f"DeepInverse {version} reconstructed an image on {request['device']}")
 
 
-def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+def _contact(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     tell.step("find the contacts of two cells")
     result = _task(tell, request, objects=2)
-    if result is not None:
-        device = f"{result['versions']['opencl_device']} ({result['versions']['opencl_driver']})"
-        tell.ok("works", f"the kernels have run on the OpenCL device {device}", device)
+    if result is None:
+        return
+    versions = result["versions"]
+    if not params.uses_opencl(request["device"]):
+        tell.ok("works", "contacts were measured by NumPy", f"NumPy {versions['numpy']}")
+        return
+    device = f"{versions['opencl_device']} ({versions['opencl_driver']})"
+    tell.ok("works", f"the kernels ran on the OpenCL device {device}", device)
 
 
 def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
@@ -334,7 +330,7 @@ def _track(tell: Teller, params: Any, request: dict[str, Any]) -> None:
         return
     tell.step("track two cells")
     if _task(tell, request, objects=4) is not None:
-        tell.ok("works", f"{params.backend} has tracked two cells through two frames")
+        tell.ok("works", f"{params.backend} tracked two cells through two frames")
 
 
 def _task(
@@ -344,13 +340,7 @@ def _task(
 
     What the contract names is all that is used: an image may hold another version of the stage.
 
-    Parameters
-    ----------
-    tell : Teller
-        Hears why it fails.
-    request : dict
-    objects : int, optional
-        What the stage must find, where that is known.
+    `objects`: what the stage must find, where that is known.
     """
     import numpy as np
 
@@ -372,7 +362,7 @@ def _task(
     if objects is not None and found != objects:
         tell.problem(
             "works",
-            f"it finds {found} in place of {objects} in two frames of two cells",
+            f"it finds {found} instead of {objects} objects in two frames of two cells",
             _install(load_stage(request["stage"]).extra, again=True),
         )
         return None
@@ -424,8 +414,8 @@ def _trackmate(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     if heap_mib is None:
         tell.warning(
             "java",
-            f"{said}: the heap is Java's own choice, a quarter of the machine, because nothing "
-            "limits this process's memory",
+            f"{said}: the heap is Java's default, a quarter of the machine's memory, because no "
+            "limit is set",
             "set trackmate_heap_mib under [stages.track] in pyscale.toml, or run in a job",
             value=version,
             source="java: MaxRAMPercentage is 25 where nothing else is said",
@@ -435,7 +425,7 @@ def _trackmate(tell: Teller, params: Any, request: dict[str, Any]) -> None:
     _preferences(tell)
     tell.step("load TrackMate's classes")
     jimport("fiji.plugin.trackmate.TrackMate")
-    tell.ok("works", f"TrackMate is loaded from {jars}")
+    tell.ok("works", f"TrackMate loads from {jars}")
 
 
 def _preferences(tell: Teller) -> None:
@@ -450,7 +440,7 @@ def _preferences(tell: Teller) -> None:
         tell.warning(
             "preferences",
             f"Java cannot lock its preferences in the home folder ({error})",
-            "let ~/.java be writable, on a filesystem with locks",
+            "make ~/.java writable, on a filesystem with locks",
         )
 
 
@@ -467,9 +457,9 @@ def _maven_cache(tell: Teller) -> None:
     if absent:
         tell.problem(
             "jars",
-            f"TrackMate's jars are neither named nor in Maven's cache ({', '.join(absent)}), and "
-            "a task would fetch them while it is measured",
-            f"name a Fiji folder in {jvm.JARS_VARIABLE}, or run the stage once with network",
+            "TrackMate's jars are neither configured nor in Maven's cache "
+            f"({', '.join(absent)}), so a measured task would fetch them",
+            f"name a Fiji folder in {jvm.JARS_VARIABLE}, or run the stage once with network access",
         )
     else:
         tell.ok("jars", f"Maven's cache has {' and '.join(jvm.MAVEN_COORDINATES)}")

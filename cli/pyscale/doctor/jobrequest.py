@@ -9,6 +9,7 @@ from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, options_of, submissions
 from pyscale.plan import Plan
+from pyscale.sbatch.held import held_by, is_held, limit_of
 from pyscale.sbatch.options import allocation, slurm_options
 from pyscale.sites import Site
 from pyscale.slurm.commands import default_partition
@@ -113,6 +114,12 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
         If the site's file leaves open what it needs to say, or Slurm does not answer.
     """
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
+    if is_held(plan):
+        held = held_by(plan, site)
+        options = held.options(site, limit_of(held))
+        # What computes on a GPU comes first: it stands for what the job asks for.
+        own = sorted(entries.values(), key=lambda entry: entry.device == "cpu")
+        return [replace(_request(own[0], options, None), entries=tuple(own))]
     largest: dict[tuple[str, str], Submission] = {}
     for trial in plan.trials:
         for submission in submissions(trial):

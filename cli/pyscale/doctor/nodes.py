@@ -71,8 +71,8 @@ class Probes:
             self._lose(
                 node.name,
                 "warning",
-                f"{node.condition} and was not asked",
-                "`scontrol show node` tells more; look again when it is back",
+                f"{node.condition} and was not checked",
+                "see `scontrol show node`; check again when it is back",
             )
             return
         # A Ctrl-C between the submission and its record would leave a job unknown.
@@ -95,7 +95,7 @@ class Probes:
             node.name,
             "problem",
             f"gets no job ({answer.complaint})",
-            "name a --site whose file says what this cluster asks of a job",
+            "name a --site whose file has the options that this cluster requires",
         )
 
     def collect(self) -> None:
@@ -111,7 +111,7 @@ class Probes:
                 self._lose(
                     node,
                     "problem",
-                    "has another pyscale, whose answer this one does not understand",
+                    "runs another version of pyscale and returned an unreadable answer",
                     "install pyscale once, where every node sees it",
                 )
             self.waiting.pop(node, None)
@@ -130,8 +130,7 @@ class Probes:
                     node,
                     "problem",
                     f"ended its job {job} without an answer ({self._last_words(node)})",
-                    f"see whether it has {sys.executable} and {self.folder.parent}, which all "
-                    "nodes must see",
+                    f"check that this node sees {sys.executable} and {self.folder.parent}",
                 )
 
     def lose_waiting(self, wait_s: float) -> None:
@@ -144,7 +143,7 @@ class Probes:
                 node,
                 "warning",
                 f"has not answered in {wait_s / 60:g} min (job: {states.get(job, 'unknown')})",
-                "wait longer, by --wait MINUTES, or look again when it is free",
+                "wait longer (--wait MINUTES), or check again when it is free",
             )
 
     def cancel(self) -> None:
@@ -257,8 +256,8 @@ def _exchange(runs_folder: Path) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=".pyscale-doctor-", dir=runs_folder))
     except OSError as error:
         raise UserError(
-            f"{runs_folder} cannot be written ({error.strerror}), and the nodes are to answer "
-            "there: set runs_folder to a folder that all nodes see"
+            f"{runs_folder} cannot be written ({error.strerror}), but the nodes answer there: "
+            "set runs_folder to a folder that all nodes see"
         ) from error
     try:
         yield folder

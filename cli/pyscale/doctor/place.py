@@ -1,4 +1,4 @@
-"""The folder whose storage is measured: whether it can take what the tests write into it."""
+"""Checks of the folder whose storage is measured."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def place(subject: Subject) -> Iterator[Finding]:
         return
     path = subject.place
     if path != subject.runs_folder and not path.is_dir():
-        what = "is no folder" if path.exists() else "does not exist"
-        yield problem(CHECK, f"{path}, which is to be measured, {what}", OTHERWISE)
+        what = "is not a folder" if path.exists() else "does not exist"
+        yield problem(CHECK, f"the folder to measure, {path}, {what}", OTHERWISE)
         return
     there = nearest(path)
     needed_bytes = written_bytes(subject)
@@ -30,7 +30,7 @@ def place(subject: Subject) -> Iterator[Finding]:
     if free_bytes < needed_bytes:
         yield problem(
             FULL_DISK,
-            f"the tests write {needed_bytes / 1e9:.3g} GB into {path}, and its disk has "
+            f"the tests write {needed_bytes / 1e9:.3g} GB into {path}, but its disk has "
             f"{free_bytes / 1e9:.3g} GB left",
             "free space there, give another folder by --path, or make the tests smaller by "
             "stages.storage and stages.decompress in pyscale.toml",
@@ -39,7 +39,7 @@ def place(subject: Subject) -> Iterator[Finding]:
     reason = refusal(there)
     if reason:
         yield problem(
-            CHECK, f"{path}, which is to be measured, cannot be written: {reason}", OTHERWISE
+            CHECK, f"the folder to measure, {path}, cannot be written: {reason}", OTHERWISE
         )
         return
     fs_type = filesystem_of(there).fs_type

@@ -1,4 +1,4 @@
-"""What a plan lacks, found before its first trial: in under a second on this machine.
+"""Checks of a plan on this machine before its first trial, in under a second.
 
 For a cluster the nodes are not looked at, but what every node shares with this machine, and Slurm
 is asked whether it would take the jobs.
@@ -43,7 +43,7 @@ AMPLE = 8
 _MODULES = {
     "register_denoise": ("ants", "pywt", "skimage"),
     "segment": ("torch", "cellpose"),
-    "contact": ("pyclesperanto",),
+    "contact": ("scipy",),
     "track": ("laptrack",),
     "storage": ("imagecodecs", "tifffile"),
     "decompress": ("imagecodecs", "tifffile"),
@@ -52,6 +52,7 @@ _MODULES = {
     "reconstruct": ("torch", "torchvision", "deepinv"),
 }
 _OF_CHOICE = {
+    ("backend", "opencl"): (("pyclesperanto", "scipy"), "contact"),
     ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
     ("factory", "wsistream"): (
         ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
@@ -69,21 +70,7 @@ print(number.value if code == 0 else 0)
 
 
 def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
-    """Refuse a plan that cannot be carried out; say what it would do otherwise than meant.
-
-    Parameters
-    ----------
-    plan : Plan
-    asks_slurm : bool
-        Whether a cluster's Slurm is asked if it would take the jobs.
-
-    Raises
-    ------
-    UserError
-        If a part is missing.
-    ResourceExhausted
-        If the disk is full.
-    """
+    """Refuse a plan that cannot be carried out; say what it would do otherwise than meant."""
     findings = preflight(plan, asks_slurm=asks_slurm)
     refuse(findings)
     for finding in findings:
@@ -91,15 +78,7 @@ def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
 
 
 def refuse(findings: Iterable[Finding]) -> None:
-    """Raise the first problem.
-
-    Raises
-    ------
-    UserError
-        If a part is missing.
-    ResourceExhausted
-        If the disk is full.
-    """
+    """Raise the first problem."""
     for finding in findings:
         if finding.status == "problem":
             sentence = f"{finding.sentence}: {finding.remedy}"
@@ -194,8 +173,11 @@ def _look_for_denoiser(entry: Entry) -> None:
 def _look_for_opencl(entry: Entry) -> None:
     """Count OpenCL's platforms by the loader that pyclesperanto brings."""
     from pyscale_stages.contact.device import HOW_TO_GET
+    from pyscale_stages.contact.params import ContactParams
     from pyscale_stages.errors import MissingPart
 
+    if not ContactParams.model_validate(entry.params).uses_opencl(entry.device):
+        return
     spec = find_spec("pyclesperanto_opencl")
     if spec is None or spec.origin is None:
         return  # Another backend, or another way of packing it: the stage itself will say.
@@ -207,7 +189,7 @@ def _look_for_opencl(entry: Entry) -> None:
     asked = [sys.executable, "-S", "-c", _ASK_PLATFORMS, str(loaders[0])]
     told = subprocess.run(asked, capture_output=True, text=True, check=False)
     if told.stdout.strip() == "0":
-        raise MissingPart(f"this machine shows no OpenCL device: {HOW_TO_GET[entry.device]}")
+        raise MissingPart(f"no OpenCL device found on this machine: {HOW_TO_GET[entry.device]}")
 
 
 def _look_for_java(entry: Entry) -> None:
@@ -246,7 +228,7 @@ _LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jar
 def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     # Outputs are as large as a movie, and there are but times of patches that are loaded.
     if movie is not None and not subject.reads_slides:
-        yield from room(subject.runs_folder, _size_bytes(movie))
+        yield from room(subject.runs_folder, size_bytes(movie))
     yield from thread_variables(os.environ, subject)
     if movie is not None:
         yield names(movie)
@@ -254,28 +236,34 @@ def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
 
 def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
     """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
-    free_bytes = disk_usage(_existing(runs_folder)).free
-    there, one = free_bytes / 2**20, movie_bytes / 2**20
-    if free_bytes < movie_bytes:
+    free = free_bytes(runs_folder)
+    there, one = free / 2**20, movie_bytes / 2**20
+    if free < movie_bytes:
         yield problem(
             FULL_DISK,
             f"{there:.1f} MiB are left for outputs of about {one:.1f} MiB each, so the disk of "
             f"{runs_folder} is full",
             "free space there, or set runs_folder to another disk",
         )
-    elif free_bytes < AMPLE * movie_bytes:
+    elif free < AMPLE * movie_bytes:
         yield warning(
             FULL_DISK,
-            f"{there:.0f} MiB are left on the disk of {runs_folder}, and each stage's output is "
+            f"the disk of {runs_folder} has {there:.0f} MiB left, and each stage's output is "
             f"about as large as the movie ({one:.0f} MiB)",
             "free space there, or set runs_folder to another disk",
         )
+
+
+def free_bytes(folder: Path) -> int:
+    """Room on the disk of a folder that need not be there yet."""
+    return disk_usage(_existing(folder.absolute())).free
 
 
 def _existing(path: Path) -> Path:
     return next(one for one in (path, *path.parents) if one.exists())
 
 
-def _size_bytes(movie: Path) -> int:
+def size_bytes(movie: Path) -> int:
+    """Size of a movie, or of all files in its folder."""
     files = movie.iterdir() if movie.is_dir() else (movie,)
     return sum(file.stat().st_size for file in files if file.is_file())

@@ -1,4 +1,4 @@
-"""What runs on a node in its probe job: the same checks, and whether shared folders are there.
+"""The probe job of a node: the same checks, and the shared folders.
 
 `python -m pyscale.doctor.probe REQUEST.json SCRATCH [BIND…]` reads a request in a folder that all
 nodes see and leaves the answer beside it, under the node's name.
@@ -7,19 +7,55 @@ nodes see and leaves the answer beside it, under the node's name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
 
-from pyscale.doctor.disks import folder
-from pyscale.doctor.examine import ON_THIS_MACHINE, examine
+from pyscale.doctor.containers import containers
+from pyscale.doctor.cores import cores, memory
+from pyscale.doctor.data import data
+from pyscale.doctor.disks import disks, folder
 from pyscale.doctor.findings import Finding, ok, problem
+from pyscale.doctor.gpu import gpu
+from pyscale.doctor.images import images
+from pyscale.doctor.place import place
+from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
+from pyscale.doctor.system import system
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.measure.nodename import node_name
+
+Listener = Callable[[str], None]
+"""Hears which group begins."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """A group of checks and what it looks at, in words."""
+
+    what: str
+    run: Callable[[Subject], Iterable[Finding]]
+
+
+STAGES = Checks("the stages' libraries, weights and devices", stages)
+GPU = Checks("the GPU", gpu)
+CORES = Checks("cores and threads", cores)
+MEMORY = Checks("memory", memory)
+DISKS = Checks("disks", disks)
+PLACE = Checks("the folder to measure", place)
+SYSTEM = Checks("the system", system)
+CONTAINERS = Checks("the container program", containers)
+IMAGES = Checks("images", images)
+DATA = Checks("the movie", data)
+
+ON_THIS_MACHINE = (STAGES, GPU, CORES, MEMORY, DISKS, PLACE, SYSTEM, CONTAINERS, IMAGES, DATA)
+"""Where the suite would run here."""
+BESIDE_THE_NODES = (DISKS, IMAGES, DATA)
+"""Where it would run on other nodes, and is only started here."""
 
 _NO_SCRATCH = "change scratch in the site's file, or ask the staff to mount it"
 
@@ -46,13 +82,7 @@ def answer_file(folder: Path, node: str) -> Path:
 def probe(request: Request, scratch: str, binds: Sequence[str]) -> NodeAnswer:
     """Answer a request for the node that this runs on.
 
-    Parameters
-    ----------
-    request : Request
-    scratch : str
-        The site's scratch folder as the node's shell knows it; empty where it has none.
-    binds : sequence of str
-        Paths that the site makes visible in images, as the node's shell knows them.
+    `scratch`: the site's scratch folder as the node's shell knows it; empty where it has none.
     """
     of_site = [folder("site_scratch", Path(scratch), _NO_SCRATCH)] if scratch else []
     findings = (
@@ -87,6 +117,17 @@ def main(request_file: Path, scratch: str, *binds: str) -> None:
     answer = probe(request, scratch, binds)
     file = answer_file(request_file.parent, answer.node)
     write_atomically(file, answer.model_dump_json(indent=1) + "\n")
+
+
+def examine(
+    subject: Subject, groups: Sequence[Checks], listener: Listener = lambda _: None
+) -> list[Finding]:
+    """Run groups of checks in order."""
+    found: list[Finding] = []
+    for group in groups:
+        listener(group.what)
+        found += group.run(subject)
+    return found
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the cluster's Slurm answers, and whether it would take the jobs that a run submits."""
+"""Checks of the cluster's Slurm, and of the jobs that a run would submit."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, problem, warning
 from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
-from pyscale.doctor.slurmlimits import account_of_user, most_of_an_array, time_limit, told
+from pyscale.doctor.slurmlimits import account_of_user, most_of_an_array, time_limit
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.sites import Site
-from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, slurm_is_here
+from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, slurm_is_here, told
 
 PARTITION = "slurm.partition."
 """Begin of the names of checks of a partition."""
@@ -26,7 +26,7 @@ def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
     """
     if not slurm_is_here():
         yield beside_the_point(
-            "slurm.commands", "Slurm is not here, and runs on this machine do not need it"
+            "slurm.commands", "Slurm is not installed here; local runs do not need it"
         )
         return
     for found in _cluster():
@@ -57,7 +57,7 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
     if not slurm_is_here():
         yield problem(
             "slurm.commands",
-            "Slurm's commands are not on PATH here, and the run is to go through Slurm",
+            "Slurm's commands are not on PATH, but the run needs Slurm",
             "run this on a login node, load Slurm's module, or use --executor local",
         )
         return
@@ -109,7 +109,7 @@ def _controller() -> Finding:
     return problem(
         "slurm.controller",
         f"Slurm's controller does not answer ({answer.complaint})",
-        "wait, and see the site's announcements; `scontrol ping` tells when it is back",
+        "see the site's announcements; `scontrol ping` shows when it is back",
     )
 
 
@@ -119,9 +119,9 @@ def _accounting() -> Finding:
         return ok("slurm.accounting", "sacct answers", value="yes")
     return warning(
         "slurm.accounting",
-        f"sacct does not answer ({answer.complaint}): what became of a job is then known from its "
-        "own records alone",
-        "nothing, if the site keeps no accounts; else ask the staff",
+        f"sacct does not answer ({answer.complaint}): the end of a job is then known from its "
+        "own records only",
+        "nothing, if the site keeps no accounting; else ask the staff",
         value="no",
     )
 
@@ -146,7 +146,7 @@ def _nodes(name: str) -> Finding:
     )
     if able:
         return ok(check, sentence)
-    return problem(check, sentence, "name another partition; `sinfo -R` says why nodes are out")
+    return problem(check, sentence, "name another partition; `sinfo -R` shows why nodes are out")
 
 
 def _gpus(request: JobRequest) -> Iterator[Finding]:
@@ -160,7 +160,7 @@ def _gpus(request: JobRequest) -> Iterator[Finding]:
     else:
         yield problem(
             check,
-            f"no node of {name} declares a GPU (gres)",
+            f"no node of {name} has a GPU (gres)",
             "name a partition with GPUs; `sinfo -o '%R %G'` lists them",
         )
 
@@ -172,23 +172,24 @@ def _submission(request: JobRequest) -> Finding:
     asked = f"a job of {names} with {' '.join(request.directives())}"
     answer = _tested(request)
     if answer.code == 0:
-        return ok(check, f"Slurm would take {asked}")
+        return ok(check, f"Slurm accepts {asked}")
     if request.names_memory and _tested(request.without(*MEMORY_OPTIONS)).code == 0:
         return problem(
             check,
-            f"Slurm would refuse {asked} for its memory ({answer.complaint})",
-            "set memory_gib in the site's file, or memory_option to what the site accepts",
+            f"Slurm refuses {asked} for its memory ({answer.complaint})",
+            "set memory_gib in the site's file, or memory_option to an option that the site "
+            "accepts",
         )
     if request.tasks > 1 and _tested(request.without("array")).code == 0:
         return problem(
             check,
-            f"Slurm would refuse an array of {request.tasks} jobs of {names} "
+            f"Slurm refuses an array of {request.tasks} jobs of {names} "
             f"({answer.complaint}{most_of_an_array()})",
             "lower --workers or --chunks-per-worker",
         )
     return problem(
         check,
-        f"Slurm would refuse {asked} ({answer.complaint})",
+        f"Slurm refuses {asked} ({answer.complaint})",
         _way_out(request),
     )
 
@@ -196,12 +197,12 @@ def _submission(request: JobRequest) -> Finding:
 def _way_out(request: JobRequest) -> str:
     if request.is_spread:
         return (
-            "change the site's file so that each of these nodes can have such a task, or name "
+            "change the site's file so that each of these nodes can run such a task, or name "
             "another partition there"
         )
     if request.is_gang:
         return "lower --workers, use --layout array, or change the site's file"
-    return "change the site's file, or what you ask for"
+    return "change the site's file, or the options of this command"
 
 
 def _tested(request: JobRequest) -> Answer:

@@ -1,4 +1,4 @@
-"""Limits that Slurm holds a job to only after it has taken it, and who may use an account."""
+"""Slurm's limits that apply only after submission, and the users of an account."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pyscale.doctor.findings import Finding, ok, problem
 from pyscale.doctor.jobrequest import JobRequest
-from pyscale.slurm.commands import ask
+from pyscale.slurm.commands import ask, minutes_of, told
 
 NO_ACCOUNTING = ("accounting_storage/none", "(null)")
 
@@ -29,12 +29,12 @@ def time_limit(request: JobRequest) -> Iterator[Finding]:
         limits[f"the QOS {qos}"] = longest.split()
     for where, values in limits.items():
         # A job for several partitions needs one of them alone.
-        most = max((_minutes(value) for value in values), default=float("inf"))
-        if _minutes(asked) > most:
+        most = max((minutes_of(value) for value in values), default=float("inf"))
+        if minutes_of(asked) > most:
             names = ", ".join(entry.name for entry in request.entries)
             yield problem(
                 f"slurm.time.{request.entries[0].name}",
-                f"a job of {names} asks for {asked}, and {where} allows {' or '.join(values)}",
+                f"a job of {names} asks for {asked}, but {where} allows {' or '.join(values)}",
                 "lower time_min in the site's file, or name another partition or qos there",
             )
 
@@ -45,7 +45,7 @@ def account_of_user(account: str) -> Iterator[Finding]:
     if _configured("AccountingStorageType") in NO_ACCOUNTING:
         yield problem(
             check,
-            f"the site's file names the account {account}, and this Slurm keeps no accounts",
+            f"the site's file names the account {account}, but this Slurm keeps no accounts",
             "leave account out of the site's file",
         )
         return
@@ -57,7 +57,7 @@ def account_of_user(account: str) -> Iterator[Finding]:
     else:
         yield problem(
             check,
-            f"the account {account} is not among those of {user}: {', '.join(known)}",
+            f"{user} may not use the account {account}; allowed: {', '.join(known)}",
             "name one of these in the site's file, or ask the staff",
         )
 
@@ -66,12 +66,6 @@ def most_of_an_array() -> str:
     """How large an array may be, to be added to a complaint; empty where Slurm does not tell."""
     most = _configured("MaxArraySize")
     return f"; MaxArraySize is {most}" if most.isdigit() else ""
-
-
-def told(partition: str, field: str) -> str:
-    """A field of a partition's nodes as sinfo tells it, each value once."""
-    answer = ask("sinfo", "--noheader", f"--partition={partition}", f"--format={field}")
-    return " ".join(dict.fromkeys(answer.out.split()))
 
 
 def _sacctmgr(*words: str) -> str:
@@ -87,15 +81,3 @@ def _configured(option: str) -> str:
         if name.strip() == option:
             return value.strip()
     return ""
-
-
-def _minutes(limit: str) -> float:
-    """Read a limit of time as Slurm writes it: infinite, or [days-][hours:]minutes:seconds."""
-    days, _, clock = limit.rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdigit() for part in parts):
-        return float("inf")
-    seconds = 0
-    for part in parts:
-        seconds = 60 * seconds + int(part)
-    return 24 * 60 * int(days or 0) + seconds / 60

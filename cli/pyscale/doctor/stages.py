@@ -1,4 +1,4 @@
-"""Whether the stages of a suite would run: their libraries, weights, devices, Java, for real."""
+"""Checks that the stages of a suite run: libraries, weights, devices, Java."""
 
 from __future__ import annotations
 
@@ -94,20 +94,7 @@ def asked(
 ) -> list[Finding]:
     """Ask an interpreter what it can do for a stage.
 
-    Parameters
-    ----------
-    entry : Entry
-    interpreter : sequence of str
-        Command line of a Python that has `pyscale_stages`, natively or in an image.
-    environment : mapping, optional
-        In place of this process's own.
-    time_limit_s : float
-        After that long it is taken to hang.
-
-    Returns
-    -------
-    list of Finding
-        With one that says so where the interpreter died or hung.
+    Returns: with one that says so where the interpreter died or hung.
     """
     request = {
         "entry": entry.name,
@@ -127,8 +114,11 @@ def asked(
         )
     except subprocess.TimeoutExpired as error:
         findings, step = _read(error.stdout or b"")
-        hanging = f"{entry.name} did not get past this in {time_limit_s:.0f} s: {step}"
-        return [*findings, problem(_check(entry), hanging, "try the same by hand in this shell")]
+        hanging = f"{entry.name} hung for {time_limit_s:.0f} s at this step: {step}"
+        return [
+            *findings,
+            problem(_check(entry), hanging, "try the same step by hand in this shell"),
+        ]
     except OSError as error:
         return [
             problem(
@@ -169,13 +159,13 @@ def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image:
     killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)
     again = IMAGE_AGAIN if in_image else how_to_install(entry.definition.extra, again=True)
     if killer is None:
-        return problem(_check(entry), f"{entry.name} failed at this: {step}{last}", again)
+        return problem(_check(entry), f"{entry.name} failed at this step: {step}{last}", again)
     name = killer.name
     remedy = {
         "SIGILL": "install a build of the library for this processor",
-        "SIGKILL": "give the job more memory: the kernel or the batch system ended it",
+        "SIGKILL": "give the job more memory: the kernel or the batch system killed it",
     }.get(name, again)
-    return problem(_check(entry), f"{entry.name} died of {name} at this: {step}{last}", remedy)
+    return problem(_check(entry), f"{entry.name} died of {name} at this step: {step}{last}", remedy)
 
 
 def _check(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""What is examined: the part of a plan that a machine must be able to carry out."""
+"""The subject of an examination: the part of a plan that a machine must carry out."""
 
 from __future__ import annotations
 
@@ -120,20 +120,7 @@ class Subject(Record):
 
     @classmethod
     def of_suite(cls, suite_name: str, settings: Settings, site: Site | None = None) -> Subject:
-        """What a run of a suite would ask of a machine; its movie need not be there.
-
-        Parameters
-        ----------
-        suite_name : str
-        settings : Settings
-        site : Site, optional
-            The cluster whose nodes are asked.
-
-        Raises
-        ------
-        UserError
-            If the suite or a parameter is wrong.
-        """
+        """What a run of a suite would ask of a machine; its movie need not be there."""
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
         suite = measured_suite(load_suite(suite_name), settings, site)
         alone = suite.data == "place"
@@ -165,13 +152,7 @@ class Subject(Record):
         return sorted({entry.threads for entry in self.entries})
 
     def image_of(self, entry: Entry) -> str:
-        """Name of the image that an entry runs in.
-
-        Raises
-        ------
-        UserError
-            If the setting `images` names none that could.
-        """
+        """Name of the image that an entry runs in."""
         stage = entry.definition
         params = stage.params.model_validate(entry.params)
         return image_for(entry.name, stage, params, entry.device, self.images)

@@ -1,4 +1,4 @@
-"""What of the system as a whole disturbs measurements: its clock, limits, swap and load."""
+"""Checks of the system for what disturbs measurements: clock, limits, swap and load."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def software() -> Finding:
     if sys.platform != "linux":
         return warning(
             "system.platform",
-            f"{said}: the page cache and the placement of workers are unknown here",
+            f"{said}: page cache control and worker placement need Linux",
             "measure on Linux",
             value=said,
         )
@@ -59,13 +59,13 @@ def clock(folder: Path) -> Finding:
     """Look at the clock that the kernel reads the time from."""
     check, name = "system.clock", kernel_text(folder / "current_clocksource")
     if not name:
-        return beside_the_point(check, "the kernel names no clock source")
+        return beside_the_point(check, "the kernel reports no clock source")
     if name in _SLOW_CLOCKS:
         others = kernel_text(folder / "available_clocksource")
         return warning(
             check,
             f"the clock source is {name}, which takes microseconds to read (available: {others})",
-            "ask the staff why the kernel gave up tsc: it takes it for unstable",
+            "ask the staff why the kernel rejected tsc as unstable",
             value=name,
         )
     return ok(check, f"the clock source is {name}", value=name)
@@ -79,7 +79,7 @@ def limits(workers: int) -> Iterator[Finding]:
     locked = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]
     yield ok(
         "system.locked_memory",
-        f"a process may lock {_bytes(locked)} of memory; no stage locks any",
+        f"a process may lock {_bytes(locked)} of memory; the stages lock none",
         value=_bytes(locked),
     )
 
@@ -91,7 +91,7 @@ def open_files(soft: int, hard: int) -> Finding:
         return ok(check, f"a process may open {_number(soft)} files")
     return warning(
         check,
-        f"a process may open {soft} files, and pools of threads, torch and Java may need "
+        f"a process may open {soft} files, but thread pools, torch and Java may need "
         f"{FILES_PER_PROCESS}",
         _raise("-n", FILES_PER_PROCESS, hard),
     )
@@ -104,7 +104,7 @@ def processes(soft: int, hard: int, needed: int) -> Finding:
         return ok(check, f"this user may have {_number(soft)} processes and threads")
     return warning(
         check,
-        f"this user may have {soft} processes and threads, and the workers may start {needed}",
+        f"this user may have {soft} processes and threads, but the workers may start {needed}",
         _raise("-u", needed, hard),
     )
 
@@ -116,9 +116,9 @@ def address_space(limit: int) -> Finding:
         return ok(check, "virtual memory is not limited")
     return warning(
         check,
-        f"virtual memory is limited to {_bytes(limit)}: Java and CUDA reserve far more than they "
-        "use, and do not start",
-        "ulimit -v unlimited, and ask for memory by the batch system instead",
+        f"virtual memory is limited to {_bytes(limit)}: Java and CUDA reserve more and would not "
+        "start",
+        "run `ulimit -v unlimited`, and ask for memory by the batch system instead",
     )
 
 
@@ -130,20 +130,20 @@ def swap(memory: stamp.Memory) -> Finding:
         return ok("system.swap", sentence)
     return warning(
         "system.swap",
-        f"{sentence}: memory was short here, and what is measured may wait for the disk",
+        f"{sentence}: memory was short, and measured work may wait for the disk",
         "measure on a node without other work",
     )
 
 
 def load(load_1min: float, cpus: int) -> Finding:
     """Look whether other work runs on this machine."""
-    sentence = f"the load was {load_1min:.2f} on {cpus} CPUs as this began"
+    sentence = f"the load was {load_1min:.2f} on {cpus} CPUs at the start"
     if load_1min <= max(0.5, 0.1 * cpus):
         return ok("system.load", sentence)
     return warning(
         "system.load",
-        f"{sentence}: other work would be measured too",
-        "measure on a quiet node, or ask for whole ones (--exclusive)",
+        f"{sentence}: other work would affect the measurement",
+        "measure on a quiet node, or ask for whole nodes (--exclusive)",
     )
 
 
@@ -154,7 +154,7 @@ def _at_least(limit: int, wanted: int) -> bool:
 def _raise(option: str, wanted: int, hard: int) -> str:
     if _at_least(hard, wanted):
         return f"ulimit {option} {wanted}"
-    return f"ask the staff to raise the hard limit (ulimit -H {option}), which is {hard}"
+    return f"ask the staff to raise the hard limit (ulimit -H {option}) of {hard}"
 
 
 def _number(limit: int) -> str:

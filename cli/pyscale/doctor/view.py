@@ -38,7 +38,7 @@ def findings_table(findings: Sequence[Finding], title: str) -> RenderableType:
 
 def differences_table(differences: Sequence[Difference], n_answers: int) -> RenderableType:
     """Lay out what some nodes have otherwise than most."""
-    table = _table(f"What differs between {n_answers} nodes")
+    table = _table(f"Differences between {n_answers} nodes")
     for difference in differences:
         said = _said(difference.finding)
         said.append(f"\nthe others: {difference.usual.sentence}", "dim")

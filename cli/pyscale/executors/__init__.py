@@ -1,1 +1,1 @@
-"""Where tasks run: this machine, a Slurm cluster, or a mock for the order of things."""
+"""Places where tasks run: this machine, a Slurm cluster, or a mock for the order of things."""

@@ -1,4 +1,4 @@
-"""Which executor carries out a run."""
+"""Choice of the executor of a run."""
 
 from __future__ import annotations
 

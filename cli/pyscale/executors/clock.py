@@ -1,4 +1,4 @@
-"""How far a node's clock is from the orchestrator's, by the exchange of times that NTP makes.
+"""The offset of a node's clock from the orchestrator's, by NTP's exchange of times.
 
 The orchestrator answers on a port while a run goes on; each launcher asks it just before it
 starts its task. The launcher imports this, so nothing heavy is.

@@ -1,4 +1,4 @@
-"""The launcher: starts one task's process on the node, watches it, and says how it ended.
+"""The launcher: starts one task's process on the node, watches it, and records how it ended.
 
 It runs inside the job that submitit starts, before anything heavy is imported, so it knows
 the records it reads and writes by their keys alone.
@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from pyscale.executors.clock import offset_to
+from pyscale.executors.clock import Offset, offset_to
 from pyscale.executors.nodework import do_once_on_this_node
 from pyscale.executors.rankend import SIGNALS_FROM, tell_other_ranks
 from pyscale.interruption import end_with_parent
@@ -62,42 +62,42 @@ def launch(folder: str, token: str | None = None) -> int | None:
     """
     task = Path(folder)
     begin_utc = datetime.now(UTC)
-    order = _read(task / "order.json")
+    order = read(task / "order.json")
     if order is None or order["token"] != (token or order["token"]):
         return None
-    if _was_begun(task, order):
+    if was_begun(task, order):
         return None
     # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
     end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
-    _lead_a_session()
-    _adopt_orphans()
+    lead_a_session()
+    adopt_orphans()
     if order["cpus"]:
         os.sched_setaffinity(0, order["cpus"])
     if order["node_work"]:
         do_once_on_this_node(order["node_work"])
-    if not _stands(task, order):
+    if not stands(task, order):
         return None
-    with _environment(order) as environment:
+    with environment_of(order) as environment:
         returncode = _run(task, order, environment, begin_utc)
-        _end_orphans()
-    if _stands(task, order):
-        _write_exit(task, order, returncode)
+        end_orphans()
+    if stands(task, order):
+        write_exit(task, order, returncode)
     return returncode
 
 
-def _was_begun(task: Path, order: dict[str, Any]) -> bool:
+def was_begun(task: Path, order: dict[str, Any]) -> bool:
     """Whether the order was begun before; if it did not end by itself, record why not."""
-    before = _read(task / "launch.json")
+    before = read(task / "launch.json")
     if before is None or before["token"] != order["token"]:
         return False
-    if not _is_explained(_read(task / "exit.json"), order):
+    if not _is_explained(read(task / "exit.json"), order):
         message = (
-            f"its job was put back into the queue after the task had begun on {before['node']}, as "
-            "Slurm does when it preempts a job or loses its node: use a partition that does not "
-            "preempt, or allow more retries"
+            f"Slurm requeued this job after the task had begun on {before['node']}, as after "
+            "preemption or the loss of a node: use a partition without preemption, or allow more "
+            "retries"
         )
         cause = {"kind": "Requeued", "message": message, "exit_code": 1}
-        _write_exit(task, order, None, cause)
+        write_exit(task, order, None, cause)
     return True
 
 
@@ -113,9 +113,9 @@ def _is_explained(ended: dict[str, Any] | None, order: dict[str, Any]) -> bool:
     return bool(ended["cause"]) or not killed
 
 
-def _stands(task: Path, order: dict[str, Any]) -> bool:
+def stands(task: Path, order: dict[str, Any]) -> bool:
     """Whether the order is still that of its folder: its trial may have been set aside."""
-    now = _read(task / "order.json")
+    now = read(task / "order.json")
     return now is not None and now["token"] == order["token"]
 
 
@@ -140,35 +140,53 @@ def _run(
         except OSError as error:
             remedy = "install it there at the same path"
             if error.errno == errno.E2BIG:
-                remedy = "lower --workers or --chunks-per-worker, so that there are fewer windows"
+                remedy = "lower --workers or --chunks-per-worker for fewer windows"
             stderr.write(
                 f"{order['argv'][0]} cannot be started on {node_name()} "
                 f"({error.strerror}): {remedy}\n".encode()
             )
             return EXIT_NO_PROGRAM
     signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
+    write_launch(task, order, process.pid, (begin_utc, spawn_utc), clock)
+    with guarded(process.pid, order):
+        return process.wait()
+
+
+def write_launch(
+    task: Path,
+    order: dict[str, Any],
+    pid: int,
+    times: tuple[datetime, datetime],
+    clock: Offset | None = None,
+) -> None:
+    """Record that the process of an order is there.
+
+    Parameters
+    ----------
+    task : Path
+    order : dict
+    pid : int
+    times : tuple of datetime
+        When its launcher began, and when the process was started or was asked to begin.
+    clock : Offset, optional
+    """
+    begin_utc, spawn_utc = times
     _write(
         task / "launch.json",
         token=order["token"],
         begin_utc=begin_utc.isoformat(),
-        pid=process.pid,
+        pid=pid,
         node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
         job_id=_job_id(),
         clock=clock._asdict() if clock else None,
         cpus=sorted(os.sched_getaffinity(0)),
     )
-    if not order["container"]:
-        return process.wait()
-    guard = _guard(process.pid)
-    returncode = process.wait()
-    os.kill(guard, signal.SIGKILL)
-    os.waitpid(guard, 0)
-    return returncode
 
 
 @contextmanager
-def _environment(order: dict[str, Any]) -> Iterator[dict[str, str]]:
+def environment_of(order: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield the variables of an order's process; its scratch space goes with the block."""
     from pyscale.executors.containernode import prepared, scratch
 
     if order["container"]:
@@ -190,7 +208,8 @@ def _job_id() -> str | None:
     return os.environ.get("SLURM_JOB_ID")
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read(path: Path) -> dict[str, Any] | None:
+    """Read a record by its keys alone; None where it is not there."""
     try:
         record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -198,9 +217,10 @@ def _read(path: Path) -> dict[str, Any] | None:
     return record
 
 
-def _write_exit(
+def write_exit(
     task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None = None
 ) -> None:
+    """Record that the process of an order has ended."""
     # Before the record: once that is there, another attempt may have taken the folder.
     tell_other_ranks(task, order, returncode, cause)
     _write(
@@ -216,31 +236,46 @@ def _write(path: Path, **record: Any) -> None:
     write_atomically(path, json.dumps(record) + "\n")
 
 
-def _lead_a_session() -> None:
+def lead_a_session() -> None:
     """Mark all that the task starts as of one family, also when its parents are gone."""
     # Whoever leads a session or a group of processes already has what this is for.
     with suppress(PermissionError):
         os.setsid()
 
 
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
     """Become the parent of processes that the task starts and leaves behind."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
-def _guard(pid: int) -> int:
-    """Start a process that kills a container once this process is gone; return its id.
+@contextmanager
+def guarded(pid: int, order: dict[str, Any]) -> Iterator[None]:
+    """Have another process kill a container in the block, once this process is gone.
 
     The kernel forgets the wish of `end_with_parent` when a process takes other rights, and that
     is how a container begins.
     """
+    if not order["container"]:
+        yield
+        return
     read_end, write_end = os.pipe()
     guard = os.fork()
-    if guard:
-        os.close(read_end)
-        return guard
-    os.close(write_end)
-    # Only this process's parent holds the other end, so the read returns when that has gone.
+    if not guard:
+        _guard(pid, read_end)
+    os.close(read_end)
+    try:
+        yield
+    finally:
+        os.kill(guard, signal.SIGKILL)
+        os.waitpid(guard, 0)
+        os.close(write_end)
+
+
+def _guard(pid: int, read_end: int) -> NoReturn:
+    # What this process holds open, others would wait for the end of.
+    os.closerange(3, read_end)
+    os.closerange(read_end + 1, os.sysconf("SC_OPEN_MAX"))
+    # Only the parent holds the other end, so the read returns when that has gone.
     os.read(read_end, 1)
     import psutil
 
@@ -252,7 +287,7 @@ def _guard(pid: int) -> int:
     os._exit(0)
 
 
-def _end_orphans() -> None:
+def end_orphans() -> None:
     """Kill what a task left behind, so that nothing of it disturbs the next.
 
     A container program that is killed leaves the process that mounts its image.

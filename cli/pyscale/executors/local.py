@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -16,11 +15,19 @@ import psutil
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.executors.waiting import wait_for_any
+from pyscale.executors.waiting import keep_busy
+from pyscale.executors.warmworkers import (
+    Key,
+    Start,
+    WarmWorker,
+    WarmWorkers,
+    give_tasks,
+    worker_here,
+)
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.mps import end_left, service
 from pyscale.placement import GPUS, Place, Placement
-from pyscale.processes import is_task, started_for, wait_until_ended
+from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_record, write_order
 from pyscale_stages.atomic import write_atomically
@@ -69,6 +76,7 @@ class LocalExecutor:
     def __init__(self, submissions: Path, placement: Callable[[int], Placement]) -> None:
         self._submissions = submissions
         self._placement = placement
+        self._workers = WarmWorkers[WarmWorker](submissions.parent / WORKERS_FOLDER)
 
     def run(self, batch: Batch) -> None:
         """Keep as many workers busy as the batch allows, until all its tasks have ended."""
@@ -76,23 +84,50 @@ class LocalExecutor:
             self._run(batch, variables)
 
     def _run(self, batch: Batch, variables: dict[str, str]) -> None:
-        waiting = deque(batch.orders)
-        idle = list(range(batch.at_once))
-        running: dict[Path, LocalJob] = {}
-        slots: dict[Path, int] = {}
-        while waiting or running:
-            started = {waiting.popleft(): slot for slot in idle[: len(waiting)]}
-            # Orders carry the time of submission, so all are written before the first starts.
-            for folder, slot in started.items():
-                write_order(folder, self._placed(batch, batch.orders[folder], slot, variables))
-            jobs = dict(zip(started, self._submit(list(started)), strict=True))
-            if jobs:
-                batch.submitted({folder.name: job.id for folder, job in jobs.items()})
-            running |= jobs
-            slots |= started
-            ended = wait_for_any(running)
-            idle = sorted({*idle[len(started) :], *(slots[folder] for folder in ended)})
-            running = {folder: job for folder, job in running.items() if folder not in ended}
+        # All together, before the first is given its task.
+        self._warm(batch, range(min(batch.at_once, len(batch.orders))), variables)
+
+        def placed(order: TaskOrder, slot: int) -> TaskOrder:
+            return self._placed(batch, order, slot, variables)
+
+        def start(slots: Mapping[Path, int]) -> Mapping[Path, LocalJob | WarmWorker]:
+            jobs: Mapping[Path, LocalJob | WarmWorker]
+            if batch.warm is not None:
+                workers = self._warm(batch, slots.values(), variables)
+                jobs = give_tasks(batch, slots, workers, placed)
+            else:
+                # Orders carry the time of submission, so all are written before the first starts.
+                for folder, slot in slots.items():
+                    write_order(folder, placed(batch.orders[folder], slot))
+                jobs = dict(zip(slots, self._submit(list(slots)), strict=True))
+            batch.submitted({folder.name: job.id for folder, job in jobs.items()})
+            return jobs
+
+        keep_busy(batch, start, lambda _folder, _job: None)
+
+    def _warm(
+        self, batch: Batch, slots: Iterable[int], variables: dict[str, str]
+    ) -> dict[int, WarmWorker]:
+        """Warm workers of these slots, ready to begin; none where each task is a new process."""
+        if batch.warm is None:
+            return {}
+        entry, draft = batch.trial.entry, batch.warm.draft
+        keys: dict[int, Key] = {}
+        for slot in slots:
+            place = self._place(batch, slot)
+            keys[slot] = (entry, batch.threads, slot, place.cpus, *sorted(place.env.items()))
+        starts: dict[Key, tuple[str, Start]] = {}
+        for slot, key in keys.items():
+
+            def start(folder: Path, slot: int = slot) -> TaskOrder:
+                return self._placed(batch, draft(folder), slot, variables)
+
+            starts[key] = (f"{entry}-s{slot}", start)
+        memory_bytes = batch.warm.memory_bytes
+        found = self._workers.ready(
+            starts, lambda folder: worker_here(folder, memory_bytes), memory_bytes
+        )
+        return {slot: found[key] for slot, key in keys.items()}
 
     def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
         """Leave it: processes of a dead pyscale were ended with it."""
@@ -158,6 +193,7 @@ class LocalExecutor:
             shutil.rmtree(folder, ignore_errors=True)
         for folder in dead_scratch():
             shutil.rmtree(folder, ignore_errors=True)
+        self._workers.keep_only(())
         return ended
 
     @contextmanager
@@ -185,8 +221,8 @@ def _unused(last_words: str) -> TaskError:
     said = f" ({last_words})" if last_words else ""
     return TaskError(
         kind="NoMps",
-        message=f"the workers computed without NVIDIA's MPS, though it was there for them{said}: "
-        "have the driver checked, run without images, or leave mps out of gpu_sharing",
+        message=f"the workers computed without NVIDIA's MPS, although it was started{said}: have "
+        "the driver checked, run without images, or leave mps out of gpu_sharing",
         exit_code=1,
     )
 

@@ -1,4 +1,4 @@
-"""What is done once on each node before a trial reads there: the inputs' page cache, a look around.
+"""Work done once on each node before a trial reads there: the inputs' page cache, a look around.
 
 Every launcher of the trial comes here. The first does the work, and the others wait for it; one
 that is killed in the middle leaves it to the next. The launcher imports this, so nothing heavy is

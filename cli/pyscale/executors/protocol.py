@@ -1,4 +1,4 @@
-"""What the main path asks of a place where tasks run."""
+"""Interface of an executor: what a run asks of the place where tasks run."""
 
 from __future__ import annotations
 
@@ -12,6 +12,22 @@ from pyscale.store.records import TaskOrder
 
 WINDOWS = "windows"
 """Name of the batch of a trial's windows; each task that follows them is a batch of its own."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """How the warm workers of a trial are started, where they are not ready yet.
+
+    Attributes
+    ----------
+    memory_bytes : int
+        What one of them takes, as its stage declares.
+    draft : callable
+        Writes what a worker needs into its folder, and drafts its order.
+    """
+
+    memory_bytes: int
+    draft: Callable[[Path], TaskOrder]
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,8 @@ class Batch:
         To be told when tasks are found running and are waited for, and not started.
     threads : int
         Cores and threads of each task.
+    warm : WarmStart, optional
+        Absent where each task is a new process.
     """
 
     trial: Trial
@@ -43,6 +61,7 @@ class Batch:
     submitted: Callable[[Mapping[str, str]], None]
     taken_up: Callable[[], None]
     threads: int = 1
+    warm: WarmStart | None = None
 
 
 class Executor(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.ended import tell_end
+from pyscale_stages.ranks.rank_failure import tell_end
 
 SIGNALS_FROM = 128
 """What shells, and so container programs, add to the number of a signal."""
@@ -43,13 +43,13 @@ def tell_other_ranks(
 def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
     process = f"its process on {node_name()}"
     if returncode is None:
-        return f"{process} vanished without a word"
+        return f"{process} vanished without a message"
     if returncode < 0:
-        return f"{process} was ended by {_signal_name(-returncode)}"
+        return f"{process} was killed by {_signal_name(-returncode)}"
     if order["container"] and returncode > SIGNALS_FROM:
-        return f"{process} was ended by {_signal_name(returncode - SIGNALS_FROM)}"
+        return f"{process} was killed by {_signal_name(returncode - SIGNALS_FROM)}"
     said = _last_line(task / "stderr")
-    return said or f"{process} ended with exit code {returncode} and said nothing"
+    return said or f"{process} ended with exit code {returncode} and no message"
 
 
 def _signal_name(number: int) -> str:

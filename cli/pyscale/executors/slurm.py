@@ -14,7 +14,7 @@ from pyscale.executors.clock import telling_time
 from pyscale.executors.launch import launch, launch_rank
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
-from pyscale.executors.submission import is_gang, outside_of_any_job, parameters, requested
+from pyscale.executors.submission import is_gang, outside_of_any_job, parameters, refusal, requested
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
@@ -33,8 +33,6 @@ from pyscale.store.taskfiles import (
 
 PATIENCE_S = 120.0
 """How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
-AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
-"""How sbatch says that the controller is away, and not that it refuses."""
 
 
 class SlurmExecutor:
@@ -59,13 +57,13 @@ class SlurmExecutor:
     def __init__(self, run: RunFolder, site: Site, journal: Journal) -> None:
         if not slurm_is_here():
             raise UserError(
-                f"the run {run.path.name} goes through Slurm, whose commands are not on PATH here: "
-                "run this on a login node, or load Slurm's module"
+                f"the run {run.path.name} needs Slurm, but its commands are not on PATH: run "
+                "this on a login node, or load Slurm's module"
             )
         self._run = run
         self._site = site
         self._name = job_name(run.plan.run_id)
-        self._book = JobBook(self._name, journal)
+        self._book = JobBook(self._name, lambda kind, detail: journal.append(kind, detail=detail))
 
     def run(self, batch: Batch) -> None:
         """Submit the tasks of a batch by one call of sbatch, and wait for all."""
@@ -163,12 +161,12 @@ class SlurmExecutor:
                     else executor.map_array(launch, names, tokens.values())
                 )
         except (FailedJobError, FailedSubmissionError) as error:
-            said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
-            if any(word in said.lower() for word in AWAY):
+            said = refusal(error)
+            if said is None:
                 return None
             raise UserError(
-                f"Slurm does not take the {batch.name} of {trial.id} ({said}): change what the "
-                f"site {self._site.name} asks for, or free what the account may use"
+                f"Slurm rejects the {batch.name} of {trial.id} ({said}): change the request of "
+                f"the site {self._site.name}, or free what the account may use"
             ) from error
         return {folder: job.job_id for folder, job in zip(tokens, jobs, strict=True)}
 
@@ -201,7 +199,7 @@ class SlurmExecutor:
         except SlurmSilent as silent:
             raise self._may_still_run(str(silent)) from silent
         if not self._have_ended(strays):
-            raise self._may_still_run(f"they have not ended after {PATIENCE_S:g} s")
+            raise self._may_still_run(f"they had not ended after {PATIENCE_S:g} s")
         return len(strays)
 
     def _have_ended(self, job_ids: Collection[str]) -> bool:

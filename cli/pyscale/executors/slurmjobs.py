@@ -1,15 +1,16 @@
-"""Which jobs of a run live, by few questions to Slurm, and why those ended that left no record."""
+"""Live jobs of a run, by few questions to Slurm, and causes of those that left no record."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pyscale.slurm.accounts import JobEnd, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_of, jobs_named
-from pyscale.store.journal import Journal
+from pyscale.store.journal import EventKind
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskError
 
@@ -26,13 +27,13 @@ class JobBook:
     ----------
     name : str
         Slurm's name of all jobs of the run.
-    journal : Journal
-        Is told when Slurm falls silent, and when it answers again.
+    tell : callable
+        Is told by a kind of event and its detail when Slurm falls silent and when it answers again.
     """
 
-    def __init__(self, name: str, journal: Journal) -> None:
+    def __init__(self, name: str, tell: Callable[[EventKind, str], object]) -> None:
         self._name = name
-        self._journal = journal
+        self._heard = tell
         self._jobs: dict[str, QueuedJob] = {}
         self._asked_s = -POLL_S
         self._silent = False
@@ -87,9 +88,9 @@ class JobBook:
 
     def _tell(self, silent: SlurmSilent | None) -> None:
         if silent is not None and not self._silent:
-            self._journal.append("slurm_silent", detail=str(silent))
+            self._heard("slurm_silent", str(silent))
         elif silent is None and self._silent:
-            self._journal.append("slurm_answers")
+            self._heard("slurm_answers", "")
         self._silent = silent is not None
 
 

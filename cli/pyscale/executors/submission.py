@@ -1,11 +1,11 @@
-"""What is submitted for the tasks of a trial: one answer for the run itself and the dry run."""
+"""The submission of a trial's tasks: the same for the run itself and the dry run."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,9 @@ OF_THE_CLUSTER = ("SLURM_CLUSTERS", "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JW
 HARMLESS_SIGNAL = "CONT@0"
 """In place of submitit's own, which ends a task before its time or puts its job back in the queue;
 Slurm sends this one to whatever it ends."""
+
+AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
+"""How sbatch and srun say that the controller is away, and not that it refuses."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ def refuse_shared_gpus(plan: Plan) -> None:
     }
     if shared:
         raise UserError(
-            f"gpu_sharing {' and '.join(shared)}: on a cluster its staff decide whether jobs share "
-            "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale run "
-            "--executor local), or keep to gpu_sharing own"
+            f"gpu_sharing {' and '.join(shared)}: only the staff of a cluster can let jobs share "
+            "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale "
+            "run --executor local), or use gpu_sharing own"
         )
 
 
@@ -173,13 +176,24 @@ def parameters(
         "use_srun": gang,
         "srun_args": _srun_options(wanted) if gang else None,
         "wckey": None,
-        "additional_parameters": {
-            **{name: True if value is None else value for name, value in options.items()},
-            # What Slurm ends is pyscale's to try again: it starts the whole trial anew.
-            "no-requeue": True,
-            "signal": HARMLESS_SIGNAL,
-        },
+        "additional_parameters": of_sbatch(options),
     }
+
+
+def of_sbatch(options: Mapping[str, str | None]) -> dict[str, str | bool]:
+    """Options of a job of pyscale, as submitit's Slurm executor hands them on."""
+    return {
+        **{name: True if value is None else value for name, value in options.items()},
+        # What Slurm ends is pyscale's to try again: it starts the whole trial anew.
+        "no-requeue": True,
+        "signal": HARMLESS_SIGNAL,
+    }
+
+
+def refusal(error: Exception) -> str | None:
+    """What sbatch says to a job that it refuses; None where the controller was away."""
+    said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
+    return None if any(word in said.lower() for word in AWAY) else said
 
 
 def setup_lines(site: Site, *, in_image: bool) -> list[str]:
@@ -211,23 +225,29 @@ def script(site: Site, submission: Submission, *, threads: int, run_id: str, fol
     folder : Path
         Where submitit keeps its own files of the run.
     """
+    arrayed = submission.tasks > 1 and not submission.is_gang
+    asked = parameters(
+        site,
+        submission.trial,
+        threads=threads,
+        run_id=run_id,
+        batch_name=submission.batch_name,
+        tasks=submission.tasks,
+        at_once=submission.at_once,
+    )
+    return script_of(asked, folder, submission.tasks if arrayed else None)
+
+
+def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = None) -> str:
+    """The text that submitit gives to sbatch, for what its Slurm executor is told."""
     from submitit.slurm.slurm import _make_sbatch_string
 
-    arrayed = submission.tasks > 1 and not submission.is_gang
     return str(
         _make_sbatch_string(
             command=shlex.join([sys.executable, "-u", "-m", "submitit.core._submit", str(folder)]),
             folder=folder,
-            map_count=submission.tasks if arrayed else None,
-            **parameters(
-                site,
-                submission.trial,
-                threads=threads,
-                run_id=run_id,
-                batch_name=submission.batch_name,
-                tasks=submission.tasks,
-                at_once=submission.at_once,
-            ),
+            map_count=map_count,
+            **asked,
         )
     )
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from watchfiles import watch
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
+from pyscale.executors.protocol import Batch
 from pyscale.store.records import EXIT_FILE
 from pyscale.store.taskfiles import has_ended, write_vanished
 from pyscale_stages.contract import TaskError
@@ -32,6 +34,39 @@ class Job(Protocol):
 
     def why_gone(self) -> TaskError | None:
         """Say why a job that is not alive left no record, where somebody knows."""
+
+
+J = TypeVar("J", bound=Job)
+
+
+def keep_busy(
+    batch: Batch,
+    start: Callable[[Mapping[Path, int]], Mapping[Path, J]],
+    settle: Callable[[Path, J], None],
+) -> None:
+    """Have all tasks of a batch done, as many at once as it allows.
+
+    Parameters
+    ----------
+    batch : Batch
+    start : callable
+        Starts the tasks of some folders, each in an idle slot, and returns their jobs.
+    settle : callable
+        Is told of each task that has ended, before its slot gets another.
+    """
+    waiting = deque(batch.orders)
+    idle = list(range(batch.at_once))
+    running: dict[Path, J] = {}
+    slots: dict[Path, int] = {}
+    while waiting or running:
+        started = {waiting.popleft(): slot for slot in idle[: len(waiting)]}
+        if started:
+            running.update(start(started))
+        slots |= started
+        ended = wait_for_any(running)
+        idle = sorted({*idle[len(started) :], *(slots[folder] for folder in ended)})
+        for folder in ended:
+            settle(folder, running.pop(folder))
 
 
 def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:

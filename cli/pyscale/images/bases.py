@@ -19,8 +19,8 @@ from pyscale_stages.hashing import sha256_of
 
 _DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 _WAYS = (
-    "name a mirror of Debian by --mirror, a registry's image with its digest by "
-    "--base docker://NAME@sha256:DIGEST, or the SIF of a base that was built elsewhere by --base"
+    "name a mirror of Debian by --mirror, an image of a registry with its digest by --base "
+    "docker://NAME@sha256:DIGEST, or the SIF of a base that was built elsewhere by --base"
 )
 
 
@@ -28,18 +28,10 @@ _WAYS = (
 class Base:
     """What the first layer is made from.
 
-    Parameters
-    ----------
-    sha256 : str
-        Hash of that, by which the layers on it are told apart.
-    file : Path
-        Definition to build, or the base itself where it is given.
-    origin : str
-        Whether debootstrap makes it, a registry has it, or it is given.
-    reference : str, optional
-        Image of a registry, with its digest.
-    mirror : str, optional
-        Mirror of Debian that the user named.
+    `sha256`: hash of that, by which the layers on it are told apart. `file`: definition to build,
+    or the base itself where it is given. `origin`: whether debootstrap makes it, a registry has it,
+    or it is given. `reference`: image of a registry, with its digest. `mirror`: mirror of Debian
+    that the user named.
     """
 
     sha256: str
@@ -49,33 +41,21 @@ class Base:
     mirror: str | None = None
 
     def variables(self) -> dict[str, str]:
-        """Values for the variables of the definition.
-
-        Raises
-        ------
-        UserError
-            If it needs a mirror, and neither the user nor this machine names one.
-        """
+        """Values for the variables of the definition."""
         if self.origin == "registry":
             return {"from": self.reference.removeprefix("docker://")}
         return {"mirror": self.mirror or machine_mirror()}
 
 
 def choose_base(base: str | None, mirror: str | None) -> Base:
-    """Understand the options `--base` and `--mirror`.
-
-    Raises
-    ------
-    UserError
-        If the base is neither a SIF that exists nor an image with a digest.
-    """
+    """Understand the options `--base` and `--mirror`."""
     if base is None:
         return Base(base_sha256(), base_file(), mirror=mirror)
     if base.startswith("docker://"):
         if not _DIGEST.search(base):
             raise UserError(
-                f"--base {base} has no digest, so it may be another image tomorrow: "
-                "write it as docker://NAME@sha256:DIGEST"
+                f"--base {base} has no digest, so its content may change: write it as "
+                "docker://NAME@sha256:DIGEST"
             )
         file = base_from_registry_file()
         return Base(hash_of_words((base_sha256(file), base)), file, "registry", base)
@@ -86,13 +66,7 @@ def choose_base(base: str | None, mirror: str | None) -> Base:
 
 
 def machine_mirror() -> str:
-    """The mirror of Debian that this machine's own apt uses.
-
-    Raises
-    ------
-    UserError
-        If it has none.
-    """
+    """The mirror of Debian that this machine's own apt uses."""
     # The security archive has another label: it holds no whole system.
     ask = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
     try:
@@ -103,10 +77,10 @@ def machine_mirror() -> str:
             check=True,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise UserError(f"this machine has no apt that knows a mirror of Debian: {_WAYS}") from (
-            error
-        )
+        raise UserError(
+            f"apt on this machine is missing or has no mirror of Debian: {_WAYS}"
+        ) from (error)
     mirrors = answer.stdout.split()
     if not mirrors:
-        raise UserError(f"the apt of this machine knows no mirror of Debian: {_WAYS}")
+        raise UserError(f"apt on this machine has no mirror of Debian: {_WAYS}")
     return mirrors[0]

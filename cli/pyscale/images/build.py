@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import platform
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import psutil
 from pydantic import Field
 
 from pyscale import DISTRIBUTION
 from pyscale.images.bases import Base, choose_base
-from pyscale.images.buildevents import BuildEvent, Listener
+from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.capabilities import lacks_for_building
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import (
@@ -36,12 +39,19 @@ from pyscale.store.provenance import code_commit
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure.cpus import usable_cpus
 
 NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
 """Wheels, unpacked image and its two compressed copies, by what the libraries are built for."""
 
 UNPACKED = 6
 """Space that a build takes for each byte of a libraries layer: unpacked, and two copies."""
+
+
+MOST_AT_ONCE = 2
+"""Installing and compiling take one core; compression takes all."""
+MEMORY_OF_EACH = 4 * 2**30
+"""What an import of torch and a compression take, with room."""
 
 
 class BuildOptions(Record):
@@ -83,17 +93,7 @@ def build(
     options: BuildOptions,
     listener: Listener,
 ) -> list[BuiltImage]:
-    """Build those images that are not current, and lock them.
-
-    Raises
-    ------
-    UserError
-        If an option is wrong or a build fails; images that were finished before stay.
-    MissingPart
-        If this machine cannot build images; says what it lacks.
-    ResourceExhausted
-        If the disk fills up.
-    """
+    """Build those images that are not current, and lock them."""
     base = choose_base(options.base, options.mirror)
     stale = [d for d in definitions if options.force or not is_current(folder, d)]
     if not stale:
@@ -103,19 +103,41 @@ def build(
     _refuse_what_is_lacking(stale, base, folder, workshop)
     folder.make()
     with folder_errors_explained(folder.path), full_disk_explained(folder.path):
-        layers = LayerBuilder(engine, workshop, listener, anew=options.force)
+        telling = threading.Lock()
+
+        def tell(event: BuildEvent) -> None:
+            with telling:
+                listener(event)
+
+        layers = LayerBuilder(engine, workshop, tell, anew=options.force)
         tools = _Tools(engine, workshop, layers, options.force)
-        built = []
-        for definition in definitions:
+
+        def make(definition: ImageDefinition) -> BuiltImage:
             if definition not in stale:
-                built.append(_reused(folder, definition, listener))
-                continue
+                return _reused(folder, definition, tell)
             start_s = time.monotonic()
             libraries = _libraries(definition, base, options.wheels or workshop.parts, tools)
             locked = _image(definition, libraries, folder, tools)
-            built.append(_built(folder, definition, locked, time.monotonic() - start_s))
+            return _built(folder, definition, locked, time.monotonic() - start_s)
+
+        pool = ThreadPoolExecutor(_at_once())
+        try:
+            built = list(pool.map(make, definitions))
+        except BaseException:
+            # A Ctrl-C reaches this thread alone.
+            pool.shutdown(wait=False, cancel_futures=True)
+            layers.end()
+            raise
+        finally:
+            pool.shutdown()
         workshop.tidy(layers.used | _usual_layers(workshop))
     return built
+
+
+def _at_once() -> int:
+    """How many images are built at the same time."""
+    fit = psutil.virtual_memory().available // MEMORY_OF_EACH
+    return max(1, min(MOST_AT_ONCE, len(usable_cpus()), fit))
 
 
 def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
@@ -137,14 +159,16 @@ def _refuse_what_is_lacking(
     stale: Sequence[ImageDefinition], base: Base, folder: ImageFolder, workshop: Workshop
 ) -> None:
     """Raise before anything is started where this machine cannot build."""
-    needed = 0
+    needed = []
     for definition in stale:
         libraries = workshop.layer(_libraries_name(definition), _libraries_key(definition, base))
         cached = libraries.stat().st_size if libraries.is_file() else None
-        needed = max(needed, UNPACKED * cached if cached else NEEDED_BYTES[definition.device])
+        needed.append(UNPACKED * cached if cached else NEEDED_BYTES[definition.device])
     base_is_made = workshop.layer("base", base.sha256).is_file()
     lacks = lacks_for_building(
-        folder.path, needed, debootstrap=base.origin == "debootstrap" and not base_is_made
+        folder.path,
+        sum(sorted(needed)[-_at_once() :]),
+        debootstrap=base.origin == "debootstrap" and not base_is_made,
     )
     if lacks:
         raise MissingPart(str(lacks[0]))

@@ -4,8 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
+
+Layer = Literal["base", "libraries", "image"]
+
+
+@dataclass(frozen=True)
+class BuildEvent:
+    """One thing that happened.
+
+    `layer`: which part of it is in hand. `kind`: `current`: it is there already; `waiting`: another
+    process makes it; `started`; `said`: a line of what goes on; `finished`. `detail`: the line.
+    """
+
+    image: str
+    layer: Layer
+    kind: Literal["current", "waiting", "started", "said", "finished"]
+    detail: str = ""
+
+
+Listener = Callable[[BuildEvent], None]
+
 
 _REMEMBERED_LINES = 400
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -20,12 +43,7 @@ _FULL_DISK = re.compile(r"no space left on device|disk quota exceeded", re.I)
 class BuildLog:
     """Writes lines to a file and remembers the last ones.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the logs; made where it is absent.
-    name : str
-        What is built.
+    `folder`: folder of the logs; made where it is absent. `name`: what is built.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
@@ -56,5 +74,5 @@ class BuildLog:
         """The last line that says why a build failed."""
         telling = [line for line in self._last if not _EMPTY_TALK.match(line)]
         complaints = [line for line in telling if _COMPLAINT.search(line)]
-        lines = complaints or telling or list(self._last) or ["it said nothing"]
+        lines = complaints or telling or list(self._last) or ["no output"]
         return lines[-1].removeprefix("FATAL:").strip()

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from pyscale.console import Console
-from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildlog import BuildEvent
 
 _STEPS = {
     "base": "Debian base",
@@ -50,12 +50,14 @@ class BuildProgress:
         if event.kind == "current":
             self._say(f"{event.image}: nothing has changed")
         elif event.kind == "waiting":
-            self._say(f"{step}: another build is making it; waiting for that")
+            self._say(f"{step}: waiting for another build that is making it")
         elif event.kind == "started":
             self._begun_s[key] = time.monotonic()
             self._say(f"{step}: building")
             self._show(step, "")
         else:
+            for task in [t for t in self._progress.tasks if t.description == escape(step)]:
+                self._progress.remove_task(task.id)
             took_s = time.monotonic() - self._begun_s.pop(key)
             self._say(f"{step}: done in {took_s:.0f} s")
 
@@ -63,13 +65,11 @@ class BuildProgress:
         self._console.print(sentence, markup=False, soft_wrap=True)
 
     def _show(self, step: str, said: str) -> None:
-        """Keep one line on the terminal: what is built, for how long, and what goes on."""
+        """Keep one line for a step on the terminal: for how long it goes on, and what is done."""
         room = max(20, self._console.width - len(step) - 16)
         description, doing = escape(step), escape(said[:room])
         shown = next((t for t in self._progress.tasks if t.description == description), None)
         if shown is not None:
             self._progress.update(shown.id, doing=doing)
             return
-        for task in list(self._progress.tasks):
-            self._progress.remove_task(task.id)
         self._progress.add_task(description, doing=doing)

@@ -1,4 +1,4 @@
-"""What this machine lacks for building images, found out before anything is started.
+"""Requirements for building images, checked before anything starts.
 
 Each function answers one question with a `Lack`, or None where all is well. Places to look are
 arguments, so that other machines can be tried.
@@ -69,7 +69,7 @@ def lack_of_architecture(machine: str | None = None) -> Lack | None:
         return None
     return Lack(
         part="architecture",
-        sentence=f"this machine is {machine}, and the images' locks are for {LOCKED_ARCHITECTURE}",
+        sentence=f"this machine is {machine}, but the images' locks are for {LOCKED_ARCHITECTURE}",
         remedy=f"build on a {LOCKED_ARCHITECTURE} machine, or use --runtime native here",
     )
 
@@ -110,7 +110,7 @@ def lack_of_id_ranges(user: str | None = None, etc: Path = Path("/etc")) -> Lack
             return Lack(
                 part="id ranges",
                 sentence=f"{file} gives the user {name} no range of {IDS_OF_A_SYSTEM} ids, which "
-                "a build maps the users of the image to",
+                "builds need",
                 remedy="let an administrator run `usermod --add-subuids 200000-265535 "
                 f"--add-subgids 200000-265535 {name}` (with numbers that are free)",
             )
@@ -126,8 +126,7 @@ def lack_of_programs(
         return None
     return Lack(
         part=package,
-        sentence=f"building images needs {' and '.join(absent)}, which "
-        f"{'are' if len(absent) > 1 else 'is'} not on PATH",
+        sentence=f"not on PATH, but needed to build images: {' and '.join(absent)}",
         remedy=f"install the package {package!r} (Debian's name)",
     )
 
@@ -140,8 +139,8 @@ def lack_of_space(folder: Path, needed_bytes: int) -> Lack | None:
         return None
     return Lack(
         part="space",
-        sentence=f"the disk of {folder} has {free / 2**30:.1f} GiB left, and building takes up to "
-        f"{needed_bytes / 2**30:.1f} GiB",
+        sentence=f"the disk of {folder} has {free / 2**30:.1f} GiB left, but a build takes up "
+        f"to {needed_bytes / 2**30:.1f} GiB",
         remedy="free space, or name another folder by the setting images_folder",
     )
 
@@ -150,8 +149,8 @@ def _no_namespaces(why: str, setting: str | None) -> Lack:
     how = f"let an administrator run `sysctl -w {setting}`" if setting else _STAFF
     return Lack(
         part="user namespaces",
-        sentence=f"this machine does not let this user make user namespaces ({why}), which "
-        "builds without privileges need",
+        sentence=f"this user cannot create user namespaces on this machine ({why}), which builds "
+        "without privileges need",
         remedy=how,
     )
 

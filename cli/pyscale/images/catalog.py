@@ -57,15 +57,9 @@ def catalog() -> dict[str, ImageDefinition]:
 
 
 def definitions(names: Sequence[str]) -> list[ImageDefinition]:
-    """Images by their names; all of them where none is named.
-
-    Raises
-    ------
-    UserError
-        If a name is none of an image.
-    """
+    """Images by their names; all of them where none is named."""
     known = catalog()
     for name in names:
         if name not in known:
-            raise UserError(f"there is no image {name!r}: {did_you_mean(name, known)}")
+            raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
     return [known[name] for name in names] if names else list(known.values())

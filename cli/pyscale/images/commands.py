@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pyscale.commandhelp import Group, helped
+
 if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
 image_app = typer.Typer(
-    help="Container images of the stages: build, verify, move.",
+    cls=Group,
+    help="Build, verify and move images of the stages.",
+    epilog="pyscale image build",
     no_args_is_help=True,
 )
 
@@ -26,16 +30,17 @@ def _known_names(incomplete: str) -> list[str]:
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FolderOption = Annotated[
-    Path | None, typer.Option("--images-folder", help="Folder that holds the images.")
+    Path | None,
+    typer.Option("--images-folder", metavar="DIR", help="Folder that holds the images."),
 ]
 PlainOption = Annotated[
-    bool, typer.Option("--no-https", help="The registry speaks plain http, as one on loopback may.")
+    bool, typer.Option("--no-https", help="Use plain http, as for a registry on loopback.")
 ]
 
 
-@image_app.command("list")
+@image_app.command("list", **helped("pyscale image list", settings_are_defaults=True))
 def list_images(images_folder: FolderOption = None, json: JsonOption = False) -> None:
-    """List every image: its state, when it was built, which file it is."""
+    """List every image, its state, date and file."""
     from pyscale.images.listing import listed_images
     from pyscale.images.view import show_images
 
@@ -48,30 +53,34 @@ def list_images(images_folder: FolderOption = None, json: JsonOption = False) ->
         show_images(images, folder.path)
 
 
-@image_app.command()
+@image_app.command(**helped("pyscale image build segment contact", settings_are_defaults=True))
 def build(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME]...",
-            help="Images; without names those for CPUs whose parts can be had here.",
+            metavar="NAME",
+            help="Images; default: those for CPUs whose parts are available here.",
             autocompletion=_known_names,
         ),
     ] = None,
     *,
     mirror: Annotated[
-        str | None, typer.Option(help="Mirror of Debian; that of this machine if not given.")
+        str | None,
+        typer.Option(metavar="URL", help="Mirror of Debian.", show_default="this machine's"),
     ] = None,
     base: Annotated[
         str | None,
         typer.Option(
-            metavar="docker://NAME@sha256:DIGEST|FILE.sif", help="Stand on this, not debootstrap's."
+            metavar="docker://NAME@sha256:DIGEST|FILE.sif",
+            help="Base to build on in place of debootstrap's.",
         ),
     ] = None,
     wheels: Annotated[
-        Path | None, typer.Option(help="Folder of wheels that were fetched before.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of wheels that were fetched before.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Build also what has not changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also build what has not changed.")
+    ] = False,
     images_folder: FolderOption = None,
 ) -> None:
     """Build images of what has changed, and lock them.
@@ -100,7 +109,7 @@ def build(
     show_built(built)
 
 
-@image_app.command()
+@image_app.command(**helped("pyscale image inspect segment", settings_are_defaults=True))
 def inspect(
     image: Annotated[
         str,
@@ -111,7 +120,7 @@ def inspect(
     images_folder: FolderOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Tell what an image is: labels, packages, runscript, what it was built from and by."""
+    """Show labels, packages and origin of an image."""
     from pyscale.images.engine import find_engine
     from pyscale.images.inspection import describe
     from pyscale.images.view import show_description
@@ -125,12 +134,12 @@ def inspect(
         show_description(described)
 
 
-@image_app.command()
+@image_app.command(**helped("pyscale image verify", settings_are_defaults=True))
 def verify(
     images: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME|FILE.sif]...",
+            metavar="NAME|FILE.sif",
             help="Images, or any SIF; all that are here where none is given.",
             autocompletion=_known_names,
         ),
@@ -151,7 +160,7 @@ def verify(
     folder, report = _folder(images_folder), TerminalReport()
     named = images or names_to_verify(folder)
     if not named:
-        raise UserError(f"there are no images in {folder.path}: build or pull some first")
+        raise UserError(f"{folder.path} holds no images: build or pull some first")
     named = [name if _is_file_name(name) else _checked_name(name, folder) for name in named]
     verdicts = [
         verdict_on_file(Path(name), folder, report)
@@ -167,14 +176,20 @@ def verify(
         raise typer.Exit(1)
 
 
-@image_app.command()
+@image_app.command(
+    **helped(
+        "pyscale image push segment oras://registry.example.org/lab", settings_are_defaults=True
+    )
+)
 def push(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", autocompletion=_known_names)],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)],
     target: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
     no_https: PlainOption = False,
     images_folder: FolderOption = None,
 ) -> None:
-    """Send images to a registry, each to oras://HOST/PATH/NAME:TAG.
+    """Send images to a registry.
+
+    Each goes to oras://HOST/PATH/NAME:TAG.
 
     An image that differs from images.lock is not sent. Log in first, where the registry asks for
     it, by `apptainer registry login`.
@@ -194,21 +209,30 @@ def push(
         talk(f"fetch it by: pyscale image pull {goal} --sha256 {locked.sha256}")
 
 
-@image_app.command()
+@image_app.command(
+    **helped(
+        "pyscale image pull oras://registry.example.org/lab/segment:1", settings_are_defaults=True
+    )
+)
 def pull(
     source: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
     *,
     as_name: Annotated[
-        str | None, typer.Option("--as", metavar="NAME", help="Name it so, not as its labels do.")
+        str | None,
+        typer.Option(
+            "--as", metavar="NAME", help="Name for it.", show_default="that of its labels"
+        ),
     ] = None,
-    sha256: Annotated[str | None, typer.Option(help="Install nothing but this SIF.")] = None,
+    sha256: Annotated[
+        str | None, typer.Option(metavar="SHA256", help="Install nothing but this SIF.")
+    ] = None,
     replace: Annotated[
-        bool, typer.Option(help="Take the place of an image that differs from it.")
+        bool, typer.Option("--replace", help="Replace an image that differs from it.")
     ] = False,
     no_https: PlainOption = False,
     images_folder: FolderOption = None,
 ) -> None:
-    """Fetch an image from a registry, check it, and lock it."""
+    """Fetch an image from a registry, and lock it."""
     from pyscale.console import talk
     from pyscale.data.progress import TerminalReport
     from pyscale.images import transfer
@@ -234,13 +258,7 @@ def _is_file_name(text: str) -> bool:
 
 
 def _checked_name(name: str, folder: ImageFolder) -> str:
-    """Return the name of an image that pyscale knows, or that is in the folder.
-
-    Raises
-    ------
-    UserError
-        If it is neither.
-    """
+    """Return the name of an image that pyscale knows, or that is in the folder."""
     from pyscale.errors import UserError
     from pyscale.images.catalog import catalog
     from pyscale.images.verify import names_to_verify
@@ -248,7 +266,7 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
 
     known = {*catalog(), *names_to_verify(folder)}
     if name not in known:
-        raise UserError(f"there is no image {name!r}: {did_you_mean(name, known)}")
+        raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
     return name
 
 

@@ -1,4 +1,4 @@
-"""What an image is made from, as one hash: equal hashes mean that there is nothing to build.
+"""The hash of an image's inputs: an equal hash means that there is nothing to build.
 
 Only names and bytes count, so that a checkout, its copy and an installed wheel agree.
 """
@@ -72,30 +72,18 @@ def content_sha256(definition: ImageDefinition) -> str:
 
 
 def hash_of_files(files: dict[str, Path]) -> str:
-    """Hash of named files; neither their place nor their order counts.
-
-    Raises
-    ------
-    UserError
-        If one is not there.
-    """
+    """Hash of named files; neither their place nor their order counts."""
     return hash_of_words(f"{name} {file_sha256(path)}" for name, path in sorted(files.items()))
 
 
 def file_sha256(path: Path) -> str:
-    """Hash of one small file that comes with pyscale.
-
-    Raises
-    ------
-    UserError
-        If it is not there.
-    """
+    """Hash of one small file that comes with pyscale."""
     try:
         return sha256_of(path)
     except FileNotFoundError as error:
         raise UserError(
-            f"{path} is missing, which an image is made from: install pyscale again, or restore "
-            "it in the checkout (`make locks` writes the locks)"
+            f"missing file {path}, an input of the image: install pyscale again, or restore it "
+            "in the checkout (`make locks` writes the locks)"
         ) from error
 
 

@@ -38,16 +38,6 @@ def fetch_debian(
 
     The base's own apt chooses and checks them, so that they fit what it has already. Packages
     that were fetched for the same base are kept and need no network.
-
-    Parameters
-    ----------
-    definition, base, engine, folder, listener
-        As of `pyscale.images.parts.fetch_parts`.
-
-    Raises
-    ------
-    UserError
-        If they cannot be fetched.
     """
     packages = folder / definition.name / "debian"
     heading = f"{_base_packages_sha256(base, engine)} {' '.join(definition.debian)}"
@@ -69,7 +59,7 @@ def fetch_debian(
             reason = lines[0] if lines else answer.stderr.strip()[-300:]
             raise UserError(
                 f"the Debian packages of {definition.name} cannot be fetched ({reason}): connect "
-                "to the network, or give by --wheels a folder that was filled on the same base"
+                "to the network, or name a folder that was filled on the same base by --wheels"
             )
         fetched = Path(scratch) / "debian"
         fetched.mkdir()
@@ -101,7 +91,7 @@ def _base_packages_sha256(base: Path, engine: Engine) -> str:
     )
     if answer.returncode != 0:
         raise UserError(
-            f"{base} is no Debian system that images can stand on "
-            f"({answer.stderr.strip()[-200:]}): give a base that pyscale built, or none"
+            f"{base} is not a Debian system that images can use "
+            f"({answer.stderr.strip()[-200:]}): name a base that pyscale built, or none"
         )
     return hashlib.sha256(answer.stdout.encode()).hexdigest()

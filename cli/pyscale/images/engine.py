@@ -76,15 +76,13 @@ def find_engine() -> Engine:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.CalledProcessError) as error:
-        raise MissingPart(
-            f"{found} does not answer to --version ({error}): install it again"
-        ) from error
+        raise MissingPart(f"{found} --version failed ({error}): install it again") from error
     told = _VERSION_ANSWER.search(answer.stdout)
     if told is None:
         # There is a game of that name.
         raise MissingPart(
-            f"{found} is no container program, for to --version it answers "
-            f"{answer.stdout.strip()[:80]!r}: put Apptainer before it on PATH"
+            f"{found} is not Apptainer or SingularityCE (--version printed "
+            f"{answer.stdout.strip()[:80]!r}): put Apptainer before it on PATH"
         )
     name: EngineName = "apptainer" if told[1].lower() == "apptainer" else "singularity-ce"
     return Engine(found, name, told[2])

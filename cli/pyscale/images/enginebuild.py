@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +28,31 @@ PATIENCE_S = 30.0
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
+class Builds:
+    """Builds under way, in whichever thread, to be ended together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._ended = False
+
+    def add(self, process: subprocess.Popen[str]) -> None:
+        """Take one up that was just started."""
+        with self._lock:
+            self._running.add(process)
+            ended = self._ended
+        if ended:
+            _end(process)
+
+    def end(self) -> None:
+        """End all, and whatever is taken up from now on; each fails in its own thread."""
+        with self._lock:
+            self._ended = True
+            running = list(self._running)
+        for process in running:
+            _end(process)
+
+
 def build_sif(
     engine: Engine,
     definition_file: Path,
@@ -34,41 +60,21 @@ def build_sif(
     target: Path,
     scratch: Path,
     *,
+    builds: Builds,
     log: BuildLog,
     hear: Callable[[str], None],
 ) -> None:
     """Build one definition into `target`.
 
-    Parameters
-    ----------
-    engine : Engine
-        The container program.
-    definition_file : Path
-        What to build.
-    variables : mapping
-        Values for `{{ name }}` in the definition; those that it does not name are not used.
-    target : Path
-        File to write, in the folder that relative paths of the definition are beside. What a
-        failure leaves there is the caller's to remove.
-    scratch : Path
-        Folder for the unpacked image and for caches.
-    log : BuildLog
-        Hears every line.
-    hear : callable
-        Hears every line too, to show it.
-
-    Raises
-    ------
-    UserError
-        If the build fails; says why and names the log.
-    ResourceExhausted
-        If the disk filled up.
-    MissingPart
-        If the program is too old.
+    `target`: file to write, in the folder that relative paths of the definition are beside. What a
+    failure leaves there is the caller's to remove.
+    `builds`: ends it where all are to end.
     """
     command = _command(engine, definition_file, variables, target, scratch)
     log.write(" ".join(command))
-    returncode = _run(command, target.parent, _environment(engine, scratch), log, hear)
+    returncode = _run(
+        command, target.parent, _environment(engine, scratch), builds=builds, log=log, hear=hear
+    )
     if log.full_disk:
         raise ResourceExhausted(
             f"the disk of {scratch} filled up while {definition_file.name} was built: free space "
@@ -76,7 +82,7 @@ def build_sif(
         )
     if returncode != 0:
         raise UserError(
-            f"building {definition_file.name} failed: {log.reason()}; all that was said is in "
+            f"building {definition_file.name} failed: {log.reason()}; the full output is in "
             f"{log.path}"
         )
 
@@ -93,8 +99,8 @@ def _command(
     ).stdout
     if "--build-arg" not in offered:
         raise MissingPart(
-            f"{engine.program} is {engine.name} {engine.version}, which is too old to build images "
-            "(it has no --build-arg): use Apptainer 1.2 or SingularityCE 4, or pull the images"
+            f"{engine.program} ({engine.name} {engine.version}) is too old to build images (it "
+            "has no --build-arg): use Apptainer 1.2 or SingularityCE 4, or pull the images"
         )
     command = [engine.program, "build", "--fakeroot"]
     # The program shows the machine's own folders for temporary files to the definition's steps,
@@ -142,6 +148,8 @@ def _run(
     command: list[str],
     folder: Path,
     environment: dict[str, str],
+    *,
+    builds: Builds,
     log: BuildLog,
     hear: Callable[[str], None],
 ) -> int:
@@ -160,6 +168,7 @@ def _run(
     ) as process:
         assert process.stdout is not None
         try:
+            builds.add(process)
             for raw in process.stdout:
                 line = log.write(raw)
                 if line:

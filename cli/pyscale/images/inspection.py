@@ -1,4 +1,4 @@
-"""What one image is: its labels, what is installed in it, what built it and what it runs."""
+"""Facts about one image: labels, installed packages, builder and command."""
 
 from __future__ import annotations
 
@@ -60,13 +60,7 @@ class ImageDescription(Record):
 
 
 def describe(sif: Path, engine: Engine) -> ImageDescription:
-    """Describe an image of pyscale; its own Python is asked for what is installed.
-
-    Raises
-    ------
-    UserError
-        If the file is no whole SIF, none of pyscale, or does not start here.
-    """
+    """Describe an image of pyscale; its own Python is asked for what is installed."""
     header = read_sif(sif)
     labels = image_labels(sif, header)
     refuse_foreign(sif, header)
@@ -96,7 +90,7 @@ def _packages(sif: Path, engine: Engine) -> dict[str, dict[str, str]]:
         said = done.stderr.strip().splitlines()
         raise UserError(
             f"{sif} does not start here, so its packages cannot be listed "
-            f"({said[-1] if said else 'it said nothing'}): see `pyscale image verify {sif}`"
+            f"({said[-1] if said else 'no output'}): see `pyscale image verify {sif}`"
         )
     found = json.loads(done.stdout)
     return {kind: dict(sorted(versions.items())) for kind, versions in found.items()}

@@ -22,13 +22,6 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
     """Bring the jars of an image's Maven coordinates, and all they need, into `folder/NAME/jars`.
 
     A folder that was put there by hand is taken as it is, if it holds each coordinate's own jar.
-
-    Raises
-    ------
-    UserError
-        If no Maven repository can be reached, or what lies there is incomplete or not as locked.
-    MissingPart
-        If the resolver of Maven coordinates is not installed.
     """
     jars = folder / definition.name / "jars"
     lacking = lacking_coordinates(definition.maven, jars)
@@ -37,8 +30,8 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
         return
     if jars.is_dir() and any(jars.rglob("*.jar")):
         raise UserError(
-            f"{jars} holds no jar of {', '.join(lacking)}: put it there with all that it needs, or "
-            "remove the folder, so that the jars are fetched"
+            f"{jars} lacks the jars of {', '.join(lacking)}: put them there with their "
+            "dependencies, or remove the folder to fetch them again"
         )
     listener(f"asking Maven for {', '.join(definition.maven)}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +61,7 @@ def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Pa
         import jgo
     except ModuleNotFoundError as error:
         raise MissingPart(
-            f"the jars of {definition.name} are fetched by jgo, which is not installed here: "
+            f"fetching the jars of {definition.name} needs jgo, which is not installed here: "
             f"{how_to_install('track_trackmate')}, or put the jars into {jars}"
         ) from error
     try:
@@ -79,7 +72,7 @@ def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Pa
     # The resolver has errors of several libraries, and no common one.
     except Exception as error:
         raise UserError(
-            f"the jars of {definition.name} ({', '.join(definition.maven)}) could not be had from "
-            f"Maven ({type(error).__name__}): connect to the network, or put them with all that "
-            f"they need into {jars}"
+            f"the jars of {definition.name} ({', '.join(definition.maven)}) could not be fetched "
+            f"from Maven ({type(error).__name__}): connect to the network, or put them with "
+            f"their dependencies into {jars}"
         ) from error

@@ -1,4 +1,4 @@
-"""The labels by which an image says which one it is and what it was built from."""
+"""Labels of an image: its identity and its sources."""
 
 from __future__ import annotations
 
@@ -34,13 +34,7 @@ class ImageLabels(Record):
 
 
 def image_labels(sif: Path, header: SifHeader) -> ImageLabels:
-    """Labels of an image of pyscale.
-
-    Raises
-    ------
-    UserError
-        If the image is none of pyscale.
-    """
+    """Labels of an image of pyscale."""
     labels = header.labels
     own = {
         name: labels.get(PREFIX + name, "") for name in ImageLabels.model_fields if name != "engine"
@@ -48,8 +42,8 @@ def image_labels(sif: Path, header: SifHeader) -> ImageLabels:
     absent = [PREFIX + name for name, value in own.items() if not value and name != "git_commit"]
     if absent:
         raise UserError(
-            f"{sif} is no image of pyscale, for it has no label {absent[0]}: "
-            "name one that `pyscale image build` made"
+            f"{sif} is not an image of pyscale (no label {absent[0]}): name one that `pyscale "
+            "image build` made"
         )
     engines = [f"{name} {labels[label]}" for label, name in _ENGINES.items() if label in labels]
     commit = own["git_commit"]

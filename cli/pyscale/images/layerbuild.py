@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyscale.images.buildevents import BuildEvent, Layer, Listener
-from pyscale.images.buildlog import BuildLog
+from pyscale.images.buildlog import BuildEvent, BuildLog, Layer, Listener
 from pyscale.images.content import shared_files
 from pyscale.images.engine import Engine
-from pyscale.images.enginebuild import build_sif
+from pyscale.images.enginebuild import Builds, build_sif
 from pyscale.images.stagecode import lay_out
 from pyscale.images.workshop import Workshop
 
@@ -20,16 +19,8 @@ from pyscale.images.workshop import Workshop
 class Recipe:
     """How one layer is made.
 
-    Parameters
-    ----------
-    image : str
-        Image that it is made for.
-    layer : str
-        Which part of it.
-    name : str
-        Name of the layer, which its log begins with.
-    definition_file : Path
-        What the container program builds.
+    `layer`: which part of it. `name`: name of the layer, which its log begins with.
+    `definition_file`: what the container program builds.
     """
 
     image: str
@@ -42,13 +33,8 @@ class Recipe:
 class Ingredients:
     """Values of a definition's variables.
 
-    Parameters
-    ----------
-    files : mapping
-        SIFs and folders. The definition names them by links beside each other, so that no path of
-        this machine gets into the image.
-    words : mapping
-        Everything else.
+    `files`: SIFs and folders. The definition names them by links beside each other, so that no path
+    of this machine gets into the image. `words`: everything else.
     """
 
     files: Mapping[str, Path]
@@ -58,16 +44,8 @@ class Ingredients:
 class LayerBuilder:
     """Builds layers; each call of `pyscale image build` has one.
 
-    Parameters
-    ----------
-    engine : Engine
-        The container program.
-    workshop : Workshop
-        Where layers are made and kept.
-    listener : callable
-        Hears what happens.
-    anew : bool
-        Whether cached layers are made again, each once.
+    `engine`: the container program. `workshop`: where layers are made and kept. `listener`: hears
+    what happens. `anew`: whether cached layers are made again, each once.
     """
 
     def __init__(
@@ -77,7 +55,12 @@ class LayerBuilder:
         self._workshop = workshop
         self._listener = listener
         self._anew = anew
+        self._builds = Builds()
         self.used: set[Path] = set()
+
+    def end(self) -> None:
+        """End what is being built, in whichever thread."""
+        self._builds.end()
 
     def cached(
         self,
@@ -87,15 +70,8 @@ class LayerBuilder:
     ) -> Path:
         """Return the file of a layer, which is built where it is not cached.
 
-        Parameters
-        ----------
-        recipe : Recipe
-            How it is made.
-        sha256 : str
-            Hash of what it is made from.
-        ingredients : callable
-            Fetches and names what it is made of; called only where there is something to build,
-            with what hears each thing that is done.
+        `ingredients`: fetches and names what it is made of; called only where there is something to
+        build, with what hears each thing that is done.
         """
         file = self._workshop.layer(recipe.name, sha256)
         if self._is_usable(file):
@@ -131,7 +107,14 @@ class LayerBuilder:
         with BuildLog(self._workshop.logs, recipe.name) as log:
             hear = self.hear(recipe)
             build_sif(
-                self._engine, recipe.definition_file, variables, made, scratch, log=log, hear=hear
+                self._engine,
+                recipe.definition_file,
+                variables,
+                made,
+                scratch,
+                builds=self._builds,
+                log=log,
+                hear=hear,
             )
         self._listener(BuildEvent(recipe.image, recipe.layer, "finished"))
         return made

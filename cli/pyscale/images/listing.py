@@ -26,9 +26,9 @@ class ListedImage(Record):
     stage: str
     device: str
     state: State = Field(
-        description="out of date: the definition, the Python lock or the stage's code has changed "
-        "since; changed on disk: not the size that images.lock says, or no whole SIF; unlocked: "
-        "not in images.lock"
+        description="out of date: the definition, the Python lock or the stage's code has "
+        "changed since; changed on disk: size differs from images.lock, or the SIF "
+        "is incomplete; unlocked: not in images.lock"
     )
     because: str = Field("", description="Where it is out of date: what has changed")
     path: Path

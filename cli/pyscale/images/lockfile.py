@@ -125,13 +125,11 @@ def folder_errors_explained(folder: Path) -> Iterator[None]:
         yield
     except (FileExistsError, NotADirectoryError) as error:
         where = error.filename or folder
-        raise UserError(f"{where} is in the way, because a folder must be there: {other}") from (
-            error
-        )
+        raise UserError(f"{where} is a file, but a folder is needed there: {other}") from (error)
     except PermissionError as error:
         where = error.filename or folder
         raise UserError(
-            f"{where} may not be written by this user: change its permissions, or {other}"
+            f"{where} is not writable for this user: change its permissions, or {other}"
         ) from error
     except OSError as error:
         if error.errno not in {errno.EROFS, errno.ENOENT}:

@@ -1,4 +1,4 @@
-"""The locks of what is no wheel: versions of Debian packages, checksums of jars.
+"""Locks of parts other than wheels: Debian package versions and jar checksums.
 
 A mirror of Debian has the versions of its day alone, so their lock says what an image was built
 with, and a build tells where it differs. Jars that differ from theirs are refused.
@@ -56,13 +56,7 @@ def read_debian(file: Path) -> dict[str, str]:
 
 
 def check_jars(definition: ImageDefinition, jars: Path) -> None:
-    """Compare the jars of an image with their lock, or else with what was fetched.
-
-    Raises
-    ------
-    UserError
-        If one is another, is absent, or is too many.
-    """
+    """Compare the jars of an image with their lock, or else with what was fetched."""
     file = next((f for f in (definition.jars_lock_file, jars / JARS_RECORD) if f.is_file()), None)
     if file is None:
         return
@@ -72,8 +66,8 @@ def check_jars(definition: ImageDefinition, jars: Path) -> None:
     wrong = sorted(name for name, _ in expected.items() ^ found.items())
     if wrong:
         raise UserError(
-            f"jars in {jars} are not those of {file} ({_some(dict.fromkeys(wrong))}): remove the "
-            "folder, so that they are fetched again, or put the right ones there"
+            f"jars in {jars} differ from {file} ({_some(dict.fromkeys(wrong))}): remove the "
+            "folder to fetch them again, or put the right ones there"
         )
 
 
@@ -94,22 +88,23 @@ def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[
             differing |= dict.fromkeys(_differences(found, locked))
         if definition.maven and not definition.jars_lock_file.is_file():
             sentences.append(
-                f"the jars of {definition.name} are as Maven gave them, because no checksums of "
-                f"them are locked: compare {JARS_RECORD} beside them with that of another build"
+                f"no locked checksums for the jars of {definition.name}, so they are used as "
+                f"fetched from Maven: compare {JARS_RECORD} beside them with that of another "
+                "build"
             )
     if differing:
         sentences.insert(
             0,
-            f"{len(differing)} Debian package{'s are' if len(differing) > 1 else ' is'} not of "
-            f"the locked version ({_some(differing)}): images that were built on another day "
-            "differ, so pull one image to all machines that you compare",
+            f"{len(differing)} Debian package{'s differ' if len(differing) > 1 else ' differs'} "
+            f"from the locked version ({_some(differing)}): builds on different days differ, so "
+            "pull one image to all machines that you compare",
         )
     return sentences
 
 
 def _differences(found: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
     return [
-        f"{name} {found.get(name, 'absent')} in place of {locked.get(name, 'none')}"
+        f"{name} {found.get(name, 'absent')} instead of {locked.get(name, 'none')}"
         for name in sorted(found.keys() | locked.keys())
         if found.get(name) != locked.get(name)
     ]

@@ -22,30 +22,7 @@ def fetch_parts(
 ) -> Path:
     """Bring the parts of an image into `folder/NAME`; what is there already is kept.
 
-    Parameters
-    ----------
-    definition : ImageDefinition
-    base : Path
-        SIF that the image stands on.
-    engine : Engine
-    folder : Path
-        Folder of the parts of all images.
-    listener : callable
-        Hears what is done, a line at a time.
-
-    Returns
-    -------
-    Path
-        Folder with `lock.txt`, `wheels/` and, where the image has such, `debian/` and `jars/`.
-
-    Raises
-    ------
-    UserError
-        If a part cannot be had; says which, and what to do.
-    MissingPart
-        If a program that fetches one is not there.
-    ResourceExhausted
-        If the disk is full.
+    Returns: folder with `lock.txt`, `wheels/` and, where the image has such, `debian/` and `jars/`.
     """
     fetch_wheels(definition, folder, listener)
     if definition.maven:

@@ -31,7 +31,7 @@ class WheelPin(Record):
     @property
     def key(self) -> str:
         """Name that is the same however a package is written."""
-        return _SEPARATORS.sub("-", self.name).lower()
+        return package_key(self.name)
 
     @property
     def requirement(self) -> str:
@@ -39,6 +39,11 @@ class WheelPin(Record):
         # Builds of torch for other devices are versions that two signs take for the same.
         sign = "===" if self.key == "torch" else "=="
         return f"{self.name}{sign}{self.version} --hash=sha256:{self.sha256}"
+
+
+def package_key(name: str) -> str:
+    """Name of a package that is the same however it is written."""
+    return _SEPARATORS.sub("-", name).lower()
 
 
 def platform_options() -> list[str]:
@@ -52,13 +57,7 @@ def platform_options() -> list[str]:
 
 
 def read_pins(definition: ImageDefinition) -> list[WheelPin]:
-    """Read the lock of an image.
-
-    Raises
-    ------
-    UserError
-        If it is absent, or holds a line that pins nothing.
-    """
+    """Read the lock of an image."""
     file = definition.lock_file
     try:
         text = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Where an image lies in a registry: `oras://HOST/PATH[:TAG]`."""
+"""The place of an image in a registry: `oras://HOST/PATH[:TAG]`."""
 
 from __future__ import annotations
 
@@ -23,16 +23,8 @@ _REFERENCE = re.compile(
 class Reference:
     """A place in a registry.
 
-    Parameters
-    ----------
-    host : str
-        Name of the registry, with its port where it has one.
-    path : str
-        Repository in it.
-    tag : str
-        Tag in the repository.
-    digest : str or None
-        Digest of the manifest, which pins more than a tag does.
+    `host`: name of the registry, with its port where it has one. `path`: repository in it.
+    `digest`: digest of the manifest, which pins more than a tag does.
     """
 
     host: str
@@ -50,17 +42,11 @@ class Reference:
 
 
 def parse_reference(text: str) -> Reference:
-    """Read a reference.
-
-    Raises
-    ------
-    UserError
-        If it is none.
-    """
+    """Read a reference."""
     found = _REFERENCE.fullmatch(text.removeprefix(SCHEME)) if text.startswith(SCHEME) else None
     if found is None:
         raise UserError(
-            f"{without_login(text)!r} is no place in a registry: write oras://HOST/PATH or "
+            f"{without_login(text)!r} is not a valid registry address: write oras://HOST/PATH or "
             "oras://HOST/PATH:TAG, the path in small letters"
         )
     return Reference(found["host"], found["path"], found["tag"] or DEFAULT_TAG, found["digest"])

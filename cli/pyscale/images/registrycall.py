@@ -1,4 +1,4 @@
-"""One push or pull by the container program: its progress, its end, its words as a sentence."""
+"""One push or pull by the container program: its progress, end and error sentence."""
 
 from __future__ import annotations
 
@@ -47,26 +47,8 @@ def call_registry(
 ) -> None:
     """Push or pull, with a bar.
 
-    Parameters
-    ----------
-    engine : Engine
-    verb : str
-    arguments : sequence of str
-        What follows the verb.
-    reference : Reference
-        The place in the registry, to be named in a sentence.
-    report : Report
-    size_bytes : int, optional
-        Size of the image, where it is known.
-    scratch : Path, optional
-        Where the program may put temporary files.
-
-    Raises
-    ------
-    UserError
-        If the registry is out of reach, refuses, or does not know the reference.
-    ResourceExhausted
-        If the disk is full.
+    `size_bytes`: size of the image, where it is known. `scratch`: where the program may put
+    temporary files.
     """
     environment = dict(os.environ)
     if scratch is not None:
@@ -120,7 +102,7 @@ def _last_line(said: IO[bytes]) -> str:
     text = re.sub(r"\x1b\[[0-9;]*m", "", said.read().decode(errors="replace"))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("FATAL", "ERROR"))]
-    return (fatal or lines or ["it said nothing"])[-1]
+    return (fatal or lines or ["no output"])[-1]
 
 
 def _sentence(
@@ -137,30 +119,30 @@ def _sentence(
             f"{verb} {reference} again"
         )
     if _PLAIN.search(words):
-        return UserError(f"the registry {host} speaks plain http: add --no-https")
+        return UserError(f"the registry {host} uses plain http: add --no-https")
     untrusted = _CERTIFICATE.search(words)
     if untrusted is not None:
         return UserError(
             f"the certificate of the registry {host} is not trusted here ({untrusted[0]}): "
-            "have the authority that signed it installed on this machine"
+            "install the authority that signed it on this machine"
         )
     if _REFUSED.search(words):
         login = f"{Path(engine.program).name} registry login --username NAME oras://{host}"
         return UserError(
             f"the registry {host} refuses to let you {verb} {reference}: log in by `{login}`, or "
-            "ask for the right to it"
+            "ask for permission"
         )
     if _UNKNOWN.search(words):
         return UserError(
-            f"the registry {host} has no {reference}: check its path and tag, or have it pushed"
+            f"the registry {host} has no {reference}: check its path and tag, or push it first"
         )
     if _UNREACHABLE.search(words):
         return UserError(
-            f"the registry {host} cannot be reached ({_cause(words)}): check its name and the "
-            "network, or bring the SIF and images.lock as files"
+            f"the registry {host} is unreachable ({_cause(words)}): check its name and the "
+            "network, or copy the SIF and images.lock as files"
         )
     return UserError(
-        f"{engine.name} could not {verb} {reference} ({line}): mend that, and try again"
+        f"{engine.name} could not {verb} {reference} ({line}): fix that, and try again"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which images a build makes where none is named: those for CPUs whose parts can be had here."""
+"""Default images of a build: those for CPUs whose parts are available here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pyscale.errors import UserError
 from pyscale.images.build import BuildOptions, is_current
-from pyscale.images.buildevents import BuildEvent, Listener
+from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.engine import find_engine
 from pyscale.images.jars import fetch_jars
@@ -19,12 +19,7 @@ from pyscale_stages.errors import MissingPart
 class Selection:
     """What is to be built, and why the rest is not.
 
-    Parameters
-    ----------
-    chosen : list of ImageDefinition
-        In the order of the catalog.
-    left_out : dict
-        Sentence by the name of an image.
+    `chosen`: in the order of the catalog. `left_out`: sentence by the name of an image.
     """
 
     chosen: list[ImageDefinition] = field(default_factory=list)
@@ -51,7 +46,7 @@ def _obstacle(
     definition: ImageDefinition, folder: ImageFolder, options: BuildOptions, listener: Listener
 ) -> str | None:
     if definition.device != "cpu":
-        return f"it is for {definition.device}, so name it to build it"
+        return f"it is for {definition.device}: name it to build it"
     if not definition.maven or (not options.force and is_current(folder, definition)):
         return None
     parts = options.wheels or Workshop(folder.path, find_engine()).parts

@@ -1,4 +1,4 @@
-"""What the header of a SIF file says: its architecture, whether it is whole, its labels.
+"""The header of a SIF file: architecture, completeness and labels.
 
 Read here and not asked of the container program, so that images can be listed and checked where
 there is none, and those for another kind of machine too.
@@ -65,7 +65,7 @@ def read_sif(path: Path) -> SifHeader:
         with path.open("rb") as file:
             return _read(path, file)
     except FileNotFoundError as error:
-        raise UserError(f"{path} is not there: build or pull the image") from error
+        raise UserError(f"{path} does not exist: build or pull the image") from error
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): name a SIF file") from error
     except (struct.error, ValueError, KeyError, AttributeError, OverflowError) as error:
@@ -96,7 +96,7 @@ def _read(path: Path, file: BinaryIO) -> SifHeader:
     magic = first[32:42]
     # An empty file is what a copy that failed at once leaves.
     if magic != _MAGIC[: len(magic)] or (first and not magic):
-        raise UserError(f"{path} is no SIF image: name a file that was built or pulled")
+        raise UserError(f"{path} is not a SIF image: name a file that was built or pulled")
     if len(first) < _HEADER.size:
         raise UserError(f"{path} is cut short: build, pull or copy it again")
     _, _, _, code, _, created_s, _, _, total, offset, _, _, _ = _HEADER.unpack(first)
@@ -109,8 +109,8 @@ def _read(path: Path, file: BinaryIO) -> SifHeader:
     end = max((entry[5] + entry[6] for entry in objects), default=0)
     if len(usable) < len(table) or len(table) < total * _DESCRIPTOR.size or end > size_bytes:
         raise UserError(
-            f"{path} is cut short: it has {size_bytes} bytes where its header tells of {end}; "
-            "build, pull or copy it again"
+            f"{path} is cut short: it has {size_bytes} bytes instead of {end}; build, pull or "
+            "copy it again"
         )
     systems = [entry[5] for entry in objects if entry[0] == _PARTITION]
     attributes: dict[str, Any] = {}

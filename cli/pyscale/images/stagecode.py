@@ -36,17 +36,7 @@ _LEFT_BEHIND = {"__pycache__"}
 def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
     """Files of one stage's image by their path inside it, in the order of the paths.
 
-    Parameters
-    ----------
-    stage : str
-        Name of the stage, which is its folder's.
-    package : Path
-        Folder of `pyscale_stages`: of a checkout, or of an installed wheel.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the package has no such folder.
+    `stage`: name of the stage, which is its folder's.
     """
     found = {path.name: path for path in package.iterdir() if path.is_file()}
     for folder in (*CORE_FOLDERS, *SHARED_FOLDERS.get(stage, ()), stage):
@@ -60,15 +50,7 @@ def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
 
 
 def lay_out(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy files into a new folder, with the same modes and times on every machine.
-
-    Parameters
-    ----------
-    files : mapping
-        What to copy, by its path in the folder.
-    folder : Path
-        Folder to make.
-    """
+    """Copy files into a new folder, with the same modes and times on every machine."""
     folder.mkdir()
     for name, source in files.items():
         target = folder / name

@@ -32,16 +32,9 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class PullOptions:
     """How a pull is made, and what it must bring.
 
-    Parameters
-    ----------
-    as_name : str or None
-        Name that the image gets; None is the one that its labels say.
-    sha256 : str or None
-        What the SIF must be; None leaves that to `images.lock`.
-    replace : bool
-        Whether an image that differs from the one under its name takes its place.
-    no_https : bool
-        Whether the registry speaks plain http.
+    `as_name`: name that the image gets; None is the one that its labels say. `sha256`: what the SIF
+    must be; None leaves that to `images.lock`. `replace`: whether an image that differs from the
+    one under its name takes its place. `no_https`: whether the registry speaks plain http.
     """
 
     as_name: str | None = None
@@ -68,15 +61,9 @@ def push(
     *,
     no_https: bool = False,
 ) -> LockedImage:
-    """Send an image that is as locked to a registry.
-
-    Raises
-    ------
-    UserError
-        If the image is not as locked, or the registry does not take it.
-    """
+    """Send an image that is as locked to a registry."""
     if target.digest is not None:
-        raise UserError(f"{target} has a digest, which only the registry gives: name a tag")
+        raise UserError(f"{target} has a digest, which only the registry assigns: name a tag")
     locked = verify_image(folder, name, report)
     arguments = (*_plain(no_https), str(folder.sif(name)), str(target))
     call_registry(engine, "push", arguments, target, report, size_bytes=locked.size_bytes)
@@ -86,18 +73,7 @@ def push(
 def pull(
     folder: ImageFolder, source: Reference, engine: Engine, report: Report, options: PullOptions
 ) -> tuple[str, LockedImage]:
-    """Fetch an image from a registry, check it, give it its name and lock it.
-
-    Returns
-    -------
-    name, locked : str, LockedImage
-
-    Raises
-    ------
-    UserError
-        If it cannot be had, is none of pyscale, not for this machine, or not what was asked for
-        or locked; then nothing changes in the folder.
-    """
+    """Fetch an image from a registry, check it, give it its name and lock it."""
     _refuse_nonsense(options)
     with _arrivals(folder, report) as place:
         sif = place / "image.sif"
@@ -134,10 +110,10 @@ def pull(
 def _refuse_nonsense(options: PullOptions) -> None:
     if options.as_name is not None and not _NAME.fullmatch(options.as_name):
         raise UserError(
-            f"--as {options.as_name!r} is no name of an image: use letters, digits, '_', '-', '.'"
+            f"invalid image name --as {options.as_name!r}: use letters, digits, '_', '-', '.'"
         )
     if options.sha256 is not None and not _SHA256.fullmatch(options.sha256):
-        raise UserError(f"--sha256 {options.sha256!r} is no sha256: give all of its 64 hex digits")
+        raise UserError(f"invalid --sha256 {options.sha256!r}: give all of its 64 hex digits")
 
 
 def _admitted(
@@ -147,24 +123,18 @@ def _admitted(
     options: PullOptions,
     report: Report,
 ) -> str:
-    """Name of what arrived, if it may have it.
-
-    Raises
-    ------
-    UserError
-        If it may not.
-    """
+    """Name of what arrived, if it may have it."""
     if options.sha256 is not None and arrival.sha256 != options.sha256:
         raise UserError(
-            f"{source} has sha256 {arrival.sha256}, not {options.sha256} as asked: "
-            "nothing was installed; ask whoever pushed it"
+            f"{source} has sha256 {arrival.sha256} instead of {options.sha256}: nothing was "
+            "installed; ask whoever pushed it"
         )
     name = options.as_name or arrival.image
     known = catalog().get(name)
     if known is not None and known.stage != arrival.stage:
         raise UserError(
-            f"{source} runs the stage {arrival.stage}, but {name} is an image of "
-            f"{known.stage}: give it another name by --as"
+            f"{source} runs the stage {arrival.stage}, but {name} is an image of {known.stage}: "
+            "give it another name by --as"
         )
     if not options.replace:
         _refuse_difference(folder, name, source, arrival, report)
@@ -179,12 +149,12 @@ def _refuse_difference(
     if locked is not None:
         other, where = locked.sha256, f"what {folder.lock_file} says"
     elif here.is_file():
-        other, where = sha256_of(here, report), f"that of {here}, which nothing locks"
+        other, where = sha256_of(here, report), f"the unlocked {here}"
     else:
         return
     if other != arrival.sha256:
         raise UserError(
-            f"{source} has sha256 {arrival.sha256[:12]}…, and {where} of {name} is "
+            f"{source} has sha256 {arrival.sha256[:12]}…, but {where} of {name} has "
             f"{other[:12]}…: nothing was installed; add --replace to have the new one, or --as "
             "to have both"
         )

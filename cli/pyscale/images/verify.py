@@ -1,4 +1,4 @@
-"""Whether an image is the file that `images.lock` names, byte for byte."""
+"""Verification of an image against `images.lock`, byte for byte."""
 
 from __future__ import annotations
 
@@ -46,13 +46,7 @@ def sha256_of(sif: Path, report: Report | None = None) -> str:
 
 
 def verify_image(folder: ImageFolder, name: str, report: Report | None = None) -> LockedImage:
-    """Make sure that an image is the locked one, whole, and for this machine.
-
-    Raises
-    ------
-    UserError
-        If it is not; says how it differs.
-    """
+    """Make sure that an image is the locked one, whole, and for this machine."""
     verdict = verdict_on(folder, name, report)
     if verdict.state != "as locked":
         raise UserError(verdict.sentence)
@@ -95,7 +89,7 @@ def _verdict(name: str, sif: Path, folder: ImageFolder, report: Report | None) -
     if not sif.is_file():
         return verdict(
             "absent",
-            f"the image {name} is not at {sif}: run `pyscale image build {name}`, or pull it",
+            f"no image {name} at {sif}: run `pyscale image build {name}`, or pull it",
         )
     try:
         header = read_sif(sif)
@@ -108,22 +102,22 @@ def _verdict(name: str, sif: Path, folder: ImageFolder, report: Report | None) -
     if locked is None:
         return verdict(
             "unlocked",
-            f"{folder.lock_file} says nothing of {name}, so nobody knows what {sif} must be: "
-            f"{again}, or copy its {LOCK_NAME} along with it",
+            f"{folder.lock_file} has no entry for {name}, so {sif} cannot be verified: {again}, "
+            f"or copy its {LOCK_NAME} along with it",
             sha256_of(sif, report),
         )
     if header.size_bytes != locked.size_bytes:
         # A wrong size says enough: there is no need to read the file.
         return verdict(
             "changed",
-            f"{sif} has {header.size_bytes} bytes where {folder.lock_file} says "
+            f"{sif} has {header.size_bytes} bytes, but {folder.lock_file} records "
             f"{locked.size_bytes}: {again}",
         )
     found = sha256_of(sif, report)
     if found != locked.sha256:
         return verdict(
             "changed",
-            f"{sif} has sha256 {found[:12]}… where {folder.lock_file} says "
+            f"{sif} has sha256 {found[:12]}…, but {folder.lock_file} records "
             f"{locked.sha256[:12]}…: {again}",
             found,
         )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.pythonlocks import WheelPin, platform_options, read_pins
+from pyscale.images.pythonlocks import WheelPin, package_key, platform_options, read_pins
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.hashing import sha256_of
 
@@ -29,7 +29,7 @@ _NO_NETWORK = re.compile(
 _WRONG_HASH = re.compile(r"DO NOT MATCH THE HASHES|mismatched hash", re.IGNORECASE)
 _NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
 _FULL_DISK = os.strerror(errno.ENOSPC)
-_ADVICE = "or give a folder that was filled elsewhere by --wheels"
+_ADVICE = "or name a folder that was filled elsewhere by --wheels"
 
 
 def fetch_wheels(
@@ -39,30 +39,13 @@ def fetch_wheels(
 
     What lies there with the right hash is kept; a complete folder needs no network.
     Wheels are fetched by pip, with the settings that pip has on this machine.
-
-    Parameters
-    ----------
-    definition, folder, listener
-        As of `pyscale.images.parts.fetch_parts`.
-
-    Returns
-    -------
-    Path
-        `folder/NAME/wheels`.
-
-    Raises
-    ------
-    UserError
-        If a wheel cannot be had, or has another hash.
-    MissingPart
-        If pip is not there.
-    ResourceExhausted
-        If the disk is full.
     """
     wheels = folder / definition.name / "wheels"
     absent = absent_wheels(read_pins(definition), wheels)
     if absent:
         wheels.mkdir(parents=True, exist_ok=True)
+        absent = _not_beside(absent, wheels)
+    if absent:
         listener(f"fetching {len(absent)} wheels")
         # On the same disk, so that each wheel moves to its place whole.
         with tempfile.TemporaryDirectory(prefix=f".{definition.name}-", dir=folder) as scratch:
@@ -80,6 +63,27 @@ def absent_wheels(pins: Sequence[WheelPin], wheels: Path) -> list[WheelPin]:
     return [pin for pin in pins if pin.sha256 not in present]
 
 
+def _not_beside(pins: Sequence[WheelPin], wheels: Path) -> list[WheelPin]:
+    """Link wheels that another image's folder holds; return the pins that none holds."""
+    by_package: dict[str, list[Path]] = {}
+    for wheel in wheels.parent.parent.glob("*/wheels/*.whl"):
+        by_package.setdefault(package_key(wheel.name.partition("-")[0]), []).append(wheel)
+    left = []
+    for pin in pins:
+        same = (w for w in by_package.get(pin.key, ()) if f"-{pin.version}-" in w.name)
+        found = next((w for w in same if sha256_of(w) == pin.sha256), None)
+        if found is None:
+            left.append(pin)
+            continue
+        (wheels / found.name).unlink(missing_ok=True)
+        try:
+            os.link(found, wheels / found.name)
+        except OSError:
+            # A folder of somebody else's, or a disk without links.
+            left.append(pin)
+    return left
+
+
 def _download(
     definition: ImageDefinition,
     pins: list[WheelPin],
@@ -88,8 +92,8 @@ def _download(
 ) -> None:
     if find_spec("pip") is None:
         raise MissingPart(
-            f"wheels are fetched by pip, which {sys.executable} lacks: run "
-            f"`{sys.executable} -m ensurepip`, {_ADVICE}"
+            f"fetching wheels needs pip, which {sys.executable} lacks: run `{sys.executable} -m "
+            f"ensurepip`, {_ADVICE}"
         )
     wanted = folder / "wanted.txt"
     wanted.write_text("".join(f"{pin.requirement}\n" for pin in pins), encoding="utf-8")
@@ -121,28 +125,27 @@ def _explained(
     not_there = _NOT_THERE.search(text)
     if _FULL_DISK in text:
         return ResourceExhausted(
-            f"the disk of {folder.parent} filled up while {what} were fetched: free space there "
-            "and do the same again; what is complete is kept"
+            f"the disk of {folder.parent} filled up while fetching {what}: free space there and "
+            "run the command again; complete files are kept"
         )
     if _WRONG_HASH.search(text):
         return UserError(
-            f"one of {what} is not the file that {definition.lock_file} names: look at the package "
-            "index that pip uses here (`pip config list`), and build no image from it"
+            f"one of {what} does not match {definition.lock_file}: check the package index that "
+            "pip uses here (`pip config list`), and build no image from it"
         )
     if _NO_NETWORK.search(text):
         return UserError(
-            f"{what} cannot be fetched, because pip reaches no package index from here: "
-            f"connect to the network, set PIP_INDEX_URL to one within reach, {_ADVICE}"
+            f"{what} cannot be fetched, because pip reaches no package index: connect to the "
+            f"network, set PIP_INDEX_URL to a reachable one, {_ADVICE}"
         )
     if not_there is not None:
         hint = (
-            "name a place that has CPU builds of torch in PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL"
+            "set PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL to an index that has CPU builds of torch"
             if "+cpu" in not_there[1]
             else "set PIP_INDEX_URL to an index that has it"
         )
         return UserError(
-            f"no index or folder that pip uses here has {not_there[1]} for {definition.name}: "
-            f"{hint}, {_ADVICE}"
+            f"no index or folder of pip has {not_there[1]} for {definition.name}: {hint}, {_ADVICE}"
         )
     last = next((line for line in reversed(said) if line.startswith("ERROR")), text[-300:])
-    return UserError(f"{what} cannot be fetched ({last}): mend that, {_ADVICE}")
+    return UserError(f"{what} cannot be fetched ({last}): fix that, {_ADVICE}")

@@ -29,12 +29,7 @@ _GLANCE_S = 0.05
 class Workshop:
     """The folders in which images are built, all inside the folder of images.
 
-    Parameters
-    ----------
-    images : Path
-        The folder of images.
-    engine : Engine
-        The container program, whose own setting for temporary files is followed.
+    `engine`: the container program, whose own setting for temporary files is followed.
     """
 
     def __init__(self, images: Path, engine: Engine) -> None:
@@ -127,7 +122,7 @@ class Workshop:
             subprocess.run(command, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise UserError(
-                f"{path} holds what a killed build left, and belongs to users of the image: "
+                f"{path} holds leftovers of a killed build that belong to users of the image: "
                 f"remove it by `{' '.join(command)}` (util-linux 2.38), or as root"
             ) from error
 

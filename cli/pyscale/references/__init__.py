@@ -1,1 +1,1 @@
-"""What others measured, with its source: to be shown beside one's own results."""
+"""Results of others with their sources, to show beside one's own."""

@@ -23,15 +23,15 @@ def refuse_name(name: str, own: Path) -> None:
     """
     if re.fullmatch(NAME_PATTERN, name) is None:
         raise UserError(
-            f"{name!r} cannot be the name of a reference: use lower-case letters, digits, - and _, "
-            "as in --name our-cluster-2026"
+            f"invalid reference name {name!r}: use lower-case letters, digits, - and _, as in "
+            "--name our-cluster-2026"
         )
     files = reference_files(own)
     if name in files:
         is_own = files[name].parent == own
         way_out = f", or remove {files[name]} and its .csv" if is_own else ""
         raise UserError(
-            f"there is a reference {name} already: give another name by --name{way_out}"
+            f"the reference {name} exists already: choose another name by --name{way_out}"
         )
 
 
@@ -52,8 +52,8 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise
         raise UserError(
-            f"{own} cannot be written ({error.strerror}): set references_folder to a folder of "
-            "your own"
+            f"{own} cannot be written ({error.strerror}): set references_folder to a writable "
+            "folder"
         ) from error
     return path
 
@@ -61,8 +61,6 @@ def write_reference(loaded: Loaded, own: Path) -> Path:
 def _toml(loaded: Loaded) -> str:
     """Lay a reference out as people write one."""
     told = loaded.reference.model_dump(mode="json", exclude={"name"}, exclude_none=True)
-    if not told["same_work_only"]:
-        del told["same_work_only"]
     tables = {key: told.pop(key) for key in ("hardware", "stages", "steps", "size_ids")}
     told["caveats"] = list(told["caveats"])
     lines = [f"{key} = {_value(value)}" for key, value in told.items()]
@@ -70,11 +68,12 @@ def _toml(loaded: Loaded) -> str:
         if not table and key not in {"hardware", "stages"}:
             continue
         lines += ["", f"[{key}]"]
-        lines += [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
+        lines += [f"{toml_key(name)} = {_value(value)}" for name, value in table.items()]
     return "\n".join(lines) + "\n"
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """Write a key of TOML, in quotes where it has other signs than names have."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 

@@ -1,12 +1,13 @@
-"""The files of references: a TOML that tells what was measured, and a CSV with the numbers."""
+"""Files of references: a TOML that describes the measurement, and a CSV with the numbers."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import polars as pl
+from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
@@ -17,9 +18,6 @@ from pyscale.report.table import read_wall_times
 from pyscale.shipped import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.wording import did_you_mean, first_problem
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Problem = Callable[[str], object]
 """Is told a sentence on a reference that cannot be used."""
@@ -52,8 +50,7 @@ def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict
             found[path.stem] = path
             continue
         taken = UserError(
-            f"{path} has the name of a reference that comes with pyscale: give it and its .csv "
-            "another"
+            f"{path} has the name of a reference that comes with pyscale: rename it and its .csv"
         )
         _tell(taken, on_problem)
     return found
@@ -69,8 +66,22 @@ def load_reference(name: str, own: Path) -> Loaded:
     """
     files = reference_files(own)
     if name not in files:
-        raise UserError(f"there is no reference {name!r}: {did_you_mean(name, files)}")
+        raise UserError(f"unknown reference {name!r}: {did_you_mean(name, files)}")
     return read_reference(files[name])
+
+
+def refuse_unknown(names: Iterable[str], own: Path) -> None:
+    """Refuse names of references that are not there; "none" is one that always is.
+
+    Raises
+    ------
+    UserError
+        If there is none of such a name.
+    """
+    known = {*reference_files(own, lambda _problem: None), "none"}
+    for name in names:
+        if name not in known:
+            raise UserError(f"unknown reference {name!r}: {did_you_mean(name, known)}")
 
 
 def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[str, Loaded]:
@@ -106,17 +117,11 @@ def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[
 def _tell(error: UserError, on_problem: Problem | None) -> None:
     if on_problem is None:
         raise error
-    on_problem(f"a reference is left out: {error}")
+    on_problem(f"reference left out: {error}")
 
 
 def read_reference(path: Path) -> Loaded:
-    """Read a reference from its TOML and from the CSV beside it.
-
-    Raises
-    ------
-    UserError
-        If one of the two is missing or wrong.
-    """
+    """Read a reference from its TOML and from the CSV beside it."""
     reference = _described(path)
     return Loaded(reference, _table(path.with_suffix(".csv"), reference))
 
@@ -127,24 +132,18 @@ def _described(path: Path) -> Reference:
     except OSError as error:
         raise UserError(f"the reference {path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"the reference {path} is no TOML: it is not text in UTF-8") from error
+        raise UserError(f"the reference {path} is not TOML: it is not text in UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise UserError(f"the reference {path} is no TOML: {error}") from error
+        raise UserError(f"the reference {path} is not TOML: {error}") from error
     if "name" in told:
         raise UserError(
-            f"the reference {path} is wrong: its name is that of its file, so leave out 'name'"
+            f"the reference {path} is wrong: its file gives it its name, so leave out 'name'"
         )
     return validated(told | {"name": path.stem}, path)
 
 
 def validated(told: Mapping[str, object], path: Path) -> Reference:
-    """Check what a TOML tells.
-
-    Raises
-    ------
-    UserError
-        If it does not describe a reference.
-    """
+    """Check what a TOML tells."""
     try:
         return Reference.model_validate(told)
     except ValidationError as error:
@@ -165,24 +164,21 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
         table = checked_tests(table, path)
     if reference.sweep not in table.columns:
         raise UserError(
-            f"{path} has no column {reference.sweep!r}, which {reference.name}.toml names as its "
-            f"sweep: {did_you_mean(reference.sweep, table.columns)}"
+            f"{path} has no column {reference.sweep!r}, the sweep of {reference.name}.toml: "
+            f"{did_you_mean(reference.sweep, table.columns)}"
         )
     names = set(table["stage"]) if "stage" in table.columns else set()
     for stage in reference.stages:
         if stage not in names:
             known = f": {did_you_mean(stage, names)}" if names else " in a column 'stage'"
             raise UserError(
-                f"{path} has no stage {stage!r}, of which {reference.name}.toml tells{known}"
+                f"{path} has no stage {stage!r}, which {reference.name}.toml names{known}"
             )
     return table
 
 
 def _read_as_it_is(path: Path) -> pl.DataFrame:
     """Read a table of anything: pyscale shows it and computes nothing from it."""
-    import polars as pl
-    from polars.exceptions import PolarsError
-
     try:
         table = pl.read_csv(path.read_bytes(), infer_schema_length=None)
     except OSError as error:

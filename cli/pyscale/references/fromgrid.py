@@ -1,22 +1,20 @@
-"""What a grid over image sizes gives a reference: its times, and how they were taken."""
+"""A reference from a grid over image sizes: its times, and how they were taken."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.grid.axes import SIZE, points_of, series_of
-from pyscale.analysis.grid.devices import KINDS
 from pyscale.analysis.grid.findings import grid_findings
 from pyscale.analysis.grid.samples import samples
+from pyscale.analysis.grid.tablepoints import KINDS
 from pyscale.plan import Plan
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pyscale.store.tables import Tables
+from pyscale.store.tables import Tables
 
 NOT_NAMED = "of its own"
 """In place of a path, which may say where somebody is."""
@@ -24,21 +22,11 @@ NOT_NAMED = "of its own"
 
 @dataclass(frozen=True)
 class SizeSweep:
-    """Times by device and size, of one worker.
+    """Times by device and size, of one worker."""
 
-    Attributes
-    ----------
-    table : polars.DataFrame
-        `stage`, `device`, `length_px`, `wall_s` (s) and `repeat`: one row a process.
-    stages : dict of str to str
-        Name of a stage in the table -> the stage of pyscale that it is.
-    figures : str
-        What its times are.
-    conditions : dict of str to str
-        Property and value, to print with the hardware.
-    """
-
+    # stage, device, length_px, wall_s, repeat: a row a process.
     table: pl.DataFrame
+    # Name in the table -> stage of pyscale.
     stages: dict[str, str]
     figures: str
     conditions: dict[str, str]
@@ -51,19 +39,7 @@ def size_sweep(
     configurations: pl.DataFrame,
     stamps: Sequence[Mapping[str, Any]],
 ) -> SizeSweep | None:
-    """Take the times of a grid over sizes out of a run; None where it has none for one worker.
-
-    Parameters
-    ----------
-    plan : Plan
-    tables : Tables
-    trials, configurations : polars.DataFrame
-        As `trial_table` and `configurations` give them for these tables.
-    stamps : sequence of mapping
-        Hardware that its tasks ran on.
-    """
-    import polars as pl
-
+    """Take the times of a grid over sizes out of a run; None where it has none for one worker."""
     suite = plan.suite
     if suite.against != SIZE:
         return None

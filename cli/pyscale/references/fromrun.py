@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.grid.axes import SIZE
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.trials import trial_table
+from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
 from pyscale.plan import Plan
+from pyscale.references.fromgrid import size_sweep
+from pyscale.references.fromtests import reference_of_tests
 from pyscale.references.model import WORKERS, Loaded, Reference
 from pyscale.references.workid import work_id_of
+from pyscale.runfacts import facts
+from pyscale.shipped import shipped
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import build_tables
+from pyscale.suite import suite_names
+from pyscale.sweep import Sweep
 from pyscale_stages.registry import load_stage
-
-if TYPE_CHECKING:
-    import polars as pl
 
 HARDWARE = (
     *("processor", "cores", "hardware threads", "frequency governors", "turbo", "memory"),
@@ -46,12 +56,6 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     UserError
         If no trial was timed, or the run does not tell what it was measured with.
     """
-    from pyscale.analysis.scaling import configurations
-    from pyscale.analysis.trials import trial_table
-    from pyscale.references.fromgrid import size_sweep
-    from pyscale.references.fromtests import reference_of_tests
-    from pyscale.store.tables import build_tables
-
     plan = run.plan
     tables = build_tables(run)
     trials = trial_table(tables.tasks, tables.spans)
@@ -62,20 +66,21 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     trials = trials.filter(~trials["stage"].is_in(others))
     if trials.is_empty() and plan.loader_entries:
         raise UserError(
-            f"the run {plan.run_id} measured how patches are loaded, and a reference that is made "
-            "of a run holds wall times: compare its benchmark_loader.csv with that of another run"
+            f"the run {plan.run_id} measured the loading of patches, which cannot become a "
+            "reference (references hold wall times): compare its benchmark_loader.csv with that "
+            "of another run"
         )
     if trials.is_empty() and plan.reconstruct_entries:
         raise UserError(
-            f"the run {plan.run_id} measured how ranks reconstruct an image together, and a "
-            "reference that is made of a run holds wall times of tasks: compare its "
+            f"the run {plan.run_id} measured distributed reconstruction, which cannot become a "
+            "reference (references hold wall times of tasks): compare its "
             "benchmark_reconstruct.csv with that of another run"
         )
     timed = trials.filter("valid")
     if timed.is_empty():
         raise UserError(
             f"the run {plan.run_id} has no timed trial to make a reference of: `pyscale status "
-            f"{plan.run_id} --log` says what happened"
+            f"{plan.run_id} --log` shows why"
         )
     manifest = build_manifest(run, tables.sources)
     measured = configurations(trials)
@@ -95,8 +100,6 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
         sweep=SIZE if sizes else WORKERS,
         stages=sizes.stages if sizes else {e: plan.suite.stage_name(e) for e in entries},
         work_id=work_id_of(run),
-        # Its movie is small, so that its times say nothing of other work.
-        same_work_only=plan.suite.expected is not None,
     )
     return Loaded(reference, sizes.table if sizes else _wall_times(timed))
 
@@ -108,8 +111,6 @@ def day_of(plan: Plan) -> str:
 
 def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
     """One row a trial; the mean over its tasks gives the load balance, merge included."""
-    import polars as pl
-
     return timed.select(
         "stage",
         "workers",
@@ -123,10 +124,6 @@ def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
 
 def _what_ran(run: RunFolder) -> str:
     """Name suite and movie, where the names are not a user's own."""
-    from pyscale.data.registry import load_registry
-    from pyscale.shipped import shipped
-    from pyscale.suite import suite_names
-
     plan = run.plan
     suite, movie = plan.suite.name, plan.settings["data"]
     named = f"the suite {suite}" if suite in suite_names() else "a suite of one's own"
@@ -136,8 +133,6 @@ def _what_ran(run: RunFolder) -> str:
 
 def hardware_of(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
     """Tell of the nodes what is of their kind, and with what they were measured."""
-    from pyscale.runfacts import facts
-
     plan, settings = run.plan, run.plan.settings
     nodes = set(tasks["node"].drop_nulls())
     told = facts(plan, manifest, nodes, ())["hardware"]
@@ -170,9 +165,6 @@ def _software(manifest: Mapping[str, Any]) -> list[str]:
 
 def _caveats(run: RunFolder, table: pl.DataFrame, n_timed: int) -> Iterator[str]:
     """Say how it was measured, and every doubt about it."""
-    from pyscale.analysis.flags import SENTENCES
-    from pyscale.sweep import Sweep
-
     n_planned = len(run.plan.trials)
     yield (
         f"{n_timed} of {n_planned} planned trials were timed, in randomised blocks; scaling is "
@@ -180,8 +172,8 @@ def _caveats(run: RunFolder, table: pl.DataFrame, n_timed: int) -> Iterator[str]
     )
     states = sorted(set(table["cache_state"].drop_nulls()))
     yield (
-        f"The page cache of the inputs was to be {run.plan.settings['cache']} before each trial, "
-        f"and was {' or '.join(states) or 'not looked at'}."
+        f"The page cache of the inputs was requested as {run.plan.settings['cache']} before each "
+        f"trial, and was {' or '.join(states) or 'not checked'}."
     )
     for code, sentence in SENTENCES.items():
         flagged = [row for row in table.to_dicts() if code in row["flags"]]

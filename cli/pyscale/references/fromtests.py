@@ -1,19 +1,20 @@
-"""What a run of tests of a machine gives a reference: every process, and how it was timed."""
+"""A reference from a run of machine tests: every process, and how it was timed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+import polars as pl
+
+from pyscale.analysis.machine.flags import SENTENCES
+from pyscale.analysis.machine.processes import process_medians
+from pyscale.analysis.machine.tests import machine_tests
 from pyscale.errors import UserError
 from pyscale.references.model import TESTS, Loaded, Reference
 from pyscale.references.workid import size_ids_of
 from pyscale.store.folder import RunFolder
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pyscale.store.tables import Tables
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import Tables
 
 WRONG = "wrong-result"
 COLUMNS = (
@@ -28,22 +29,8 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
 
     First calls, tests that a machine cannot run and tests whose result was wrong are left out;
     the trials of all nodes are numbered as those of one machine.
-
-    Parameters
-    ----------
-    run : RunFolder
-    tables : Tables
-        Built from it.
-    name : str
-
-    Raises
-    ------
-    UserError
-        If no test was timed.
     """
-    from pyscale.analysis.machine.tests import machine_tests
     from pyscale.references.fromrun import day_of, hardware_of
-    from pyscale.store.manifest import build_manifest
 
     plan = run.plan
     found = machine_tests(tables.timings)
@@ -51,7 +38,7 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
     if table.is_empty():
         raise UserError(
             f"the run {plan.run_id} has no timed test to make a reference of: `pyscale status "
-            f"{plan.run_id} --log` says what happened"
+            f"{plan.run_id} --log` shows why"
         )
     manifest = build_manifest(run, tables.sources)
     kinds = dict(tables.timings.select("stage", "kind").unique(maintain_order=True).iter_rows())
@@ -76,10 +63,6 @@ def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
 
 def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """What each process timed, without tests that computed something else."""
-    import polars as pl
-
-    from pyscale.analysis.machine.processes import process_medians
-
     test = ["stage", "workers", "node", "device", "test", "at_once"]
     wrong = found.filter(pl.col("flags").list.contains(WRONG)).select(test)
     together = found.select(*test, "processes").unique()
@@ -122,8 +105,6 @@ def _storage(tables: Tables) -> dict[str, str]:
 
 def _caveats(found: pl.DataFrame, table: pl.DataFrame) -> Iterator[str]:
     """Say how it was measured, and every doubt about it."""
-    from pyscale.analysis.machine.flags import SENTENCES
-
     one = ("stage", "workers", "worker", "device", "test", "timing", "at_once")
     counts = table.group_by(one).len()["len"].unique().sort().to_list()
     each = " to ".join(str(counts[place]) for place in sorted({0, len(counts) - 1}))

@@ -1,16 +1,16 @@
-"""Which references belong beside a distributed reconstruction: the same kind of problem."""
+"""References for a distributed reconstruction: the same kind of problem."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.reconstruct.formulas import efficiency
+import polars as pl
+
 from pyscale.analysis.reconstruct.published import published_scaling
+from pyscale.analysis.reconstruct.scaling import efficiency
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
 from pyscale.references.model import Loaded, Reference
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SWEEP = "gpus"
 COLUMNS = ("problem", "image_size", "baseline_gpus", "gpus", "component", "speedup")
@@ -21,7 +21,7 @@ FLAT = ("colour_deblur", "tomography_2d")
 """Problems of images; a source that tells of pixels alone may be of any of them."""
 
 
-def published_schema() -> dict[str, Any]:
+def published_schema() -> Schema:
     """Columns of what others measured, one row a component of a problem and size at one N.
 
     problem : str
@@ -34,19 +34,12 @@ def published_schema() -> dict[str, Any]:
         Over N0, as `pyscale.analysis.reconstruct.columns.scaling_schema` describes them; the last
         is null where a source does not tell how an image was cut.
     """
-    import polars as pl
-
-    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
-    return {
-        "problem": text,
-        "size_px": whole,
-        "baseline_workers": whole,
-        "workers": whole,
-        "component": text,
-        "speedup": real,
-        "efficiency": real,
-        "normalised_efficiency": real,
-    }
+    return columns(
+        (TEXT, "problem"),
+        (WHOLE, "size_px baseline_workers workers"),
+        (TEXT, "component"),
+        (REAL, "speedup efficiency normalised_efficiency"),
+    )
 
 
 def matching_reconstruct(
@@ -71,8 +64,6 @@ def matching_reconstruct(
     list of tuple of Reference and polars.DataFrame
         In the order of `references`: columns of `published_schema`.
     """
-    import polars as pl
-
     problems = set(points["problem"].drop_nulls())
     same = pl.col("problem").is_in(sorted(problems))
     if problems & set(FLAT):
@@ -91,8 +82,6 @@ def matching_reconstruct(
 
 def _published(loaded: Loaded) -> pl.DataFrame:
     """Speedups over N0 at N beyond it, of a table of either kind; no row of any other."""
-    import polars as pl
-
     table = loaded.table
     rows: list[dict[str, Any]] = []
     if loaded.reference.sweep == SWEEP and set(COLUMNS) <= set(table.columns):

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import polars as pl
 from pydantic import Field, field_validator
 
 from pyscale.analysis.grid.axes import SIZE
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
+from pyscale.analysis.machine.tests import machine_tests
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale_stages.contract import Record
 from pyscale_stages.registry import STAGE_NAMES
 from pyscale_stages.wording import did_you_mean
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME_PATTERN = r"[a-z0-9][a-z0-9_-]*"
 WORKERS = "workers"
@@ -61,23 +61,19 @@ class Reference(Record):
         description="By stage of its table: fingerprint of how large the images and maps of its "
         "tests are; times of equal amounts of equal ones may be compared",
     )
-    same_work_only: bool = Field(
-        False, description="Whether it stands only beside runs that did the very same work"
-    )
 
     @field_validator("stages")
     @classmethod
     def _known_stages(cls, value: dict[str, str]) -> dict[str, str]:
         for stage in value.values():
             if stage not in STAGE_NAMES:
-                raise ValueError(
-                    f"pyscale has no stage {stage!r}; {did_you_mean(stage, STAGE_NAMES)}"
-                )
+                raise ValueError(f"unknown stage {stage!r}; {did_you_mean(stage, STAGE_NAMES)}")
         return value
 
-    def concerns(self, work_id: str | None) -> bool:
-        """Whether it belongs beside a run whose work has this fingerprint, None if unknown."""
-        return not self.same_work_only or self.work_id == work_id
+    def is_same_work(self, work_id: str | None, sizes: Collection[str] = ()) -> bool:
+        """Whether its work has this fingerprint, or tests of it one of these sizes."""
+        same = self.work_id is not None and self.work_id == work_id
+        return same or not set(sizes).isdisjoint(self.size_ids.values())
 
     @property
     def has_wall_times(self) -> bool:
@@ -113,21 +109,7 @@ class Loaded:
     table: pl.DataFrame
 
     def configurations(self, stages: Collection[str] | None = None) -> pl.DataFrame | None:
-        """What follows from its wall times; None where it has none.
-
-        Parameters
-        ----------
-        stages : collection of str, optional
-            Names in its table to look at; all without it.
-
-        Returns
-        -------
-        polars.DataFrame or None
-            As `pyscale.analysis.scaling.configurations` gives it.
-        """
-        from pyscale.analysis.scaling import configurations
-        from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
-
+        """What follows from its wall times; None where it has none."""
         if not self.reference.has_wall_times:
             return None
         wanted = self.table["stage"].unique() if stages is None else list(stages)
@@ -142,15 +124,7 @@ class Loaded:
         return grid_findings_of_table(self.table, self.reference.name)
 
     def tests(self) -> pl.DataFrame | None:
-        """What follows from its tests of a machine; None where it has none.
-
-        Returns
-        -------
-        polars.DataFrame or None
-            As `pyscale.analysis.machine.tests.machine_tests` gives it; `stage` is the name in the
-            reference's own table, and `kind` the stage of pyscale, each null where it names none.
-        """
-        from pyscale.analysis.machine.tests import machine_tests
+        """What follows from its tests of a machine; None where it has none."""
         from pyscale.references.testtable import as_timings
 
         if not self.reference.has_tests:

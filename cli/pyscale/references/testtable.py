@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
+from polars.exceptions import PolarsError
 
 from pyscale.errors import UserError
 from pyscale.references.model import Reference
-
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.store.columns import timing_schema
 
 REQUIRED = ("test", "wall_s")
 TEXTS = ("stage", "device", "test", "timing", "unit", "bottleneck", "cache")
@@ -39,12 +40,9 @@ def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
     UserError
         If a column is missing, or a cell is no such value.
     """
-    import polars as pl
-    from polars.exceptions import PolarsError
-
     for name in REQUIRED:
         if name not in table.columns:
-            raise UserError(f"{path} has no column {name!r}: a table of tests has {REQUIRED}")
+            raise UserError(f"{path} has no column {name!r}: a table of tests needs {REQUIRED}")
     kinds: dict[str, Any] = dict.fromkeys(TEXTS, pl.String)
     kinds |= dict.fromkeys(COUNTS, pl.Int64) | dict.fromkeys(NUMBERS, pl.Float64)
     own = {name: kind for name, kind in kinds.items() if name in table.columns}
@@ -52,28 +50,18 @@ def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
         found = table.with_columns(pl.col(name).cast(kind) for name, kind in own.items())
     except PolarsError as error:
         raise UserError(
-            f"{path} has a cell that is no number ({str(error).splitlines()[0]}): write wall_s and "
-            "amount as numbers, and repeat, at_once and the like as whole numbers"
+            f"{path} has a cell that is not a number ({str(error).splitlines()[0]}): write "
+            "wall_s and amount as numbers, and repeat, at_once and the like as whole numbers"
         ) from error
     if not found["wall_s"].is_finite().fill_null(value=False).all() or (found["wall_s"] < 0).any():
-        raise UserError(f"{path} has a wall_s that is no time: write seconds in every row")
+        raise UserError(f"{path} has an invalid wall_s: write seconds in every row")
     if found["test"].is_null().any():
         raise UserError(f"{path} has a row without a test: name the test of every time")
     return found
 
 
 def as_timings(reference: Reference, table: pl.DataFrame) -> pl.DataFrame:
-    """Lay a checked table out as a run keeps its timings, so that both are summed up alike.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.store.columns.timing_schema`.
-    """
-    import polars as pl
-
-    from pyscale.store.columns import timing_schema
-
+    """Lay a checked table out as a run keeps its timings, so that both are summed up alike."""
     standard = [
         (pl.col(name).fill_null(value) if name in table.columns else pl.lit(value)).alias(name)
         for name, value in STANDARD.items()

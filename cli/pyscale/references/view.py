@@ -8,12 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.references.model import NOT_TOLD, Loaded
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -82,7 +83,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             _pairs(facts),
             Text("\nHardware", style="bold"),
             _pairs(reference.hardware),
-            Text("\nWhat to know before comparing", style="bold"),
+            Text("\nNotes before comparing", style="bold"),
             *(Text(f"- {caveat}") for caveat in reference.caveats),
             Text(),
             _numbers(loaded),
@@ -110,8 +111,8 @@ def _numbers(loaded: Loaded) -> RenderableType:
 
 
 _NO_STAGES = {
-    True: "none named: it appears beside tests of the same names",
-    False: "none of pyscale's, so it appears in no report",
+    True: "none: it appears beside tests of the same names",
+    False: "none, so it appears in no report",
 }
 
 

@@ -11,11 +11,12 @@ from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.experiments import Experiment
-from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
 from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
-from pyscale.analysis.sureness import LIKELY, SURE
+from pyscale.analysis.trust import Trust
 from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences
+from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
 from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
@@ -32,6 +33,8 @@ from pyscale.report.wording import (
 )
 from pyscale_stages.contract import Record
 
+NAMES: dict[Objective, str] = {"knee": "best value", "fastest": "fastest", "budget": "budget"}
+"""What each objective is called."""
 NO_LARGER: dict[Objective, str] = {
     "knee": "No larger N has a larger speedup x efficiency.",
     "fastest": f"No larger N is more than {percent(MARGIN)} faster.",
@@ -64,7 +67,7 @@ HOW_SURE = (
 )
 COLUMNS = (
     *("Stage", "Objective", "N", "Wall time (s)", "Speedup", "Efficiency", "Worker-hours"),
-    "How sure",
+    "Confidence",
 )
 
 
@@ -79,6 +82,14 @@ class StageAdvice(Record):
     excluded: tuple[str, ...] = Field(description="Configurations that are never chosen, and why")
     experiments: tuple[Experiment, ...] = Field(description="Runs that would settle it")
     request: Request | None = Field(description="What to ask for, for the objective of `Advice`")
+    trust: Trust = Field("yes", description="Whether the numbers can be trusted")
+    reasons: tuple[str, ...] = Field((), description="Why, in a few words each")
+    notes: tuple[str, ...] = Field((), description="What cannot change the answer")
+
+    @property
+    def has_one_n(self) -> bool:
+        """Whether there was nothing to choose among."""
+        return all(len(choice.candidates) < 2 for choice in self.choices)
 
 
 class Advice(Record):
@@ -89,7 +100,14 @@ class Advice(Record):
     measured_for: str = Field(description="What was processed, and on what")
     stages: tuple[StageAdvice, ...]
     doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
+    starts: tuple[str, ...] = Field((), description="What warm workers gain, where measured")
     directives: str = Field(description="What asks for the requests, to paste")
+    warnings: tuple[str, ...] = Field(
+        (), exclude=True, description="Of stages whose result may be wrong, in short"
+    )
+    line: BottomLine = Field(
+        BottomLine(stages=()), exclude=True, description="The same as a report sums it up"
+    )
 
 
 def section(
@@ -99,22 +117,13 @@ def section(
     requests: Sequence[Request],
     measured_for: str,
 ) -> list[str]:
-    """Give the sentences of "What to request" on one curve, for the report.
-
-    Parameters
-    ----------
-    curve : Curve
-    choices, limits, requests
-        Of all curves.
-    measured_for : str
-        What was processed, and on what.
-    """
+    """Give the sentences of "What to request" on one curve, for the report."""
     own = [choice for choice in choices if curve.owns(choice)]
     of_each: dict[tuple[int | None, str | None], list[Choice]] = {}
     for choice in own:
         of_each.setdefault((choice.workers, choice.refusal), []).append(choice)
     told = [
-        f"{listing([choice.objective for choice in same])}: {chosen(*same)}"
+        f"{listing([NAMES[choice.objective] for choice in same])}: {chosen(*same)}"
         for same in of_each.values()
     ]
     told += limit_sentences.of_several(limits_near(curve, own, limits))
@@ -126,7 +135,7 @@ def section(
 def rows(found: Sequence[Curve], choices: Sequence[Choice]) -> list[list[str]]:
     """Cells of every choice, below `COLUMNS`."""
     return [
-        [curve.name, choice.objective, *cells(choice)]
+        [curve.name, NAMES[choice.objective], *cells(choice)]
         for curve in found
         for choice in choices
         if curve.owns(choice)
@@ -173,9 +182,9 @@ def at_the_end(choice: Choice) -> str | None:
     if choice.workers is None or len(choice.candidates) < 2:
         return None
     if choice.at_edge:
-        return f"N = {choice.workers} is the largest that was measured; a larger one may be better."
+        return f"N = {choice.workers} is the largest measured; a larger one may be better."
     largest = choice.workers == choice.candidates[-1]
-    # The knee of most curves has larger N beside it; of the base case one would ask why.
+    # The knee of most curves has larger N beside it; of the baseline one would ask why.
     if largest or (choice.objective == "knee" and choice.workers > choice.candidates[0]):
         return None
     told = NO_LARGER[choice.objective]
@@ -187,7 +196,7 @@ def sureness(choice: Choice) -> str:
     if len(choice.candidates) == 1:
         return "It is the only N with a timed trial and a valid output: there was no other."
     if choice.share_chosen is None:
-        return f"Nobody can say how sure: some N has fewer than {repeats_needed()} timed trials."
+        return f"Confidence unknown: some N has fewer than {repeats_needed()} timed trials."
     share = (
         f"{HOLDS[choice.objective]} in {resampled_share(choice.share_chosen)} of resamples of the "
         "trials"

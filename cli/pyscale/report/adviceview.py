@@ -10,6 +10,7 @@ from pyscale.report import limits as limit_sentences
 from pyscale.report.advice import (
     HOW_SURE,
     MEANING,
+    NAMES,
     Advice,
     StageAdvice,
     asked,
@@ -17,8 +18,10 @@ from pyscale.report.advice import (
     cells,
     sureness,
 )
+from pyscale.report.bottomline import BottomLine
+from pyscale.report.bottomview import answers
 from pyscale.report.fitted import Fitted, empty_table
-from pyscale.report.wording import listing
+from pyscale.report.wording import ABSENT, listing
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,22 +30,65 @@ if TYPE_CHECKING:
 ASK_FOR_BUDGET = "the fastest within a budget: ask by --budget WORKER_HOURS"
 
 
-def shown(advice: Advice) -> Iterator[RenderableType | str]:
-    """Lay the advice out for a terminal; what is a plain text is to be printed unbroken."""
+def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str]:
+    """Lay the advice out for a terminal; what is a plain text is to be printed unbroken.
+
+    Parameters
+    ----------
+    advice : Advice
+    why : bool
+        Whether to show every choice, what limits it and what would settle it too.
+    """
     from rich.text import Text
 
-    yield Text.assemble(("What to request", "bold"), f": {advice.title}")
+    if advice.directives:
+        yield f"{advice.directives}\n"
+    yield Text(advice.title, "bold")
+    yield _requests(advice.line)
+    yield from answers(advice.line)
+    yield from map(Text, advice.starts)
+    yield from (Text(doubt) for doubt in advice.warnings)
+    if why:
+        yield ""
+        yield from _reasons(advice)
+    else:
+        yield Text("Reasons and further runs: --why", "dim")
+
+
+def _requests(line: BottomLine) -> Table:
+    """One line for each request, with all stages that have it."""
+    from rich.text import Text
+
+    groups: dict[tuple[str, str], list[str]] = {}
+    for stage in line.stages:
+        at = ABSENT if stage.requested is None else f"N = {stage.requested}"
+        groups.setdefault((at, stage.each_task or stage.refusal or ""), []).append(stage.name)
+    table = empty_table(padding=1)
+    table.columns[0].header = "request for"
+    table.add_column("workers", no_wrap=True)
+    table.add_column("each task", overflow="fold")
+    for (at, each), names in groups.items():
+        table.add_row(Text(", ".join(names)), at, Text(each))
+    return table
+
+
+def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
+    """Every choice with its numbers, what limits it, and the runs that would settle it."""
+    from rich.text import Text
+
     yield Fitted(
         _table(advice.stages, intervals=True),
         _table(advice.stages, intervals=False),
         "95 % intervals need a wider terminal; --json has them.",
     )
-    objectives = dict.fromkeys(c.objective for stage in advice.stages for c in stage.choices)
+    several = [stage for stage in advice.stages if not stage.has_one_n]
+    objectives = dict.fromkeys(c.objective for stage in several for c in stage.choices)
     for objective in objectives:
-        yield Text.assemble((objective, "bold"), f": {MEANING[objective]}")
+        yield Text.assemble((NAMES[objective], "bold"), f": {MEANING[objective]}")
     if {*objectives} == {"knee", "fastest"}:
         yield Text.assemble(("budget", "bold"), f": {ASK_FOR_BUDGET}")
-    yield Text.assemble(("how sure", "bold"), f": {HOW_SURE}")
+    if several:
+        yield Text.assemble(("confidence", "bold"), f": {HOW_SURE}")
     if advice.doubts:
         yield Text("\nWhat could change the answer", style="bold")
         yield from (Text(f"- {doubt}") for doubt in advice.doubts)
@@ -57,9 +103,6 @@ def shown(advice: Advice) -> Iterator[RenderableType | str]:
             yield Text(f"- {sentence}")
             if command is not None:
                 yield f"  $ {command}"
-    if advice.directives:
-        yield Text.assemble("\n", ("To paste", "bold"), f", for {advice.objective}:\n")
-        yield advice.directives
 
 
 def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str | None]]:
@@ -68,8 +111,9 @@ def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str |
     for choice in stage.choices:
         beyond = " ".join(_beyond_the_table(choice))
         if beyond:
-            said.setdefault(beyond, []).append(choice.objective)
-    told = [f"{listing(names)}: {sentence}" for sentence, names in said.items()]
+            said.setdefault(beyond, []).append(NAMES[choice.objective])
+    who = "" if stage.has_one_n else "{}: "
+    told = [f"{who.format(listing(names))}{sentence}" for sentence, names in said.items()]
     told += limit_sentences.of_several(stage.limits)
     told += stage.excluded
     if stage.request is not None:
@@ -95,14 +139,16 @@ def _table(stages: Sequence[StageAdvice], *, intervals: bool) -> Table:
     table = empty_table()
     table.add_column("objective", no_wrap=True)
     table.add_column("N", justify="right", no_wrap=True)
-    for header in ("wall s", "speedup", "effi-\nciency", "worker-\nhours", "how sure"):
+    for header in ("wall s", "speedup", "effi-\nciency", "worker-\nhours", "confidence"):
         table.add_column(header, no_wrap=True)
     for stage in stages:
-        for choice in stage.choices:
+        # Of one N nothing was chosen, for whatever objective.
+        choices = stage.choices[:1] if stage.has_one_n else stage.choices
+        for choice in choices:
             table.add_row(
-                Text(stage.name if choice is stage.choices[0] else ""),
-                choice.objective,
+                Text(stage.name if choice is choices[0] else ""),
+                "only N" if stage.has_one_n else NAMES[choice.objective],
                 *cells(choice, intervals=intervals),
-                end_section=choice is stage.choices[-1] and stage is not stages[-1],
+                end_section=choice is choices[-1] and stage is not stages[-1],
             )
     return table

@@ -1,4 +1,4 @@
-"""What stands beside the wall time: waiting, overlap, and what tasks asked for and used."""
+"""Waiting, overlap, and the requests and use of tasks, beside the wall time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def cells(row: Row) -> list[str]:
 
 
 def too_much(found: Sequence[Curve]) -> Iterator[str]:
-    """Say what the tasks of each stage asked for and did not use, and what is enough.
+    """State what the tasks of each stage requested and did not use, and what suffices.
 
     A request is one for all N, so the worker count that used most decides.
     """
@@ -69,9 +69,9 @@ def _memory(timed: Sequence[Row]) -> str | None:
     if enough >= requested:
         return None
     return (
-        f"a task asked for {gib(requested)} GiB of memory and used at most "
-        f"{gib(_most(asked, 'peak_rss_bytes'))}, so that {gib(enough)} GiB (1.2 times that, in "
-        f"whole GiB) would do{_lowered_by(timed, MEMORY_SETTING)}"
+        f"a task requested {gib(requested)} GiB of memory and used at most "
+        f"{gib(_most(asked, 'peak_rss_bytes'))}; {gib(enough)} GiB (1.2 times that, in "
+        f"whole GiB) suffices{_lowered_by(timed, MEMORY_SETTING)}"
     )
 
 
@@ -81,14 +81,14 @@ def _cores(timed: Sequence[Row]) -> str | None:
     if math.ceil(used) >= requested:
         return None
     return (
-        f"a task asked for {requested} cores and kept {coarse(used)} busy on average"
+        f"a task requested {requested} cores and used {coarse(used)} on average"
         f"{_lowered_by(timed, CORES_SETTING)}"
     )
 
 
 def _lowered_by(timed: Sequence[Row], setting: str) -> str:
-    """Name the setting, where pyscale itself asked: it is known how long its tasks waited."""
-    return f": {setting}" if any(row["queue_s"] is not None for row in timed) else ""
+    """Name the setting, where pyscale itself submitted the tasks: then it knows their wait."""
+    return f" ({setting})" if any(row["queue_s"] is not None for row in timed) else ""
 
 
 def _most(rows: Sequence[Row], column: str) -> Any:

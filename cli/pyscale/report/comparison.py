@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, UNITS, reasons, unit_between
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.report.wording import (
     ABSENT,
@@ -18,6 +19,7 @@ from pyscale.report.wording import (
     listing,
     number,
     quality,
+    ratio,
     score,
     with_interval,
 )
@@ -25,7 +27,6 @@ from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -120,8 +121,8 @@ def remarks(context: ComparisonContext) -> Iterator[str]:
             yield f"{found}: only a larger change is worse or better."
     if not context.measured_here:
         yield (
-            "Tables of wall times hold no hardware, versions, settings or outputs: nothing here "
-            "tells whether more than the code differs, nor whether the results are the same."
+            "Tables of wall times hold no hardware, versions, settings or outputs: whether more "
+            "than the code differs, and whether the results are the same, is unknown."
         )
         return
     if context.paired:
@@ -192,8 +193,8 @@ def output_remarks(context: ComparisonContext, table: pl.DataFrame) -> Iterator[
             )
         elif output.found == "unknown":
             yield (
-                f"{output.stage}: a reference output left no record, so nothing tells whether "
-                "both runs compute the same."
+                f"{output.stage}: a reference output left no record, so whether both runs "
+                "compute the same is unknown."
             )
 
 
@@ -217,6 +218,49 @@ def _version_remarks(outputs: Sequence[OutputComparison], table: pl.DataFrame) -
             )
         elif output.found == "unknown":
             yield f"{output.stage}: the outputs of the two versions were not compared."
+
+
+def conclusion(context: ComparisonContext, table: pl.DataFrame) -> str | None:
+    """Answer in one sentence whether the new one is slower; None where nothing was compared."""
+    rows = [row for row in table.to_dicts() if row["verdict"] is not None]
+    if not rows:
+        return None
+    told = []
+    for words_of, verdicts in (
+        ("slower for {}", ("worse", "slower")),
+        ("faster for {}", ("better", "faster")),
+        (f"the same within {percent(context.at_least)} for {{}}", ("same",)),
+    ):
+        own = [row for row in rows if row["verdict"] in verdicts]
+        if own:
+            where = words_of.format("every configuration" if own == rows else named(own))
+            told.append(f"{where}{'' if 'same' in verdicts else _times_as_long(own)}")
+    unknown = [row for row in rows if row["verdict"] == "not enough data"]
+    lacking = ""
+    if unknown:
+        where = "any configuration" if unknown == rows else named(unknown)
+        lacking = f"not enough data for {where}, see --repeats"
+    said = "; ".join(filter(None, (f"New is {', '.join(told)}" if told else "", lacking)))
+    return f"{said[0].upper()}{said[1:]}.{_outputs_in_short(context)}"
+
+
+def _times_as_long(rows: Sequence[Row]) -> str:
+    least, most = (ratio(choose(row["ratio"] for row in rows)) for choose in (min, max))
+    return f" ({least if least == most else f'{least} to {most}'} times as long)"
+
+
+def _outputs_in_short(context: ComparisonContext) -> str:
+    """Whether both sides computed the same, as far as it was compared."""
+    by_found: dict[str, list[str]] = {}
+    for output in context.outputs:
+        by_found.setdefault(output.found, []).append(output.stage)
+    if not by_found:
+        return ""
+    if "different" in by_found:
+        return f" Outputs differ: {listing(by_found['different'])}."
+    known = {"same": "same bytes", "agrees": "agree within tolerance", "unknown": "not compared"}
+    parts = [f"{known[found]} ({listing(stages)})" for found, stages in by_found.items()]
+    return f" Outputs: {known[next(iter(by_found))] if len(by_found) == 1 else ', '.join(parts)}."
 
 
 def method(context: ComparisonContext, table: pl.DataFrame) -> str:
@@ -298,8 +342,7 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
     rows = table.to_dicts()
     shared = [row for row in rows if row["verdict"] is not None]
     raised = {flag for row in shared for side in _SIDES for flag in row[f"{side}_flags"]}
-    codes = [code for code in SENTENCES if code in raised]
-    letters = {code: chr(ord("a") + place) for place, code in enumerate(codes)}
+    letters = {code: letter for code, letter in LETTERS.items() if code in raised}
     sentences = reasons(context.at_least, paired=context.paired)
     given = [reason for reason in sentences if reason in {row["reason"] for row in shared}]
     marks = {reason: str(place) for place, reason in enumerate(given, start=1)}

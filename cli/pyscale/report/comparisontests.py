@@ -1,10 +1,12 @@
-"""What tests of two machines show beside each other, in sentences and for a terminal."""
+"""Tests of two machines compared, in sentences and for a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.comparison import reasons as reasons_of
@@ -16,7 +18,6 @@ from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.report.wording import ABSENT, listing, number, with_interval
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
 
@@ -27,19 +28,18 @@ MOST_NAMED = 6
 RATES = "rates"
 _TEST_REASONS = {
     "few-trials": (
-        f"Fewer than {repeats_needed()} trials timed it in one of the two. Below that pyscale "
-        "gives no verdict, however large the difference: repeats inside one process are not "
-        "trials of their own."
+        f"Fewer than {repeats_needed()} timed trials in one of the two: pyscale gives no verdict, "
+        "however large the difference (repeats inside one process are not independent trials)."
     ),
     "many-configurations": (
-        "So many tests are compared at once that with this number of trials no difference, "
-        "however large, could be told from chance: time more trials or compare fewer tests."
+        "Too many tests for this number of trials: no difference, however large, could be "
+        "distinguished from chance. Time more trials or compare fewer tests."
     ),
 }
 
 
 def summary(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
-    """Say in sentences how many tests are slower, faster and the same, and which most of all."""
+    """Count the slower, faster and equal tests, and name those that differ most."""
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None]
     for verdict, word in words(at_least).items():
@@ -49,8 +49,8 @@ def summary(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
             yield f"{word.capitalize()}: {len(own)} of {_tests(len(both))}{most}."
     other = [row for row in rows if row["why_not"] is not None]
     if other:
-        yield f"Not compared, though both did them: {_tests(len(other))}."
-    for present, absent, side in (("base", "new", "the base"), ("new", "base", "the other")):
+        yield f"Timed in both, but not compared: {_tests(len(other))}."
+    for present, absent, side in (("base", "new", "the baseline"), ("new", "base", "the other")):
         alone = [
             row
             for row in rows
@@ -61,7 +61,7 @@ def summary(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
 
 
 def reasons(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
-    """Say why tests have no verdict, and what ratios of rates are."""
+    """Explain missing verdicts, and ratios of rates."""
     for code, sentence in (reasons_of(at_least) | _TEST_REASONS).items():
         if (table["reason"] == code).any():
             yield sentence
@@ -73,22 +73,22 @@ def reasons(table: pl.DataFrame, at_least: float = MARGIN) -> Iterator[str]:
 
 
 def method(table: pl.DataFrame, at_least: float = MARGIN) -> str | None:
-    """Say what the verdicts mean, and what they cannot tell; None where none was reached."""
+    """Explain the verdicts and their limits; None without any."""
     tested = table.drop_nulls("p_adjusted")
     if tested.is_empty():
         return None
     families = ["kind", "entry", "processes", "device"]
     counts = tested.group_by(families, maintain_order=True).len()["len"]
     told = verdicts_mean(
-        "One-sided Mann-Whitney tests of what the trials found, each the median over the repeats "
-        "of a process of its own, adjusted by Holm's method over the tests of one kind and device "
-        f"that have enough of them ({listing(counts)}).",
+        "One-sided Mann-Whitney tests of the trials, each the median over the repeats of its own "
+        "process, adjusted by Holm's method over the tests of one kind and device with enough "
+        f"trials ({listing(counts)}).",
         "among those of one kind and device",
         at_least=at_least,
     )
     return (
-        f"{told} The trials of a run are those of its own minutes: a machine that has other work "
-        "all through one of the two runs is slower there, and is told to be."
+        f"{told} The trials of a run follow each other within minutes: other work on the machine "
+        "during one of the two runs makes that run slower."
     )
 
 
@@ -126,7 +126,7 @@ def _verdicts(rows: Sequence[Row]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     table.add_column("test", overflow="fold")
-    for header in ("base", "new", "new / base"):
+    for header in ("baseline", "new", "new / baseline"):
         table.add_column(header, no_wrap=True)
     table.add_column("verdict", overflow="fold")
     for row in rows:
@@ -154,13 +154,12 @@ def _time(row: Row, side: str) -> str:
 def _why_no_verdict(row: Row) -> str:
     if row["why_not"] is not None:
         return f"not compared ({row['why_not'].replace('-', ' ')})"
-    whys = {side: _not_applicable(row[f"{side}_why_not"]) for side in ("base", "new")}
-    if whys["base"] == whys["new"] != "":
-        return whys["base"]
-    for side, why in whys.items():
-        if why:
-            return f"{side}: {why}"
-    return f"in {'base' if row['new_repeats'] is None else 'new'} alone"
+    base, new = (_not_applicable(row[f"{side}_why_not"]) for side in ("base", "new"))
+    if base and base != new:
+        return f"baseline: {base}"
+    if new:
+        return new if base else f"new: {new}"
+    return f"in {'baseline' if row['new_repeats'] is None else 'new'} alone"
 
 
 def _not_applicable(why: str | None) -> str:

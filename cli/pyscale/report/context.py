@@ -1,4 +1,4 @@
-"""What a report must say that no table holds: where the numbers come from."""
+"""Origin of the numbers of a report."""
 
 from __future__ import annotations
 
@@ -25,10 +25,18 @@ class Command(Record):
 
 
 class Work(Record):
-    """What one entry of a suite computed, and how right it is to be."""
+    """Algorithm of one entry of a suite, and its required quality."""
 
     data: str = Field(description="Dataset that it, or what feeds it, measured on")
-    how: str = Field(description="Algorithms that its parameters name")
+    source: str | None = Field(None, description="What to cite for the dataset")
+    how: str = Field(description="The algorithm that ran, with its version, in a few words")
+    stand_in: str | None = Field(
+        None, description="Sentence on a small model that ran in place of a published one"
+    )
+    packages: dict[str, str] = Field(
+        default_factory=dict, description="Versions of the packages that compute it"
+    )
+    cites: tuple[str, ...] = Field((), description="Keys of `config/citations.bib`")
     at_least: dict[str, float] = Field(
         default_factory=dict, description="Least of measures of quality"
     )
@@ -70,6 +78,29 @@ class ReportContext(Record):
     works: dict[str, Work] = Field(
         default_factory=dict, description="What each entry of its suite computed"
     )
+    adds_up: bool | None = Field(
+        None,
+        description="Whether its stages together process the data once, so that their wall times "
+        "add up; None is not known",
+    )
     not_measured: tuple[str, ...] = Field(
         (), description="Sentences on what the run left out, beyond what the tables show"
     )
+
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """Sentences on the small models that ran in place of published ones."""
+        said = (work.stand_in for work in self.works.values() if work.stand_in)
+        return tuple(dict.fromkeys(said))
+
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """Caption of a figure whose panels name no algorithm: which ran, and what stood in."""
+        algorithms = dict.fromkeys(work.how for work in self.works.values())
+        told = (f"Timed: {'; '.join(algorithms)}.",) if algorithms else ()
+        return (*told, *self.stand_ins)
+
+    def named(self, name: str, entry: str) -> str:
+        """Name an entry with the algorithm that ran, where that is known."""
+        work = self.works.get(entry)
+        return name if work is None or work.how == name else f"{name}: {work.how}"

@@ -1,4 +1,4 @@
-"""What each configuration cost, as far as that is known."""
+"""Known costs of each configuration."""
 
 from __future__ import annotations
 

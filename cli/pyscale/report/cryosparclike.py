@@ -24,15 +24,13 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+import polars as pl
 from pydantic import Field, JsonValue
 
 from pyscale_stages.contract import Record
 from pyscale_stages.kernels.catalog import COMBINATIONS
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MOVIES = ("tiff", "eer", "mrc")
 CODECS = {"tiff": "tiff_lzw", "eer": "eer"}
@@ -73,7 +71,7 @@ class BenchmarkData(Record):
 
 
 class Measured(Record):
-    """What the files tell beside times."""
+    """Facts of the files beside times."""
 
     version: str = Field(description="Of pyscale")
     created_at: float = Field(description="When the run began, in seconds since 1970, UTC")
@@ -98,8 +96,6 @@ def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, Benchm
     dict of str to BenchmarkData
         By the name of the file without its ending, such as `node1_fs_benchmark_data`.
     """
-    import polars as pl
-
     right = tests.filter(
         pl.col("processes") == 1,
         pl.col("wall_s").is_not_null(),
@@ -153,8 +149,6 @@ def _of_codecs(tests: pl.DataFrame) -> Iterator[tuple[str, float]]:
 
 def _of_gpus(node: str, own: pl.DataFrame, info: dict[str, Any]) -> dict[str, BenchmarkData]:
     """Files of the GPUs of a node, numbered where there are several."""
-    import polars as pl
-
     kernels = own.filter(pl.col("kind") == "kernels", pl.col("device").is_not_null())
     devices = kernels["device"].unique(maintain_order=True).to_list()
     found = {}

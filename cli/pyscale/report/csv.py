@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.report.results import Results
 from pyscale_stages.atomic import write_atomically
-
-if TYPE_CHECKING:
-    import polars as pl
 
 FILES = {
     "configurations": "benchmark_results_aggregated.csv",
@@ -42,14 +41,18 @@ RECONSTRUCT_FILES = {
 """Scaling and points of `ReconstructFindings` and the files that they are written to."""
 VERSION_FILES = {"versions": "benchmark_versions.csv"}
 """The comparison of two versions and the file that it is written to."""
+START_FILES = {"starts": "benchmark_starts.csv"}
+"""The table of cold and warm starts and the file that it is written to."""
 RARE_FILES = GRID_FILES | MACHINE_FILES | LOADER_FILES | RECONSTRUCT_FILES | VERSION_FILES
+RARE_FILES |= START_FILES
 """Tables that not every report has, and the files that they are written to."""
 
 
 def csv_texts(results: Results) -> dict[str, str]:
     """Every table by its field of `Results` or of findings, or by its name in the files above."""
     tables = {name: getattr(results, name) for name in FILES} | _rare(results)
-    return {name: csv_text(table) for name, table in tables.items()}
+    algorithms = {entry: work.how for entry, work in results.context.works.items()}
+    return {name: csv_text(_with_algorithm(table, algorithms)) for name, table in tables.items()}
 
 
 def files_of(results: Results) -> dict[str, str]:
@@ -64,7 +67,8 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     was tested: one row a test, one a test and node, one a stage that reads. Where patches were
     loaded: one row a configuration, one a rank of it. Where images were reconstructed over ranks:
     one row a component at each N, one an image at each N. Where two versions were measured: one row
-    a configuration of both. Files of an earlier report that this one has no table for are removed.
+    a configuration of both. Where warm workers were measured beside new processes: one row a stage
+    and N. Files of an earlier report that this one has no table for are removed.
     """
     files = files_of(results)
     for name, file in RARE_FILES.items():
@@ -77,7 +81,7 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _rare(results: Results) -> dict[str, pl.DataFrame]:
     """Tables that not every report has, as far as they have rows."""
-    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct, _of_versions)
+    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct, _of_versions, _of_starts)
     return {
         name: table
         for of_results in found
@@ -88,8 +92,6 @@ def _rare(results: Results) -> dict[str, pl.DataFrame]:
 
 def _of_grids(results: Results) -> dict[str, pl.DataFrame]:
     """Tables of all grids."""
-    import polars as pl
-
     if not results.grids:
         return {}
     return {name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES}
@@ -122,9 +124,24 @@ def _of_versions(results: Results) -> dict[str, pl.DataFrame]:
     return {} if results.versions is None else {"versions": results.versions.table}
 
 
+def _of_starts(results: Results) -> dict[str, pl.DataFrame]:
+    """New processes and warm workers side by side."""
+    return {} if results.starts is None else {"starts": results.starts}
+
+
+def _with_algorithm(table: pl.DataFrame, algorithms: Mapping[str, str]) -> pl.DataFrame:
+    """Say beside each entry which algorithm ran; null in tables that were measured elsewhere."""
+    if "stage" not in table.columns:
+        return table
+    of_entry = pl.col("stage").replace_strict(
+        list(algorithms), list(algorithms.values()), default=None, return_dtype=pl.String
+    )
+    place = table.columns.index("stage") + 1
+    return table.select(*table.columns[:place], of_entry.alias("algorithm"), *table.columns[place:])
+
+
 def csv_text(table: pl.DataFrame) -> str:
     """Write a table at full precision; flags and labels of hardware are joined by semicolons."""
-    import polars as pl
     import polars.selectors as cs
 
     return table.with_columns(

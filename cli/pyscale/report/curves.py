@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What to paste: requests in the words of sbatch, Nextflow or Snakemake, and of a site."""
+"""Requests to paste, in the words of sbatch, Nextflow or Snakemake, and of a site."""
 
 from __future__ import annotations
 
@@ -43,31 +43,43 @@ Options = Mapping[str, str | None]
 def directives(
     dialect: Dialect, requests: Sequence[tuple[Request, Stage | None]], site: Site
 ) -> str:
-    """Write what asks for requests.
+    """Write requests as lines to paste.
 
     Parameters
     ----------
     dialect : {"sbatch", "nextflow", "snakemake"}
     requests : sequence of (Request, Stage or None)
-        Each with the stage of pyscale that ran, where one did: a site may ask for it otherwise.
+        Each with the stage of pyscale that ran, if any: a site may request it otherwise.
     site : Site
-        The cluster to ask.
+        The cluster.
 
     Raises
     ------
     UserError
-        If the site cannot ask for what a stage needs.
+        If the site cannot request what a stage needs.
     """
     environment = templates()
     environment.filters["quoted"] = _quoted
     template = environment.get_template(TEMPLATES[dialect])
+    tasks = [
+        _task(request, stage, site, rule)
+        for (request, stage), rule in zip(requests, _rules(requests), strict=True)
+    ]
     return template.render(
-        tasks=[
-            _task(request, stage, site, rule)
-            for (request, stage), rule in zip(requests, _rules(requests), strict=True)
-        ],
+        # Rules and processes of workflows are one a stage; jobs are alike in what they ask for.
+        tasks=_merged(tasks) if dialect == "sbatch" else tasks,
         memory_by_core=site.memory_option == "mem-per-cpu",
     ).rstrip("\n")
+
+
+def _merged(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join the stages of tasks that ask for the same."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for task in tasks:
+        key = (task["request"].workers, *task["directives"])
+        same = found.setdefault(key, task | {"stages": []})
+        same["stages"] += task["stages"]
+    return [*found.values()]
 
 
 def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[str, Any]:
@@ -77,6 +89,7 @@ def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[
     array = {"array": f"0-{last}%{request.workers}"} if last and fits else {}
     return {
         "request": request,
+        "stages": [request.stage],
         "most_of_an_array": None if fits else MOST_OF_AN_ARRAY,
         "directives": _written(array | options),
         "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),
@@ -90,7 +103,7 @@ def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[
 
 
 def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation:
-    """What was measured, asked for as the site wants it of such a job."""
+    """Measured needs, requested as the site wants it of such a job."""
     device: Device = "cuda" if request.gpus else "cpu"
     return Allocation(
         request=asked_at(site, None if stage is None else stage.name, device),
@@ -102,7 +115,7 @@ def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation
 
 
 def _options(request: Request, wanted: Allocation, site: Site) -> dict[str, str | None]:
-    """Options of sbatch; what nobody knows is left to the site's defaults."""
+    """Options of sbatch; unknown needs are left to the site's defaults."""
     unknown = set() if request.cpus else {"cpus-per-task"}
     if request.memory_bytes is None:
         unknown |= {"mem", "mem-per-cpu"}
@@ -119,7 +132,7 @@ def _resources(request: Request, options: Options) -> dict[str, int | str]:
     elif "mem-per-cpu" in options:
         found["mem_mb_per_cpu"] = math.ceil(memory_mib / (request.cpus or 1))
     elif request.memory_bytes is not None:
-        # The site refuses to be asked; Snakemake would ask for a default.
+        # The site refuses requests for memory; Snakemake would request a default.
         found["mem_mb"] = 0
     found |= {
         OF_SNAKEMAKE[name]: value or "" for name, value in options.items() if name in OF_SNAKEMAKE

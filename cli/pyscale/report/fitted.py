@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,37 @@ NAME_WIDTH = 8
 """Columns that a stage's name keeps in a narrow terminal, where it folds."""
 
 
-def empty_table() -> Table:
+def empty_table(padding: int = 0) -> Table:
     """Start a table of stages, in which their names give way before numbers do."""
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, padding=0, pad_edge=False, show_edge=False)
+    sides = (0, padding, 0, 0)
+    table = Table(box=box.SIMPLE_HEAD, padding=sides, pad_edge=False, show_edge=False)
     table.add_column("stage", overflow="fold")
     return table
+
+
+def grouped_table(
+    of: str, headers: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
+) -> Table:
+    """Lay out rows under the name that they have in common; of their cells as many as headers."""
+    from rich.text import Text
+
+    table = empty_table()
+    table.columns[0].header = of
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    last = ""
+    for name, cells in rows:
+        table.add_row(Text("" if name == last else name), *map(Text, cells[: len(headers)]))
+        last = name
+    return table
+
+
+def plain(sentence: str) -> str:
+    """Leave out what sets code in a text."""
+    return sentence.replace("`", "")
 
 
 @dataclass(frozen=True)

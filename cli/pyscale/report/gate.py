@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.flags import UNCHECKED
 from pyscale.report.curves import curves
 from pyscale.report.wording import score_below
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
-    """Name every configuration that is invalid, or of which nobody knows whether it is.
+    """Name every configuration that is invalid, or may be because its check failed.
 
     These fail `pyscale run --strict`.
     """

@@ -1,4 +1,4 @@
-"""Sentences on the laws fitted to a curve; how sure a number is decides how it is put."""
+"""Sentences on the laws fitted to a curve."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pyscale.report.wording import listing
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LEAST_MISS = 0.001
-"""Percentage below which a miss is not told in digits."""
+"""Percentage below which a misfit is not given in digits."""
 LARGEST = {"f": 1.0, "sigma": 1.0, "kappa": None}
 
 
 def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
-    """State the laws of one curve, and what they are not fitted to."""
+    """State the laws of one curve, and the N that they exclude."""
     for own in fits:
         if curve.owns(own):
             yield from _left_out(curve)
@@ -31,14 +31,13 @@ def sentences(found: CurveFits) -> Iterator[str]:
 
 
 def _left_out(curve: Curve) -> Iterator[str]:
-    """Say which worker counts no law is fitted to."""
     counts = [row["workers"] for row in curve.timed if row["invalid"]]
     if counts:
-        yield f"No law is fitted to N = {listing(counts)}, where the work was not the base case's."
+        yield f"The laws exclude N = {listing(counts)}: other work than the baseline's."
 
 
 def _superlinear(curve: Curve, found: CurveFits) -> Iterator[str]:
-    """Say where efficiency is above 1, if a law was cut at 0 for it or it is more than scatter."""
+    """Name every N with efficiency above 1, if a law was cut at 0 or it exceeds the scatter."""
     counts = found.usl.superlinear_at
     serial = (found.amdahl.parameters.get("f"), found.usl.parameters.get("sigma"))
     is_cut = any(shape is not None and shape.at_bound and shape.value == 0 for shape in serial)
@@ -63,15 +62,15 @@ def _law(fit: Fit) -> str:
 
 
 def _parameter(name: str, found: Parameter, largest: float | None) -> str:
-    """Put one number as sure as it is: told from 0 and narrow, told from 0, or neither."""
+    """Give one number by its interval: above 0 and narrow, above 0, or neither."""
     low, high = f"{found.low:.2g}", f"{found.high:.2g}"
-    best = f"best value {found.value:.3g}{', the end of its range' if found.at_bound else ''}"
+    best = f"estimate {found.value:.3g}{', the end of its range' if found.at_bound else ''}"
     if found.low <= 0:
         if largest is not None and found.high >= largest:
-            return f"{name} is not determined, anything from 0 to {high} fits ({best})"
-        return f"{name} is not distinguishable from 0, at most {high} (95 % interval; {best})"
+            return f"{name} is undetermined: anything from 0 to {high} fits ({best})"
+        return f"{name} is not distinguishable from 0: at most {high} (95 % interval; {best})"
     if found.at_bound or found.high - found.low > found.value:
-        return f"{name} is above 0 but known only roughly, {low} to {high} (95 % interval; {best})"
+        return f"{name} is above 0 but imprecise: {low} to {high} (95 % interval; {best})"
     return f"{name} = {found.value:.3g} (95 % interval {found.low:.3g} to {found.high:.3g})"
 
 
@@ -84,21 +83,21 @@ def _misses(fit: Fit) -> str:
     return (
         missed
         + {
-            True: ", no more than the trials scatter.",
-            False: ", more than the trials scatter: the curve is not quite of its shape.",
-            None: "; with one trial at each N, scatter and misfit cannot be told apart.",
+            True: ", within the scatter of the trials.",
+            False: ", more than the trials scatter: the law does not quite describe the curve.",
+            None: "; with one trial at each N, scatter and misfit cannot be separated.",
         }[fit.within_scatter]
     )
 
 
 def _optimum(found: Optimum, last: int) -> str:
     if found.refusal is not None:
-        return f"No N* is given: {found.refusal.sentence}"
+        return f"No N*: {found.refusal.sentence}"
     best = f"Throughput is highest at N* = {found.workers:.1f}"
     if found.high is None:
         return (
-            f"{best}, but the 95 % interval, from {found.low:.1f} on, reaches past what was "
-            f"measured (N = {last})."
+            f"{best}, but its 95 % interval, from {found.low:.1f} on, exceeds the largest measured "
+            f"N ({last})."
         )
     return f"{best} (95 % interval {found.low:.1f} to {found.high:.1f})."
 

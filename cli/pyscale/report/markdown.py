@@ -1,15 +1,29 @@
-"""The analysis as a text that is written from the numbers."""
+"""The analysis as text, written from the numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import advice, beside, costs, gate, laws, scalingkind, sentences, versions
+from pyscale.report import (
+    advice,
+    beside,
+    costs,
+    gate,
+    laws,
+    scalingkind,
+    sentences,
+    starts,
+    versions,
+)
+from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid import text as grid_text
 from pyscale.report.grid.scope import about_workers, without_apart
@@ -39,10 +53,9 @@ from pyscale.report.wording import (
 )
 from pyscale_stages.atomic import write_atomically
 
-if TYPE_CHECKING:
-    import polars as pl
-
 NAME = "scaling_analysis.md"
+MOST_NAMED = 4
+"""Entries that are named beside an algorithm; a grid may have many."""
 RESULT_COLUMNS = (
     *("Stage", "N", "Trials", "Wall time (s)", "Speedup", "Efficiency", "Load balance"),
     *("Computation scaling", "Useful share", "Worker-seconds", "Cache", "Agreement"),
@@ -72,7 +85,9 @@ def write_markdown(folder: Path, results: Results) -> Path:
     template = templates().overlay(finalize=_as_text).get_template(f"{NAME}.j2")
     text = template.render(
         title=context.title,
+        stand_ins=context.stand_ins,
         settings=context.settings,
+        timed=list(_timed(context)),
         hardware_columns=properties,
         hardware=[[node.get(name, ABSENT) for name in properties] for node in context.hardware],
         result_columns=RESULT_COLUMNS,
@@ -81,7 +96,7 @@ def write_markdown(folder: Path, results: Results) -> Path:
         choice_columns=advice.COLUMNS,
         choices=advice.rows(found, results.choices),
         meaning=[
-            f"{objective}: {meaning}"
+            f"{advice.NAMES[objective]}: {meaning}"
             for objective, meaning in advice.MEANING.items()
             if any(choice.objective == objective for choice in results.choices)
         ],
@@ -117,7 +132,9 @@ def write_markdown(folder: Path, results: Results) -> Path:
         poor_fit=f"{100 * POOR_FIT:g} %",
         validation=validation_text.section(results.validation),
         versions=versions.section(results.versions),
+        starts=starts.section(results.starts),
         table=table,
+        of_stages=partial(_of_stages, _algorithms(found, context)),
         laid_out=laid_out,
     )
     write_atomically(folder / NAME, text)
@@ -128,6 +145,32 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table in GitHub's flavour of markdown."""
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(_cell(value) for value in line)} |" for line in lines)
+
+
+def _algorithms(found: Sequence[Curve], context: ReportContext) -> dict[str, str]:
+    """The algorithm behind the name of each curve, as far as known."""
+    works = {curve.name: context.works.get(curve.key["stage"]) for curve in found}
+    return {name: work.how for name, work in works.items() if work}
+
+
+def _of_stages(
+    algorithms: Mapping[str, str], columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> str:
+    """Write a table whose first column names stages, with the algorithm of each where known."""
+    if not algorithms:
+        return table(columns, rows)
+    named = ([row[0], algorithms.get(str(row[0]), ABSENT), *row[1:]] for row in rows)
+    return table([columns[0], "Algorithm", *columns[1:]], named)
+
+
+def _timed(context: ReportContext) -> Iterator[str]:
+    """State which algorithms ran, each once with the entries that ran it."""
+    entries: dict[str, list[str]] = {}
+    for entry, work in context.works.items():
+        entries.setdefault(work.how, []).append(entry)
+    for how, names in entries.items():
+        more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
+        yield f"{how} ({', '.join([*names[:MOST_NAMED], *more])})"
 
 
 def laid_out(shown: Table) -> str:
@@ -166,13 +209,8 @@ def _result(curve: Curve, row: dict[str, Any]) -> list[object]:
 
 def _stage(curve: Curve, results: Results) -> dict[str, object]:
     columns, rows = _loss_table(curve, results.losses)
-    remarks = (
-        sentences.serial_fractions(curve),
-        sentences.agreement(curve),
-        sentences.correctness(curve),
-    )
     return {
-        "name": curve.name,
+        "name": results.context.named(curve.name, curve.key["stage"]),
         "base_case": sentences.base_case(curve),
         "work": scalingkind.work(curve),
         "held_against": scalingkind.held_against(curve.rows[0]),
@@ -183,8 +221,10 @@ def _stage(curve: Curve, results: Results) -> dict[str, object]:
         "request": advice.section(
             curve, results.choices, results.limits, results.requests, results.context.measured_for
         ),
-        "remarks": [sentence for sentence in remarks if sentence],
-        "laws": list(laws.of_curve(curve, results.fits)),
+        "laws": [
+            *laws.of_curve(curve, results.fits),
+            *filter(None, [sentences.serial_fractions(curve)]),
+        ],
     }
 
 

@@ -1,4 +1,4 @@
-"""What is said in the same words of all that ranks do: load patches, or reconstruct an image."""
+"""Sentences common to all work of ranks: loading patches, and reconstructing an image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(name: str, row: Mapping[str, Any]) -> str:
 
 
 def trials_of(points: Sequence[Row]) -> str:
-    """Say on how many ranks everything was timed, and how often."""
+    """State the numbers of ranks and of trials."""
     counts = sorted({row["workers"] for row in points})
     repeats = sorted({row["repeats"] for row in points})
     times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
@@ -41,16 +41,7 @@ def doubts_of(
     sentences: Mapping[str, str],
     places: Callable[[Sequence[Row]], str],
 ) -> Iterator[str]:
-    """Give the sentence of every flag once, with the configurations that raise it.
-
-    Parameters
-    ----------
-    points : sequence of dict
-    sentences : mapping of str to str
-        By flag, in the order in which they are given.
-    places : callable
-        Names configurations.
-    """
+    """Give the sentence of every flag once, with the configurations that raise it."""
     raised: dict[str, list[Row]] = {}
     for row in points:
         for code in flags_of(row):

@@ -6,14 +6,15 @@ lightness, so that stacked bars can be read in grey.
 
 from __future__ import annotations
 
-MEASURED, SINGLE, IDEAL, INVALID, REFERENCE = (
+MEASURED, LAW, SINGLE, IDEAL, INVALID, REFERENCE = (
     "#0072B2",
+    "#009E73",
     "#8C8C8C",
     "#404040",
     "#D55E00",
     "#6A6A6A",
 )
-"""Of medians, of single trials, of the ideal line, of invalid configurations, and of what was
+"""Of medians, fitted laws, single trials, the ideal line, invalid configurations, and of what was
 measured elsewhere."""
 
 PARTS = {

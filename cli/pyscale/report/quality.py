@@ -1,4 +1,4 @@
-"""Is it right: the quality of every stage against a known truth, beside its time, and the gate."""
+"""Quality of every stage against a known truth, beside its time, and the suite's bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, number, quality
 
 UNKNOWN = Work(data=ABSENT, how=ABSENT)
-CAPTION = "Is it right"
+CAPTION = "Quality"
 
 
 def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
@@ -25,13 +25,13 @@ def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
     columns = [
         (Column(name="N", means="Workers that run at once"), lambda row: cell(row, "workers", str)),
         (Column(name="Dataset", is_text=True), lambda row: (_work(row, works).data,)),
-        (Column(name="Computed with", is_text=True), lambda row: (_work(row, works).how,)),
+        (Column(name="Algorithm", is_text=True), lambda row: (_work(row, works).how,)),
         (
             Column(name="Quality against the truth", means="Medians over trials", is_text=True),
             lambda row: (quality(row["quality"]),),
         ),
         (
-            Column(name="Asked for", means="By the suite", is_text=True),
+            Column(name="Required", means="By the suite", is_text=True),
             lambda row: (_work(row, works).asked or ABSENT,),
         ),
         (
@@ -53,11 +53,13 @@ def missed(results: Results) -> Iterator[str]:
             for name, bound in (work.at_least | work.at_most).items():
                 value = measured.get(name)
                 if value is None:
-                    yield f"{curve.name}: {name} was not measured, and the suite asks for it."
+                    yield f"{curve.name}: {name} was not measured; the suite requires it."
                 elif name in work.at_least and value < bound:
-                    yield f"{curve.name}: {name} is {number(value)}, and {bound:g} is the least."
+                    required = f"the suite requires at least {bound:g}"
+                    yield f"{curve.name}: {name} is {number(value)}; {required}."
                 elif name in work.at_most and value > bound:
-                    yield f"{curve.name}: {name} is {number(value)}, and {bound:g} is the most."
+                    required = f"the suite requires at most {bound:g}"
+                    yield f"{curve.name}: {name} is {number(value)}; {required}."
 
 
 def _work(row: Row, works: Mapping[str, Work]) -> Work:

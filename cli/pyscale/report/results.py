@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
+from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.loader.findings import LoaderFindings
@@ -18,15 +20,13 @@ from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred, ReferredTests
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
+from pyscale.report.page.pictures import Pictures
 from pyscale.validation.findings import ValidationFindings
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
 class Results:
-    """What the analysis found, and where the numbers come from.
+    """Findings of the analysis, and the origin of the numbers.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Results:
     drifts : list of Drift
         What changed over the run; empty where the order of trials is not known.
     limits : list of Limits
-        What limits each configuration beyond the base case, the invalid ones too.
+        Limits of each configuration beyond the baseline, the invalid ones too.
     choices : list of Choice
         The N to request, for each curve and objective.
     requests : list of Request
@@ -78,7 +78,7 @@ class Results:
         their wall times say nothing of how they scale.
     loader_references : list of tuple of Reference and polars.DataFrame
         What others measured of loading with the same settings (see
-        `pyscale.references.matchingloading`).
+        `pyscale.references.matching`).
     reconstruct : ReconstructFindings or None
         What reconstructing images over ranks told; None where the run reconstructed none.
     reconstruct_entries : frozenset of str
@@ -88,8 +88,14 @@ class Results:
         What others measured of the same problems (see `pyscale.references.matchingreconstruct`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
+    next_runs : tuple of Experiment
+        Runs that would make the choice of best value surer, the most needed first.
     versions : VersionComparison or None
         What the two versions that the run measured show; None where it measured one.
+    starts : polars.DataFrame or None
+        Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
+    pictures : Pictures or None
+        What it computed, in small; None where it kept no outputs of the kind.
     """
 
     configurations: pl.DataFrame
@@ -117,7 +123,10 @@ class Results:
     reconstruct_entries: frozenset[str] = frozenset()
     reconstruct_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
     validation: ValidationFindings | None = None
+    next_runs: tuple[Experiment, ...] = ()
     versions: VersionComparison | None = None
+    starts: pl.DataFrame | None = None
+    pictures: Pictures | None = None
 
     @property
     def entries_apart(self) -> frozenset[str]:

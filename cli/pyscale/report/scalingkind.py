@@ -1,4 +1,4 @@
-"""Sentences on curves whose work grew with N: what grew, and what the numbers mean there."""
+"""Sentences on curves whose work grew with N."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Row = dict[str, Any]
 
 
 def is_scaled(row: Row) -> bool:
-    """Whether N workers had other work than the base case, so that work per second is compared."""
+    """Whether N workers had other work than the baseline, so that work per second is compared."""
     return row["scaling"] in {"weak", "mixed"}
 
 
 def work(curve: Curve) -> str | None:
-    """State how the work grew and what speedup and efficiency are of; None where it is one work."""
+    """State how the work grew, and what speedup and efficiency compare; None where it did not."""
     base = curve.base
     if base is None or not is_scaled(base):
         return None
@@ -26,31 +26,31 @@ def work(curve: Curve) -> str | None:
     if base["scaling"] == "weak":
         each = amount(base["work"] / base["workers"])
         return (
-            f"Weak scaling: the work grew with N ({done}) and was {each} for each worker. Speedup "
-            "is in work per second, and efficiency is the base case's wall time over that at N."
+            f"Weak scaling: the work grew with N ({done}), {each} per worker. Speedup compares "
+            "work per second; efficiency is the baseline's wall time over that at N."
         )
     return (
-        f"The work was neither the same at every N nor the same for each worker ({done}): speedup "
-        "is in work per second."
+        f"Neither the work nor the work per worker was the same at every N ({done}): speedup "
+        "compares work per second."
     )
 
 
 def faster(row: Row) -> str:
-    """Say how much faster than the base case a configuration is, in what it can be compared by."""
+    """State how much faster than the baseline a configuration is."""
     found = ratio(row["speedup"])
     if is_scaled(row):
-        return f"{found} times the work per second of the base case"
-    return f"{found} times as fast as the base case"
+        return f"{found} times the baseline's work per second"
+    return f"{found} times as fast as the baseline"
 
 
 def beyond_work_s(row: Row, base: Row) -> float:
-    """Worker-seconds beyond those that as much work held in the base case."""
+    """Worker-seconds beyond those that the baseline needs for the same amount of work."""
     return float(row["worker_seconds"] - row["growth"] * base["worker_seconds"])
 
 
 def held_against(row: Row) -> str:
-    """Name what the worker-seconds are held against."""
-    return "as much work in the base case" if is_scaled(row) else "the base case"
+    """Worker-seconds with which those at N are compared."""
+    return "the baseline for as much work" if is_scaled(row) else "the baseline"
 
 
 def serial_fractions(curve: Curve) -> str | None:
@@ -59,46 +59,45 @@ def serial_fractions(curve: Curve) -> str | None:
     if not rows:
         return None
     found = wording.serial_fractions(rows, "gustafson")
-    return f"Serial fraction by Gustafson, of the time on N workers: {found}."
+    return f"Gustafson serial fraction (of the time on N workers): {found}."
 
 
 def not_compared(found: Sequence[Curve]) -> Iterator[str]:
-    """Say of which curves outputs at different N cannot be compared, or their work."""
+    """Name the curves whose outputs at different N, or whose work, cannot be compared."""
     curves = [curve for curve in found if curve.rows[0]["scaling"] == "weak"]
     if curves:
         where = "all stages" if len(curves) == len(found) else listing(c.name for c in curves)
         yield (
-            f"{where}: whether the output is the same at every N. In weak scaling N workers have "
-            "other frames than N0, so there is nothing to compare; how right it is, where the "
-            "truth is known, is measured at the largest N alone."
+            f"{where}: agreement of outputs between N. In weak scaling N workers have other frames "
+            "than N0; quality, where the truth is known, is measured at the largest N alone."
         )
     yield from assumed_strong(found)
 
 
 def assumed_strong(found: Sequence[Curve]) -> Iterator[str]:
-    """Say of which curves the work is known at some N only."""
+    """Name the curves whose work is known at some N only."""
     for curve in found:
         unknown = [row["workers"] for row in curve.timed if row["work"] is None]
         if 0 < len(unknown) < len(curve.timed):
             yield (
-                f"{curve.name}: the work at N = {listing(unknown)} is not known. Strong scaling is "
-                "assumed: speedups are as if the work were the same at every N."
+                f"{curve.name}: the work at N = {listing(unknown)} is unknown; speedups assume "
+                "strong scaling (the same work at every N)."
             )
 
 
 def speedup_title(found: Sequence[Curve]) -> str:
-    """Name what a figure of these curves shows as speedup."""
+    """Title of a figure of speedups of these curves."""
     scaled = any(is_scaled(row) for curve in found for row in curve.rows)
-    return f"{'Scaled speedup' if scaled else 'Speedup'} over the base case"
+    return f"{'Scaled speedup' if scaled else 'Speedup'} over the baseline"
 
 
 def legend(found: Sequence[Curve]) -> str | None:
-    """Say in one line what the speedups of a table or figure are of; None where it is plain."""
+    """State in one line what scaled speedups compare; None where none is scaled."""
     kinds = {row["scaling"] for curve in found for row in curve.rows}
     if "mixed" in kinds:
-        return "The work is not the same at every N: speedup is in work per second."
+        return "The work differs between N: speedup compares work per second."
     if "weak" in kinds:
         return (
-            "Weak scaling, as much work for each worker at every N: speedup is in work per second."
+            "Weak scaling (the same work per worker at every N): speedup compares work per second."
         )
     return None

@@ -1,10 +1,12 @@
-"""Sentences that follow from the numbers of one curve; nothing is said that no number shows."""
+"""Sentences on one curve, each from its numbers."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import SENTENCES
@@ -18,30 +20,25 @@ from pyscale.report.wording import (
     listing,
     number,
     phase,
-    quality,
     ratio,
-    score,
     seconds,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
-
 Row = dict[str, Any]
 
-SAME_BYTES = "The outputs of all trials have the same bytes as the baseline's"
+SAME_BYTES = "In all trials the output bytes equal the baseline's"
 SMALL_PART = 0.005
 """Share of the worker-seconds below which a part is left to the table."""
 
 
 def base_case(curve: Curve) -> str:
-    """State the base case and its absolute time."""
+    """State the baseline and its absolute time."""
     base = curve.base
     if base is None:
-        return "No trial was timed, so there is no wall time and no speedup."
+        return "No timed trial: no wall time and no speedup."
     interval = _interval(base, "wall_s", number, " s", is_base=True)
     return (
-        f"Base case: N = {base['workers']} took {number(base['wall_s'])} s "
+        f"Baseline: N = {base['workers']} took {number(base['wall_s'])} s "
         f"({_of_trials(base)}; {interval}).{_unlike_itself(base)}"
     )
 
@@ -51,8 +48,8 @@ def speedups(curve: Curve) -> Iterator[str]:
     for row in curve.timed[1:]:
         if row["invalid"]:
             yield (
-                f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), which is "
-                f"invalid: {disagreement(row)}. A speedup would compare two different results."
+                f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), "
+                f"{INVALID}: {disagreement(row)}."
             )
             continue
         yield (
@@ -63,11 +60,11 @@ def speedups(curve: Curve) -> Iterator[str]:
         )
     for row in curve.rows:
         if row["wall_s"] is None:
-            yield f"N = {row['workers']}: no trial was timed."
+            yield f"N = {row['workers']}: no timed trial."
 
 
 def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
-    """State what the worker-seconds beyond the base case's went to, largest part first."""
+    """State the growth of the worker-seconds over the baseline by part, largest first."""
     own = curve.select(losses).sort("growth_s", descending=True)
     for row in curve.timed[1:]:
         parts = own.filter(own["workers"] == row["workers"])
@@ -82,7 +79,7 @@ def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
         ]
         invalid = f" ({INVALID})" if row["invalid"] else ""
         yield (
-            f"N = {row['workers']}{invalid} held {number(row['worker_seconds'])} worker-seconds, "
+            f"N = {row['workers']}{invalid} used {number(row['worker_seconds'])} worker-seconds, "
             f"{seconds(abs(growth_s))} {'more' if growth_s >= 0 else 'fewer'} than "
             f"{scalingkind.held_against(row)}{': ' + listing(named) if named else ''}."
         )
@@ -93,35 +90,7 @@ def serial_fractions(curve: Curve) -> str | None:
     rows = [row for row in curve.timed if row["karp_flatt"] is not None and not row["invalid"]]
     if not rows:
         return scalingkind.serial_fractions(curve)
-    return f"Serial fraction by Karp and Flatt: {wording.serial_fractions(rows, 'karp_flatt')}."
-
-
-def agreement(curve: Curve) -> str | None:
-    """State how far the outputs are those of the base case."""
-    rows = [row for row in curve.rows if row["agreement"] is not None]
-    if not rows:
-        return None
-    found = listing(f"{score(row['agreement'])} at N = {row['workers']}" for row in rows)
-    same = [row["workers"] for row in rows if row["identical"]]
-    bytes_too = f" {SAME_BYTES} (=) at N = {listing(same)}." if same else ""
-    return (
-        "Agreement of the output with the baseline's (1 is full agreement by the stage's measure; "
-        f"lowest trial): {found}.{bytes_too}"
-    )
-
-
-def correctness(curve: Curve) -> str | None:
-    """State how right the outputs are, at every worker count where truth was known."""
-    rows = [row for row in curve.rows if json.loads(row["quality"])]
-    if not rows:
-        return None
-    records = {row["quality"] for row in rows}
-    counts = listing(row["workers"] for row in rows)
-    if len(records) == 1:
-        where = f", the same at N = {counts}" if len(rows) > 1 else f" at N = {counts}"
-        return f"Quality against the truth{where}: {quality(records.pop())}."
-    found = "; ".join(f"N = {row['workers']}: {quality(row['quality'])}" for row in rows)
-    return f"Quality against the truth (medians): {found}."
+    return f"Karp-Flatt serial fraction: {wording.serial_fractions(rows, 'karp_flatt')}."
 
 
 def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator[str]:
@@ -149,21 +118,14 @@ def doubts_and_drifts(found: Sequence[Curve], drifts: Iterable[Drift]) -> Iterat
 
 
 def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterator[str]:
-    """Say what the tables leave open, each with the curves that it concerns.
-
-    Parameters
-    ----------
-    found : list of Curve
-    largest_px : float, optional
-        Length of the largest image, where sizes were swept.
-    """
+    """List what was not measured, each with the curves that it concerns."""
     for sentence, lacks in (
         (
-            f"95 % intervals ({repeats_needed()} timed trials per configuration are needed)",
+            f"95 % intervals (they need {repeats_needed()} timed trials per configuration)",
             lambda row: row["wall_s_low"] is None,
         ),
         (
-            "whether the output is that of the baseline",
+            "agreement of the output with the baseline's",
             lambda row: (
                 row["agreement"] is None
                 and row["workers"] > row["baseline_workers"]
@@ -171,13 +133,13 @@ def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterato
             ),
         ),
         (
-            "how right the output is (there was no truth to compare with)",
+            "quality of the output (no truth to compare with)",
             lambda row: not json.loads(row["quality"]) and row["scaling"] != "weak",
         ),
-        ("the state of the page cache", lambda row: row["cache_state"] is None),
-        ("the time of single tasks", lambda row: row["load_balance"] is None),
+        ("state of the page cache", lambda row: row["cache_state"] is None),
+        ("time of single tasks", lambda row: row["load_balance"] is None),
         (
-            "the time by phase: whole tasks stand for useful work",
+            "time by phase (whole tasks count as useful work)",
             lambda row: row["useful_share"] is None and row["load_balance"] is not None,
         ),
         (
@@ -193,19 +155,19 @@ def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterato
     largest = max((row["workers"] for curve in found for row in curve.timed), default=None)
     px = "" if largest_px is None else f" and images larger than {largest_px:.0f} px"
     if largest is not None:
-        yield f"Anything beyond N = {largest}{px}: nothing here is extrapolated."
+        yield f"Anything beyond N = {largest}{px}: the report does not extrapolate."
     states = {row["cache_state"] for curve in found for row in curve.rows}
     if "verified-cold" in states:
         yield (
-            "Caches outside the node: verified-cold speaks of the node's own page cache; "
-            "those of storage servers and hypervisors cannot be seen from it."
+            "Caches outside the node: verified-cold covers the node's own page cache, not those of "
+            "storage servers and hypervisors."
         )
 
 
 def _unlike_itself(base: Row) -> str:
     if not base["invalid"]:
         return ""
-    return f" It is invalid, which puts every speedup over it in doubt: {disagreement(base)}."
+    return f" It is invalid, so every speedup is in doubt: {disagreement(base)}."
 
 
 def _of_trials(row: Row) -> str:
@@ -218,9 +180,9 @@ def _interval(row: Row, name: str, written: Any, unit: str = "", *, is_base: boo
     if low is None:
         needed = repeats_needed()
         if row["repeats"] < needed:
-            # What it takes is said once, with the base case.
+            # The number needed is given once, with the baseline.
             return f"no 95 % interval{f', {needed} trials needed' if is_base else ''}"
-        return f"no 95 % interval, the base case has fewer than {needed} trials"
+        return f"no 95 % interval, the baseline has fewer than {needed} trials"
     return f"95 % interval {written(low)} to {written(high)}{unit}"
 
 

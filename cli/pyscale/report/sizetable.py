@@ -1,18 +1,17 @@
-"""Reads a table of times by device and image size, and says in one sentence what is wrong."""
+"""Reads a table of times by device and image size; an error is one sentence."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.grid.axes import SIZE
-from pyscale.analysis.grid.devices import BASE_KIND, KINDS, device_of
+from pyscale.analysis.grid.tablepoints import BASE_KIND, KINDS, device_of
 from pyscale.errors import UserError
 from pyscale.report.table import ONE_OF_BOTH, REQUIRED
 from pyscale.report.tabletext import check_columns, parsed_rows, read_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TIME, OTHER_TIME = "wall_s", "time_s"
 """Column of times, and another name that it may have."""
@@ -56,8 +55,6 @@ def read_sizes(path: Path) -> pl.DataFrame:
     UserError
         If the file or a value in it cannot be used.
     """
-    import polars as pl
-
     table = read_text(path, NEEDED)
     if TIME in table.columns and OTHER_TIME in table.columns:
         raise UserError(f"{path} has both {TIME!r} and {OTHER_TIME!r}: keep one of them")
@@ -69,7 +66,7 @@ def read_sizes(path: Path) -> pl.DataFrame:
     given = [column for column in table.columns if column in {*needed, *OPTIONAL}]
     rows = list(parsed_rows(path, table.select(given), needed=given))
     if not rows:
-        raise UserError(f"{path} has a header and no rows: add one row per measured time")
+        raise UserError(f"{path} has no rows: add one row per measured time")
     _check_devices(path, rows)
     _check_repeats(path, rows)
     kinds: dict[str, Any] = {
@@ -82,23 +79,23 @@ def read_sizes(path: Path) -> pl.DataFrame:
 
 
 def _check_devices(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
-    """Refuse names that say not what they are, and a machine with two bases."""
+    """Refuse names without a kind of device, and a machine with two baselines."""
     base_of: dict[tuple[Any, str], str] = {}
     for line, row in rows:
         name = row["device"]
         device = device_of(name)
         if device is None:
             raise UserError(
-                f"{path}, line {line}: device {name!r} must hold one of {', '.join(KINDS)} between "
-                "hyphens, as [machine-]kind[-model] does, such as desktop-gpu-rtx4070"
+                f"{path}, line {line}: device {name!r} must name one of {', '.join(KINDS)}: "
+                "write [machine-]kind[-model], such as desktop-gpu-rtx4070"
             )
         if device.kind != BASE_KIND:
             continue
         known = base_of.setdefault((row.get("stage"), device.machine), name)
         if known != name:
             raise UserError(
-                f"{path}, line {line}: {name} and {known} are both the CPU of one machine, with "
-                "which its other devices are compared: put names of machines before the kind"
+                f"{path}, line {line}: {name} and {known} are both the CPU (the baseline) of one "
+                "machine: put the machine's name before the kind"
             )
 
 

@@ -1,17 +1,16 @@
-"""Reads a user's table of wall times, and says in one sentence what is wrong with it."""
+"""Reads a user's table of wall times; an error is one sentence."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.errors import UserError
 from pyscale.report.tablecells import DATES, NUMBERS, SMALLEST
 from pyscale.report.tabletext import check_columns, parsed_rows, read_text
-
-if TYPE_CHECKING:
-    import polars as pl
 
 REQUIRED = ("stage", "workers", "wall_s")
 COLUMNS = (
@@ -33,7 +32,7 @@ BESIDE = (
 NOT_ANALYSED = ("trial", "state")
 """Columns for people, over which the analysis passes."""
 ONE_OF_BOTH = (
-    "keep 'block' if the trials with the same number ran close together in time, else 'repeat'"
+    "keep 'block' if trials with the same number ran close together in time, else 'repeat'"
 )
 ROUNDING = 1.01
 """Published means and wall times are rounded, so that one may seem to exceed the other."""
@@ -60,8 +59,6 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     UserError
         If the file or a value in it cannot be used.
     """
-    import polars as pl
-
     table = read_text(path, REQUIRED)
     _check_columns(path, table.columns)
     analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
@@ -69,7 +66,7 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     needed = (*REQUIRED, "repeat", "block", "task")
     rows = list(parsed_rows(path, table.select(given), needed=needed))
     if not rows:
-        raise UserError(f"{path} has a header and no rows: add one row per measured wall time")
+        raise UserError(f"{path} has no rows: add one row per measured wall time")
     kinds: dict[str, Any] = {
         **dict.fromkeys(NUMBERS, pl.Float64),
         **dict.fromkeys(SMALLEST, pl.Int64),
@@ -86,8 +83,8 @@ def _check_columns(path: Path, columns: list[str]) -> None:
     check_columns(path, columns, needed=REQUIRED, known=(*COLUMNS, *BESIDE))
     if "mean_task_s" in columns and "task" in columns:
         raise UserError(
-            f"{path} has both 'task' and 'mean_task_s': a row is one task or the mean of all, "
-            "so keep one of these columns"
+            f"{path} has both 'task' and 'mean_task_s': keep one (a row is one task, or the mean "
+            "of all)"
         )
     if "repeat" in columns and "block" in columns:
         raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
@@ -112,8 +109,8 @@ def _check_rows(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:
         held_s = row["workers"] * row["wall_s"]
         if busy_s > ROUNDING * held_s:
             raise UserError(
-                f"{path}, line {line}: tasks of {busy_s:g} s in sum do not fit into "
-                f"{row['workers']} workers for {row['wall_s']:g} s: check mean_task_s and wall_s"
+                f"{path}, line {line}: {busy_s:g} s of tasks exceed {row['workers']} workers x "
+                f"{row['wall_s']:g} s: check mean_task_s and wall_s"
             )
     if "task" not in rows[0][1]:
         return
@@ -138,8 +135,8 @@ def _put_on_one_clock(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> Non
             if (date.tzinfo is None) != (known[1].tzinfo is None):
                 zoned, bare = (line, known[0]) if date.tzinfo else (known[0], line)
                 raise UserError(
-                    f"{path}: line {zoned} has a date with a time zone and line {bare} one "
-                    "without: write all alike, or leave out the columns start and end"
+                    f"{path}: the date in line {zoned} has a time zone, that in line {bare} has "
+                    "none: write all alike, or remove the columns start and end"
                 )
             first = known
             row[column] = date if date.tzinfo else date.replace(tzinfo=UTC)

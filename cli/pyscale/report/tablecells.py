@@ -1,4 +1,4 @@
-"""Cells of a user's table of wall times: from text to values, or a sentence on what is wrong."""
+"""Cells of a user's table of wall times: from text to values, or an error of one sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBERS = {
     "energy_j": ENERGY,
     "work": AMOUNT,
 }
-"""Columns of numbers, and what each is."""
+"""Columns of numbers, and their meaning."""
 ABOVE_ZERO = frozenset({"wall_s", "time_s", "length_px", "work"})
 SMALLEST = {
     "workers": 1,
@@ -46,24 +46,7 @@ LEAST = 1e-12
 
 
 def cell(where: str, column: str, text: str) -> Value | None:
-    """Turn the text of a cell into its value.
-
-    Parameters
-    ----------
-    where : str
-        File and line, as the user counts them.
-    column, text : str
-
-    Returns
-    -------
-    str, int, float, datetime or None
-        None where it says that nothing was measured.
-
-    Raises
-    ------
-    UserError
-        If it is not what its column holds.
-    """
+    """Turn the text of a cell into its value."""
     if column in NUMBERS:
         value: float = _real(where, column, text)
     elif column in SMALLEST:
@@ -76,10 +59,10 @@ def cell(where: str, column: str, text: str) -> Value | None:
 def _real(where: str, column: str, text: str) -> float:
     number = _number(where, column, text, float, "a number, such as 12.5")
     if not math.isfinite(number) or number > LARGEST or 0 < number < LEAST:
-        raise UserError(f"{where}: {column} {text} is no {NUMBERS[column].partition(' ')[2]}")
+        raise UserError(f"{where}: {column} {text} is not {NUMBERS[column]}")
     if number < 0 or (number == 0 and column in ABOVE_ZERO):
         least = "above zero" if column in ABOVE_ZERO else "zero or more"
-        raise UserError(f"{where}: {column} {text} must be {least}, as {NUMBERS[column]} is")
+        raise UserError(f"{where}: {column} {text} must be {least} ({NUMBERS[column]})")
     return number
 
 
@@ -88,7 +71,7 @@ def _whole(where: str, column: str, text: str) -> int:
     if whole < SMALLEST[column]:
         raise UserError(f"{where}: {column} {text} must be at least {SMALLEST[column]}")
     if whole > LARGEST:
-        raise UserError(f"{where}: {column} {text} is larger than any number there is of these")
+        raise UserError(f"{where}: {column} {text} is too large")
     return whole
 
 
@@ -102,7 +85,7 @@ def _int(text: str) -> int:
 
 def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:
     try:
-        # Python takes 1_000 for a number; nobody who writes it in a table means that.
+        # Python takes 1_000 for a number; a table that has it does not mean that.
         return kind(text.replace("_", "?"))
     except ValueError:
         raise UserError(f"{where}: {column} {text!r} is not {what}") from None
@@ -120,5 +103,5 @@ def _date(where: str, column: str, text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError:
         raise UserError(
-            f"{where}: {column} {text!r} is not a date, as 2026-03-17T11:42:24"
+            f"{where}: {column} {text!r} is not a date, such as 2026-03-17T11:42:24"
         ) from None

@@ -1,19 +1,18 @@
-"""Text of a user's CSV: its columns, and its rows as values, or a sentence on what is wrong."""
+"""Text of a user's CSV: its columns, and its rows as values, or an error of one sentence."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.console import talk
 from pyscale.errors import UserError
 from pyscale.report.tablecells import cell
 from pyscale_stages.wording import did_you_mean
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEPARATORS = ",;\t"
 MISSPELT = 0.8
@@ -27,19 +26,7 @@ def read_text(path: Path, needed: Sequence[str]) -> pl.DataFrame:
 
     Columns are separated by what occurs most often in the header: commas, semicolons or tabs.
     Columns with neither a name nor a value are left out: spreadsheets write them.
-
-    Parameters
-    ----------
-    path : Path
-    needed : sequence of str
-        Columns that an empty file is told to begin with.
-
-    Raises
-    ------
-    UserError
-        If the file is not there, or is no CSV.
     """
-    import polars as pl
     from polars.exceptions import PolarsError
 
     advice = "save it as plain UTF-8 text with commas, semicolons or tabs between the columns"
@@ -55,8 +42,7 @@ def read_text(path: Path, needed: Sequence[str]) -> pl.DataFrame:
         raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from None
     if not text.strip():
         raise UserError(
-            f"{path} is empty: it must begin with a line of column names, such as "
-            f"{','.join(needed)}"
+            f"{path} is empty: begin with a line of column names, such as {','.join(needed)}"
         )
     try:
         header = text.lstrip().partition("\n")[0]
@@ -86,12 +72,7 @@ def _own_name(column: str) -> str:
 def check_columns(
     path: Path, columns: Sequence[str], *, needed: Sequence[str], known: Sequence[str]
 ) -> None:
-    """Refuse a table that lacks a column, or has one twice or misspelt; tell what is ignored.
-
-    Raises
-    ------
-    UserError
-    """
+    """Refuse a table that lacks a column, or has one twice or misspelt; name ignored columns."""
     unknown = [column for column in columns if column not in known]
     lacking = [column for column in needed if column not in columns]
     for column in unknown:
@@ -102,7 +83,7 @@ def check_columns(
         raise UserError(
             f"{path} has no column {lacking[0]!r}: "
             + (f"rename {meant[0]!r}" if meant else f"its columns are {', '.join(columns)!r}")
-            + f" ({', '.join(needed)} are needed)"
+            + f" (needed: {', '.join(needed)})"
         )
     absent = [column for column in known if column not in columns]
     for column in unknown:
@@ -112,27 +93,13 @@ def check_columns(
             )
     if unknown:
         names = dict.fromkeys(_own_name(column) or "one without a name" for column in unknown)
-        talk(f"{path}: columns that pyscale does not know are ignored: {', '.join(names)}")
+        talk(f"{path}: unknown columns are ignored: {', '.join(names)}")
 
 
 def parsed_rows(
     path: Path, table: pl.DataFrame, *, needed: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Turn text into values, each row with its line as the user counts them; blank ones left out.
-
-    Parameters
-    ----------
-    path : Path
-    table : polars.DataFrame
-        As `read_text` gives it.
-    needed : sequence of str
-        Columns that may not be blank.
-
-    Raises
-    ------
-    UserError
-        If a cell is blank that may not be, or is not what its column holds.
-    """
+    """Turn text into values, each row with its line as the user counts them, but for blank ones."""
     for line, texts in enumerate(table.iter_rows(named=True), start=2):
         stripped = {column: (told or "").strip() for column, told in texts.items()}
         if not any(stripped.values()):
@@ -140,6 +107,6 @@ def parsed_rows(
         row: dict[str, Any] = {}
         for column, text in stripped.items():
             if not text and column in needed:
-                raise UserError(f"{path}, line {line}: {column!r} is blank, fill it in")
+                raise UserError(f"{path}, line {line}: {column!r} is blank: fill it in")
             row[column] = cell(f"{path}, line {line}", column, text) if text else None
         yield line, row

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def templates() -> Environment:
-    """Where the templates are found; a name that is not given is an error."""
+    """Environment of the templates; an unset name is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -1,13 +1,17 @@
-"""The configurations as a table for the terminal."""
+"""What was measured, for the terminal: it ends with the verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.flags import SENTENCES
+import polars as pl
+
+from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.report import beside, quality, scalingkind, sentences
-from pyscale.report.comparison import shown
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.bottomview import BottomView
+from pyscale.report.comparison import conclusion, shown
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table
@@ -19,15 +23,17 @@ from pyscale.report.machine.summary import machine_summary
 from pyscale.report.machine.tables import plain
 from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
+from pyscale.report.starts import headlines
 from pyscale.report.validation.text import lines as validation_lines
-from pyscale.report.warned import said
-from pyscale.report.wording import ABSENT, agreement, factor, speedup, wall_time
+from pyscale.report.warned import Said, said, shortly
+from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
+NO_RESULTS = "No trial has a record, so there are no results."
 FACTORS = {
     "efficiency": "effi-\nciency",
     "load_balance": "load\nbalance",
@@ -41,8 +47,15 @@ BESIDE = (
 )
 
 
-def summary_of(results: Results) -> RenderableType:
-    """Lay out everything that was measured: grids, ranks, the machine, and then what is over N."""
+def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
+    """Lay out everything that was measured, and end with the verdict on stages over N.
+
+    Parameters
+    ----------
+    results : Results
+    verbose : bool
+        Whether to show the factors of efficiency, the quality of each stage and all notes too.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -52,17 +65,39 @@ def summary_of(results: Results) -> RenderableType:
         *loader_summary(results),
         *machine_summary(results),
     ]
-    left = about_workers(results).configurations
-    works = results.context.works
-    about_n = [summary(left, works)] if not ((found or apart) and left.is_empty()) else []
-    told = validation_lines(results.validation)
+    about_n = about_workers(results)
+    line = bottom_line(results)
+    told: list[RenderableType] = [*validation_lines(results.validation)]
+    told += [*(grid_summary(found) if found else []), *apart]
+    left = about_n.configurations
+    if verbose and not left.is_empty():
+        told.append(summary(left, results.context.works))
+    elif any(work.asked for work in results.context.works.values()):
+        # A suite that asks for quality is run to read it.
+        told += _right(curves(left), results.context.works)
     versions = results.versions
-    both = [Text(), shown(versions.context, versions.table)] if versions else []
-    warned = [
-        Text.assemble((one.head, "bold red" if one.doubts_result else "bold"), f": {one.sentence}")
-        for one in said(results.trials, results.grids)
-    ]
-    return Group(*told, *(grid_summary(found) if found else []), *apart, *about_n, *both, *warned)
+    if versions is not None:
+        concluded = conclusion(versions.context, versions.table)
+        told += [Text(), shown(versions.context, versions.table)]
+        told += [Text(concluded, "bold")] if concluded else []
+    if results.starts is not None:
+        told += map(Text, headlines(results.starts))
+    told += map(_warning, said(results.trials, results.grids))
+    if line.stages:
+        told += [Text()] if told else []
+        told.append(BottomView(results.context.title, line))
+        told += [Text(f"Note: {note}.") for note in line.notes] if verbose else []
+    elif not (found or apart):
+        told.append(Text(NO_RESULTS))
+    return Group(*told)
+
+
+def _warning(one: Said) -> Text:
+    """What a stage warned of, by its first sentence: the report has the rest."""
+    from rich.text import Text
+
+    style = "bold red" if one.doubts_result else "bold"
+    return Text.assemble((one.head, style), shortly(one).removeprefix(one.head))
 
 
 def summary(
@@ -79,18 +114,17 @@ def summary(
     from rich.text import Text
 
     raised = {flag for flags in configurations["flags"] for flag in flags}
-    letters = {
-        code: chr(ord("a") + place)
-        for place, code in enumerate(code for code in SENTENCES if code in raised)
-    }
+    letters = {code: letter for code, letter in LETTERS.items() if code in raised}
     drawn = curves(configurations)
     if not drawn:
-        return Text("No trial has a record, so there are no results.")
+        return Text(NO_RESULTS)
     notes = []
     scaled = scalingkind.legend(drawn)
     if scaled is not None:
         notes.append(Text(scaled))
     notes += map(Text, scalingkind.assumed_strong(drawn))
+    if any(ranged(row) for curve in drawn for row in curve.timed):
+        notes.append(Text("Wall times in (): range, min-max of the trials."))
     if configurations["identical"].any():
         notes.append(Text.assemble(("=", "bold"), f": {sentences.SAME_BYTES}."))
     notes += [
@@ -165,7 +199,7 @@ def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str,
             table.add_row(
                 Text(curve.name if place == 0 else ""),
                 str(row["workers"]),
-                Text(wall_time(row)),
+                Text(wall_time_or_range(row)),
                 Text(speedup(row), style="bold red" if row["invalid"] else ""),
                 *(factor(row, column) for column in factors),
                 agreement(row),

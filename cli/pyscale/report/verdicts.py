@@ -10,10 +10,10 @@ from pydantic import Field
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.requests import Request
+from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
 from pyscale.report.scalingkind import is_scaled
-from pyscale.report.trust import Trust, refusal, trust_in
 from pyscale.report.wording import gib, ratio, resampled_share
 from pyscale_stages.contract import Record
 
@@ -55,7 +55,7 @@ class Verdict(Record):
     workers: int | None = Field(description="N to request; None where none is advised")
     request: Said = Field(description="What to request")
     speedup_at: int | None = Field(
-        description="N of the speedup: the one to request or, where that is the base case, the "
+        description="N of the speedup: the one to request or, where that is the baseline, the "
         "next; None where there is none"
     )
     speedup: float | None = Field(description="At this N")
@@ -66,12 +66,13 @@ class Verdict(Record):
     limit: Said = Field(description="What limits scaling")
     trust: Trust = Field(description="Whether the numbers can be trusted")
     reasons: tuple[str, ...] = Field(description="Why, in a few words each")
+    notes: tuple[str, ...] = Field(description="What cannot change the answer, in a few words each")
 
 
 def verdicts(results: Results) -> list[Verdict]:
     """Say of each curve what to request, what limits it, and whether that can be trusted.
 
-    What to request is the N at the knee: the largest speedup x efficiency.
+    What to request is the N of best value: the largest speedup x efficiency.
     """
     return [_verdict(curve, results) for curve in curves(results.configurations)]
 
@@ -81,7 +82,7 @@ def _verdict(curve: Curve, results: Results) -> Verdict:
     choice = next(own, None)
     request = next((one for one in results.requests if curve.owns(one)), None)
     compared = _compared(curve, choice)
-    trust, reasons = trust_in(curve, choice, compared.get("workers"))
+    trusted = trust_in(curve.rows, choice, compared.get("workers"))
     return Verdict(
         name=curve.name,
         **curve.key,
@@ -94,8 +95,9 @@ def _verdict(curve: Curve, results: Results) -> Verdict:
         efficiency=compared.get("efficiency"),
         over=_over(compared, choice),
         limit=_limit(curve, choice, results.limits),
-        trust=trust,
-        reasons=reasons,
+        trust=trusted.grade,
+        reasons=trusted.reasons,
+        notes=trusted.notes,
     )
 
 
@@ -110,7 +112,7 @@ def _compared(curve: Curve, choice: Choice | None) -> Row:
 def _request(choice: Choice | None, request: Request | None) -> Said:
     if choice is None or choice.workers is None:
         return Said(head="No N is advised", rest=f": {refusal(choice)}.")
-    each = [] if request is None else list(_each(request))
+    each = [] if request is None else list(each_task(request))
     of_each = f"; each task {', '.join(each)}" if each else ""
     rival = f" or {choice.rival}" if choice.sureness == "undecided" and choice.rival else ""
     return Said(head=f"N = {choice.workers}{rival}", rest=f"{_how_sure(choice)}{of_each}.")
@@ -125,7 +127,8 @@ def _how_sure(choice: Choice) -> str:
     return f"{how.get(choice.sureness, ' so far')}{edge}"
 
 
-def _each(request: Request) -> Iterator[str]:
+def each_task(request: Request) -> Iterator[str]:
+    """What one task asks for, in words."""
     if request.cpus:
         yield f"{request.cpus} core{'s' * (request.cpus > 1)}"
     if request.gpus:
@@ -146,7 +149,7 @@ def _over(compared: Row, choice: Choice | None) -> str:
 
 
 def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Said:
-    """Say what limits the chosen N or, where that is the base case, the next one."""
+    """Say what limits the chosen N or, where that is the baseline, the next one."""
     invalid = {row["workers"] for row in curve.rows if row["invalid"]}
     chosen = 0 if choice is None else choice.workers or 0
     near = [

@@ -1,4 +1,4 @@
-"""What a report says of two versions that one run measured: `run --against`."""
+"""Report of two versions that one run measured (`run --against`)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pyscale.report.page.table import Column, Group, Line, Table
 from pyscale.report.page.values import VERSIONS, Cell, interval_of, value_of
 from pyscale.report.wording import ABSENT, INVALID, number
 
-DIFFERENCE_COLUMNS = ("What differs", "Base", "New")
+DIFFERENCE_COLUMNS = ("Difference", "Baseline", "New")
 
 
 def section(found: VersionComparison | None) -> dict[str, Any] | None:
-    """What a report's section holds; None where one version was measured."""
+    """Content of a report's section; None where one version was measured."""
     if found is None:
         return None
     context, table = found.context, found.table
@@ -50,15 +50,15 @@ def section(found: VersionComparison | None) -> dict[str, Any] | None:
 
 
 def headline(rows: list[Row]) -> str:
-    """Say in a line which configurations of the new version differ from the base."""
+    """Name in one line the configurations of the new version that differ from the baseline."""
     told = [
         f"{verdict[:1].upper()}{verdict[1:]}: {named(own)}."
         for verdict in ("worse", "slower", "better", "faster", "same", "not enough data")
         if (own := [row for row in rows if row["verdict"] == verdict])
     ]
     if other := [row for row in rows if has_other_result(row)]:
-        told.append(f"Other result than the base: {named(other)}.")
-    return " ".join(told) or "No trial of both was timed."
+        told.append(f"Other result than the baseline: {named(other)}.")
+    return " ".join(told) or "No timed trial of both versions."
 
 
 def _table(rows: list[Row]) -> Table | None:
@@ -67,7 +67,7 @@ def _table(rows: list[Row]) -> Table | None:
     if not rows:
         return None
     return Table(
-        caption="The new version against the base, by pairs of trials",
+        caption="New version against the baseline, by pairs of trials",
         columns=tuple(column for column, _ in _COLUMNS),
         groups=tuple(
             Group(
@@ -99,7 +99,7 @@ def _verdict(row: Row) -> Cell:
 _COLUMNS: tuple[tuple[Column, Callable[[Row], Cell]], ...] = (
     (Column(name="N"), _value("workers", str)),
     (
-        Column(name="Base (s)", means="Median wall time of the base version"),
+        Column(name="Baseline (s)", means="Median wall time of the baseline version"),
         _value("base_wall_s", number),
     ),
     (
@@ -108,7 +108,7 @@ _COLUMNS: tuple[tuple[Column, Callable[[Row], Cell]], ...] = (
     ),
     (
         Column(
-            name="New / base",
+            name="New / baseline",
             means="Ratio of wall times within a block, above 1 slower, with its interval",
         ),
         lambda row: interval_of("versions", VERSIONS, row, "ratio", ratio3),
@@ -117,8 +117,7 @@ _COLUMNS: tuple[tuple[Column, Callable[[Row], Cell]], ...] = (
     (
         Column(
             name="Output",
-            means="Agreement of the new output with the base's, from 0 to 1; = says that the bytes "
-            "are equal",
+            means="Agreement of the new output with the baseline's, from 0 to 1; =: equal bytes",
         ),
         lambda row: (
             value_of("versions", VERSIONS, row, "output_agreement", output(row) or ABSENT),

@@ -1,25 +1,24 @@
-"""What stages warned of, in one sentence a code of each stage."""
+"""Warnings of the stages, one sentence for each code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.warned import StageWarning, stage_warnings
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale.analysis.grid.findings import GridFindings
 
 DOUBTED = "the result may be wrong"
 
 
 class Said(Record):
-    """What is said of one stage under one code."""
+    """The warning of one stage under one code."""
 
     stage: str = Field(description="Entry of the suite; of the points of a grid that of the grid")
     code: str
@@ -28,19 +27,19 @@ class Said(Record):
 
     @property
     def head(self) -> str:
-        """The stage, and what a glance must catch."""
+        """The stage, and whether its result is in doubt."""
         return f"{self.stage}, {DOUBTED}" if self.doubts_result else self.stage
 
 
 def said(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said, ...]:
-    """Say once of each stage what it warned of under each code, at whatever N it was worst.
+    """Give the worst warning of each stage under each code, over all N.
 
     Parameters
     ----------
     trials : polars.DataFrame
         As `pyscale.analysis.trials.trial_table` gives them.
     grids : iterable of GridFindings
-        Their points are told as one stage.
+        Their points count as one stage.
 
     Returns
     -------
@@ -60,6 +59,12 @@ def said(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said
     return tuple(sorted(found, key=lambda one: not one.doubts_result))
 
 
+def shortly(one: Said) -> str:
+    """The stage and the first sentence: the report has the rest."""
+    first, _, _ = one.sentence.partition(". ")
+    return f"{one.head}: {first.rstrip('.')}."
+
+
 def _said(family: str, warnings: Sequence[StageWarning]) -> Said:
     worst = max(warnings, key=lambda one: one.share).worst
     points = len({one.stage for one in warnings})
@@ -72,8 +77,8 @@ def _said(family: str, warnings: Sequence[StageWarning]) -> Said:
         sentence=" ".join(
             [
                 f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.",
-                *([f"(At {points} points of the grid.)"] if points > 1 else []),
-                *([f"({others} more like it: provenance_manifest.json.)"] if others else []),
+                *([f"({points} points of the grid.)"] if points > 1 else []),
+                *([f"({others} similar: provenance_manifest.json.)"] if others else []),
             ]
         ),
     )

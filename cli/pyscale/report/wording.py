@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 ABSENT = "-"
 INVALID = "invalid"
@@ -112,6 +113,18 @@ def wall_time(row: Mapping[str, float | None]) -> str:
     return with_interval(
         number(row["wall_s"]), number(row["wall_s_low"]), number(row["wall_s_high"])
     )
+
+
+def ranged(row: Mapping[str, Any]) -> bool:
+    """Whether a configuration has a range of wall times in place of an interval."""
+    return row["wall_s_low"] is None and bool(row["repeats"] > 1)
+
+
+def wall_time_or_range(row: Mapping[str, Any]) -> str:
+    """Wall time in seconds with its interval or, of fewer trials, shortest and longest."""
+    if not ranged(row):
+        return wall_time(row)
+    return f"{number(row['wall_s'])} ({number(row['wall_s_min'])}-{number(row['wall_s_max'])})"
 
 
 def speedup(row: Mapping[str, float | None]) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.report.csv import write_csv
+from pyscale.report.figures.house import Width
 from pyscale.report.figures.writing import write_all_figures, write_figures
 from pyscale.report.markdown import write_markdown
+from pyscale.report.methods import write_methods
 from pyscale.report.page.write import write_page
 from pyscale.report.results import Results
 from pyscale.report.validation.text import write_validation
@@ -18,7 +20,9 @@ from pyscale.report.validation.text import write_validation
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
-def write_report(folder: Path, results: Results, *, every_figure: bool = False) -> list[Path]:
+def write_report(
+    folder: Path, results: Results, *, every_figure: bool = False, width_mm: Width = 180
+) -> list[Path]:
     """Write tables, figures, text and page; each file appears whole or not at all.
 
     Parameters
@@ -28,6 +32,8 @@ def write_report(folder: Path, results: Results, *, every_figure: bool = False) 
     results : Results
     every_figure : bool
         Whether to draw all figures for print, into the folder `figures`, and not two alone.
+    width_mm : {88, 180}
+        Width of the figures for print: one column of a journal, or two.
 
     Returns
     -------
@@ -42,9 +48,10 @@ def write_report(folder: Path, results: Results, *, every_figure: bool = False) 
     with writing_into(folder):
         return [
             *write_csv(folder, results),
-            *write_figures(folder, results),
-            *(write_all_figures(folder, results) if every_figure else ()),
+            *write_figures(folder, results, width_mm=width_mm),
+            *(write_all_figures(folder, results, width_mm=width_mm) if every_figure else ()),
             write_markdown(folder, results),
+            *write_methods(folder, results),
             write_page(folder, results),
             *write_validation(folder, results),
         ]

@@ -1,14 +1,14 @@
-"""The runtime `apptainer`: a task runs in its image, and sees nothing of the machine unasked."""
+"""The runtime `apptainer`: a task runs in its image, isolated from the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pyscale.executors.containernode import scratch_prefix
 from pyscale.images.engine import Engine
 from pyscale.runtimes.binds import Bind, task_binds
-from pyscale.runtimes.protocol import Start
+from pyscale.runtimes.protocol import Start, serving
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
 from pyscale_stages.contract import TaskSpec
@@ -60,14 +60,32 @@ class ApptainerRuntime:
         It can write into its own folder, scratch, what it measures by writing there, and the
         folder in which ranks meet.
         """
-        assert image is not None, "a plan for images gives each trial one"
+        _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
+        meeting = () if spec.meeting is None else (spec.meeting.parent,)
+        return self._start(spec, folder, meeting, image, arguments)
+
+    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
+        """How to start a warm worker, whose container is kept.
+
+        It can write into its own folder and those of all tasks of the run.
+        """
+        return self._start(spec, folder, (tasks,), image, serving(spec, folder))
+
+    def _start(
+        self,
+        spec: TaskSpec,
+        folder: Path,
+        shared: Iterable[Path],
+        image: str | None,
+        arguments: Sequence[str],
+    ) -> Start:
+        """Start an image in a folder that it can write into, as it can into shared ones."""
+        assert image is not None, "a plan for images needs an image for each trial"
         chosen = self._images[image]
         stage = load_stage(spec.stage)
         around = stage.surroundings(stage.params.model_validate(spec.params))
-        _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         places = stage.places(spec)
-        meeting = () if spec.meeting is None else (spec.meeting.parent,)
-        written = (*places, *around.written, *meeting) if spec.verb == "run" else ()
+        written = (*places, *around.written, *shared) if spec.verb == "run" else ()
         inputs = [path for _, path in spec.inputs if path not in places]
         read = [*inputs, *(path.parent / VALID_FILE for path in inputs), *around.files]
         if spec.truth is not None:
@@ -97,6 +115,7 @@ class ApptainerRuntime:
                 gpu=spec.device == "cuda",
                 scratch_prefix=scratch_prefix(self._run),
             ),
+            arguments=(spec.stage, *arguments),
         )
 
 

@@ -91,8 +91,8 @@ def refuse_changed_base(plan: Plan, run: str) -> None:
         if _identity_of(interpreter, stage).identity != base.identities[which]:
             what = str(base) if which == "base" else f"this environment ({sys.prefix})"
             raise UserError(
-                f"{what} has other code or packages than when the run {run} began: put it back "
-                "as it was, or start a new run"
+                f"{what} has different code or packages than at the start of the run {run}: "
+                "restore it, or start a new run"
             )
 
 
@@ -131,19 +131,19 @@ def _identity_of(
         )
     except OSError as error:
         raise UserError(
-            f"{named} cannot be measured against: {interpreter[0]} cannot be started "
+            f"{named} is unusable as a baseline: {interpreter[0]} cannot be started "
             f"({error.strerror})"
         ) from error
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        said = (done.stderr.strip().splitlines() or ["no output"])[-1]
         raise UserError(
             f"{named} cannot run the stage {stage} ({said}): install pyscale with that stage there"
         )
     told = json.loads(done.stdout.strip().splitlines()[-1])
     if told["schema_version"] != CONTRACT:
         raise UserError(
-            f"{named} writes records of version {told['schema_version']}, and this pyscale reads "
-            f"those of version {CONTRACT}: give a base of a release with the same records"
+            f"{named} writes records of version {told['schema_version']}, but this pyscale reads "
+            f"version {CONTRACT}: name a release with the same records"
         )
     if told["absent"]:
         raise UserError(
@@ -162,7 +162,7 @@ def _known(base: BaseVersion, trial: Trial, known: frozenset[str]) -> dict[str, 
             mode="json", include={name}
         ).get(name):
             raise UserError(
-                f"--against {base.path} does not know the parameter {name} of {trial.stage}, "
-                f"which this run sets to {trial.params[name]}: leave it at its default"
+                f"--against {base.path} has no parameter {name} of {trial.stage}, which this run "
+                f"sets to {trial.params[name]}: leave it at its default"
             )
     return {name: value for name, value in trial.params.items() if name in known}

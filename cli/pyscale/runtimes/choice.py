@@ -1,4 +1,4 @@
-"""Which image runs an entry of the suite."""
+"""The image that runs an entry of the suite."""
 
 from __future__ import annotations
 
@@ -40,13 +40,12 @@ def image_for(
         return variant if variant in known else own
     if name not in known:
         raise UserError(
-            f"the setting images gives {entry} the image {name!r}, which is none: "
-            f"{did_you_mean(name, known)}"
+            f"unknown image {name!r} for {entry} in the setting images: {did_you_mean(name, known)}"
         )
     if known[name].stage != stage.name:
         fitting = [other for other, image in known.items() if image.stage == stage.name]
         raise UserError(
-            f"the setting images gives {entry} the image {name}, which runs "
-            f"{known[name].stage}: give one of {', '.join(fitting)}"
+            f"the setting images gives {entry} the image {name}, which runs {known[name].stage}: "
+            f"use one of {', '.join(fitting)}"
         )
     return name

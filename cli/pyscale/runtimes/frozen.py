@@ -93,7 +93,7 @@ def _frozen(
     if warns and known is not None and known.content_sha256 != content_sha256(catalog()[name]):
         report.say(
             f"warning: the image {name} was made from other code or libraries than this pyscale "
-            f"has: its results are its own; `pyscale image build {name}` makes it anew"
+            f"has: `pyscale image build {name}` rebuilds it"
         )
     return _described(verdict, report)
 
@@ -129,7 +129,7 @@ def _described(verdict: Verdict, report: Report) -> ImageFile:
 
 def _refuse_changed(image: ImageFile, run: str) -> None:
     """Raise where an image is not the one that the run began with; read it only in doubt."""
-    again = "put it back as it was, or start a new run"
+    again = "restore it, or start a new run"
     try:
         stat = image.path.stat()
     except OSError as error:
@@ -141,7 +141,7 @@ def _refuse_changed(image: ImageFile, run: str) -> None:
     found = sha256_of(image.path)
     if found != image.sha256:
         raise UserError(
-            f"{image.path} has sha256 {found[:12]}… where the run {run} began with "
+            f"{image.path} has sha256 {found[:12]}…, but the run {run} began with "
             f"{image.sha256[:12]}…: {again}"
         )
 

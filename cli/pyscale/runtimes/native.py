@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pyscale.runtimes.protocol import Start
+from pyscale.runtimes.protocol import Start, serving
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE
 from pyscale_stages.contract import TaskSpec
 
@@ -32,16 +32,19 @@ class NativeRuntime:
         if spec.output is not None:
             spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
         line = command(spec, folder / PARAMS_FILE, Path(RESULT_FILE), self._interpreter)
-        return Start(tuple(line))
+        return Start(tuple(line), arguments=tuple(line[len(_program(None)) :]))
+
+    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:  # noqa: ARG002
+        """How to start a warm worker."""
+        return Start((*_program(self._interpreter), spec.stage, *serving(spec, folder)))
 
 
 def command(
     spec: TaskSpec, params_file: Path, result_file: Path, interpreter: Path | None = None
 ) -> list[str]:
     """Command line of a task's process."""
-    return [
-        str(interpreter or sys.executable),
-        "-m",
-        "pyscale_stages",
-        *spec.command_line(params_file, result_file),
-    ]
+    return [*_program(interpreter), *spec.command_line(params_file, result_file)]
+
+
+def _program(interpreter: Path | None) -> tuple[str, str, str]:
+    return (str(interpreter or sys.executable), "-m", "pyscale_stages")

@@ -1,4 +1,4 @@
-"""What the main path asks of a way to start a task's process."""
+"""Interface of a runtime: how a task's process is started."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pyscale.store.records import ContainerOrder
+from pyscale.store.records import PARAMS_FILE, WORKER_FILE, ContainerOrder
 from pyscale_stages.contract import TaskSpec
 
 
@@ -19,6 +19,17 @@ class Start:
     """Variables that the task itself must see."""
     container: ContainerOrder | None = None
     """What the node adds where a container program starts the process."""
+    arguments: tuple[str, ...] = ()
+    """What a warm worker is told to do the same, after `python -m pyscale_stages`."""
+
+
+def serving(spec: TaskSpec, folder: Path) -> tuple[str, ...]:
+    """What follows the name of the stage in the command line of a warm worker."""
+    return (
+        "serve",
+        *("--params", str(folder / PARAMS_FILE), "--result", str(folder / WORKER_FILE)),
+        *("--seed", str(spec.seed), "--threads", str(spec.threads), "--device", spec.device),
+    )
 
 
 class Runtime(Protocol):
@@ -34,4 +45,19 @@ class Runtime(Protocol):
             The task's folder, which holds its parameters and takes its record.
         image : str or None
             Name of the image that the plan gives the task.
+        """
+
+    def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
+        """How to start a warm worker.
+
+        Parameters
+        ----------
+        spec : TaskSpec
+            Of any of its tasks.
+        folder : Path
+            The worker's own, which holds its parameters and takes its record.
+        tasks : Path
+            Folder that holds those of all its tasks, and inputs that other tasks write.
+        image : str or None
+            Name of the image that the plan gives the tasks.
         """

@@ -1,4 +1,4 @@
-"""What a container program says when it cannot start a container, in sentences that help."""
+"""Errors of a container program that cannot start a container, as sentences that help."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
     (
         r"Failed to create user namespace|user namespaces? (?:is|are) (?:not|disabled)",
         MissingPart,
-        "the kernel lets this user make no user namespace, without which no container starts: "
-        "let an administrator raise user.max_user_namespaces or install the container program "
-        "with its setuid part (package apptainer-suid), or use --runtime native",
+        "this user cannot create user namespaces, which containers need: ask an administrator to "
+        "raise user.max_user_namespaces or to install the container program with its setuid part "
+        "(package apptainer-suid), or use --runtime native",
     ),
     (
         r"fuse: (?:mount failed|device not found|failed to open|.*permission denied)",
         MissingPart,
-        "the image cannot be mounted, because FUSE does not work here: let an administrator load "
-        "the module fuse and let users read and write /dev/fuse, or use --runtime native",
+        "the image cannot be mounted, because FUSE does not work here: ask an administrator to "
+        "load the module fuse and to let users read and write /dev/fuse, or use --runtime native",
     ),
     (
         r"architecture \((?P<image>[^)]+)\) could not run on the host's \((?P<host>[^)]+)\)",
@@ -42,20 +42,20 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
     (
         r"mount source (?P<path>.+?) doesn't exist",
         MissingPart,
-        "{path} is not there on the node that was to start the task: mount its filesystem there, "
-        "or use paths that every node has",
+        "{path} does not exist on the node of the task: mount its filesystem there, or use paths "
+        "that every node has",
     ),
     (
         r"while mounting (?P<path>.+?): destination .+ doesn't exist in container",
         MissingPart,
-        "an image cannot be given {path}, as it has its own of what lies there, like all below "
-        "/dev: name another folder, or use --runtime native",
+        "{path} cannot be mounted in an image, which has its own /dev: name another folder, or "
+        "use --runtime native",
     ),
     (
         r"lstat (?P<path>.+?): no such file|could not open image (?P<other>[^:]+): .*no such file",
         MissingPart,
-        "the image {path} is not there on the node that was to start the task: put images_folder "
-        "where every node sees it, or build or pull the image again",
+        "the image {path} does not exist on the node of the task: put images_folder where every "
+        "node sees it, or build or pull the image again",
     ),
     (
         r"corrupted image|image format not recognized|trying to read the squashfs image|"
@@ -66,7 +66,7 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
     (
         re.escape(os.strerror(28)),
         ResourceExhausted,
-        "the container program found a full disk: free space in TMPDIR and on the disk of the run",
+        "the disk is full: free space in TMPDIR and on the disk of the run",
     ),
 )
 

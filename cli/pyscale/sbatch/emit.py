@@ -47,8 +47,8 @@ def emit(
     given = [f"--{name.replace('_', '-')}" for name in MEASURING if flags[name] is not None]
     if given:
         raise UserError(
-            f"--emit-sbatch writes scripts that run once and measure nothing, so it takes no "
-            f"{' or '.join(given)}: leave that out"
+            "--emit-sbatch writes scripts that run once and measure nothing: leave out "
+            f"{' and '.join(given)}"
         )
     refuse_unusable(folder)
     # Like the other settings of MEASURING, it means nothing for scripts where a file gives it.
@@ -56,11 +56,11 @@ def emit(
     site = load_site(settings.site)
     if settings.workers is None:
         raise UserError(
-            "--emit-sbatch needs --workers, as in 1,4: the cores of this machine do not tell how "
-            "many workers the cluster has"
+            "--emit-sbatch needs --workers, e.g. 1,4: the number of workers cannot come from the "
+            "cores of this machine"
         )
     if "mps" in {settings.device, *settings.grid.get("device", ())}:
-        raise UserError("--device mps: no Slurm cluster has it; use --device cuda or cpu")
+        raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
     refuse_shared_gpus(plan)
     for sentence in (*warn_of_too_few_tiles(plan), *warn_of_no_gpus(plan, site)):

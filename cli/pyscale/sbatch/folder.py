@@ -26,16 +26,14 @@ def refuse_unusable(folder: Path) -> None:
             raise _unusable(folder, error) from error
         if full:
             raise UserError(
-                f"--emit-sbatch {folder}: the folder is not empty, and nothing is overwritten; "
-                "name a new one, or empty it"
+                f"--emit-sbatch {folder}: the folder is not empty; name a new one, or empty it"
             )
     elif folder.exists() or folder.is_symlink():
-        raise UserError(f"--emit-sbatch {folder}: that is no folder; name a new one")
+        raise UserError(f"--emit-sbatch {folder}: not a folder; name a new one")
     nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         raise UserError(
-            f"--emit-sbatch {folder}: {nearest} is no folder that this user may write; "
-            "name another one"
+            f"--emit-sbatch {folder}: {nearest} is not a writable folder; name another one"
         )
 
 

@@ -1,4 +1,4 @@
-"""Whether a site has the GPUs that a plan asks it for, as far as its file tells."""
+"""Check that a site has the GPUs that a plan asks for."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def warn_of_no_gpus(plan: Plan, site: Site) -> Iterator[str]:
     }
     if entries:
         yield (
-            f"{listing(entries)} {'computes' if len(entries) == 1 else 'compute'} on cuda, and the "
-            f"file of the site {site.name} has no GPU for that, so that jobs may find none: put an "
-            '[[override]] of device = "cuda" into it with the partition that has GPUs, or choose '
-            "--device cpu"
+            f"{listing(entries)} {'computes' if len(entries) == 1 else 'compute'} on cuda, but the "
+            f"file of the site {site.name} asks for no GPU, so jobs may find none: add an "
+            '[[override]] of device = "cuda" with the partition that has GPUs, or use --device cpu'
         )

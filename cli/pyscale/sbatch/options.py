@@ -1,4 +1,4 @@
-"""What a task asks of Slurm, in the dialect of its site."""
+"""Options of a task's Slurm job, in the dialect of its site."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def _gpus(site: Site, request: Request, stage: Stage, gpus: int | Literal["all"]
     if gpus == "all":
         if not request.gpus:
             raise UserError(
-                f"the site {site.name} does not say how many GPUs a node has, and {stage.name} is "
-                "to use all of one: put gpus, as in gpus = 4, into the [[override]] of device = "
-                '"cuda" in its file'
+                f"{stage.name} uses all GPUs of a node, but the site {site.name} does not set "
+                'their number: add gpus, e.g. gpus = 4, to the [[override]] of device = "cuda" '
+                "in its file"
             )
         return request.gpus
     if gpus is not None:
@@ -177,13 +177,14 @@ def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | Non
     gpu_type = wanted.request.gpu_type
     if "{type}" not in site.gpu_option and gpu_type is not None:
         raise UserError(
-            f"the site {site.name} asks for GPUs by {site.gpu_option}, which would not say the "
-            f"gpu_type {gpu_type}: put {{type}} into its gpu_option, or leave gpu_type out"
+            f"the site {site.name} has a gpu_type {gpu_type}, but its gpu_option "
+            f"{site.gpu_option} has no place for it: put {{type}} into gpu_option, or leave "
+            "gpu_type out"
         )
     if "{type}" in site.gpu_option and gpu_type is None:
         raise UserError(
-            f"the site {site.name} asks for GPUs by {site.gpu_option} but names no type: "
-            "give its request, or its override for the device, a gpu_type"
+            f"the gpu_option {site.gpu_option} of the site {site.name} needs a type: add "
+            "gpu_type to its request, or to its override for the device"
         )
     if spread is not None:
         # Most options count by the node, as --gres does.

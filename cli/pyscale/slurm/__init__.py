@@ -1,1 +1,1 @@
-"""What Slurm's commands answer, as plain records and sentences."""
+"""Answers of Slurm's commands as plain records and sentences."""

@@ -1,4 +1,4 @@
-"""How jobs ended, as the accounts tell, which remember it when the controller has forgotten."""
+"""Ends of jobs by Slurm's accounting, which outlasts the controller's memory."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def parse(text: str) -> dict[str, JobEnd]:
             else:
                 own[job_ids] = end
         except ValueError:
-            raise SlurmSilent(f"sacct answers what is not its form: {line!r}") from None
+            raise SlurmSilent(f"unexpected line of sacct: {line!r}") from None
     # Elements that began may still be told among those that wait together.
     return {
         job_id: _with_steps(end, steps.get(job_id, ()))

@@ -1,4 +1,4 @@
-"""What Slurm's own commands answer, as plain records."""
+"""Answers of Slurm's own commands as plain records."""
 
 from __future__ import annotations
 
@@ -123,11 +123,11 @@ def nodes_of(partition: str) -> list[NodeState]:
     known = partitions()
     if partition not in known:
         raise UserError(
-            f"there is no partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
+            f"unknown partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
         )
     answer = ask("sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N|%T|%E")
     if answer.code != 0:
-        raise UserError(f"sinfo does not tell the nodes of {partition}: {answer.complaint}")
+        raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
     found = (line.strip().split("|", 2) for line in answer.out.splitlines() if line.strip())
     return sorted({name: NodeState(name, *rest) for name, *rest in found}.values(), key=_natural)
 
@@ -143,8 +143,8 @@ def partitions() -> list[str]:
     answer = ask("sinfo", "--noheader", "--format=%R")
     if answer.code != 0:
         raise UserError(
-            f"Slurm does not tell its partitions ({answer.complaint}): "
-            "run this where sinfo works, as on a login node"
+            f"Slurm lists no partitions ({answer.complaint}): run this where sinfo works, e.g. "
+            "on a login node"
         )
     return list(dict.fromkeys(answer.out.split()))
 
@@ -160,11 +160,42 @@ def default_partition() -> str:
     answer = ask("sinfo", "--noheader", "--format=%P")
     marked = [name for name in answer.out.split() if name.endswith("*")]
     if answer.code != 0 or not marked:
-        why = answer.complaint if answer.code != 0 else "it marks none"
-        raise UserError(
-            f"Slurm does not tell its default partition ({why}): name one in the site's file"
-        )
+        why = answer.complaint if answer.code != 0 else "none is marked"
+        raise UserError(f"unknown default partition of Slurm ({why}): name one in the site's file")
     return marked[0].removesuffix("*")
+
+
+def told(partition: str, field: str) -> str:
+    """A field of a partition's nodes as sinfo tells it, each value once."""
+    answer = ask("sinfo", "--noheader", f"--partition={partition}", f"--format={field}")
+    return " ".join(dict.fromkeys(answer.out.split()))
+
+
+def minutes_of(limit: str) -> float:
+    """Read a limit of time as Slurm writes it: infinite, or [days-][hours:]minutes:seconds."""
+    days, _, clock = limit.rpartition("-")
+    parts = clock.split(":")
+    if not all(part.isdigit() for part in parts):
+        return float("inf")
+    seconds = 0
+    for part in parts:
+        seconds = 60 * seconds + int(part)
+    return 24 * 60 * int(days or 0) + seconds / 60
+
+
+def longest_of_partition_min(partition: str | None) -> float:
+    """Minutes that a job of a partition may ask for; infinite where nothing limits it.
+
+    Parameters
+    ----------
+    partition : str or None
+        None is the default one; several with commas between are possible.
+    """
+    try:
+        limits = told(partition or default_partition(), "%l").split()
+    except UserError:
+        return float("inf")
+    return max((minutes_of(limit) for limit in limits), default=float("inf"))
 
 
 def _natural(node: NodeState) -> list[tuple[int, str]]:

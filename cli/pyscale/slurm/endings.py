@@ -1,4 +1,4 @@
-"""Why a job is gone that left no word of its own, each in a sentence that says what to do."""
+"""Causes of jobs that ended without a record, each with what to do."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str =
     if state == "COMPLETED":
         return _error(
             "Lost",
-            f"job {job_id} completed{where}, and no record of its task's end is here: see that the "
-            "run's folder is on a filesystem that the nodes share and may write to",
+            f"job {job_id} completed{where} without a record of its task's end: check that the "
+            "run's folder is on a filesystem that the nodes share and can write to",
         )
     return _error(
         "Lost",
-        f"job {job_id} vanished{where} and Slurm does not tell how it ended, as where one element "
-        f"of an array is cancelled while it waits: {AGAIN}, and ask the cluster's administrators "
-        "if that happens again",
+        f"job {job_id} vanished{where} without an end known to Slurm, as when one element of an "
+        f"array is cancelled while it waits: {AGAIN}, and ask the cluster's administrators if "
+        "that happens again",
     )
 
 
@@ -64,41 +64,42 @@ def ended_by_slurm(
         case "OUT_OF_MEMORY":
             return _error(
                 "OutOfMemory",
-                f"job {job_id} ran out of memory{where}{_of_memory(end)}: raise memory_gib in the "
-                "site's file, or use more workers so that each has less to hold",
+                f"job {job_id} ran out of memory{where}{_of_memory(end)}: raise memory_gib in "
+                "the site's file, or use more workers so that each holds less",
                 EXIT_RESOURCE_EXHAUSTED,
             )
         case "TIMEOUT":
             return _error(
                 "TimeLimit",
-                f"job {job_id} reached its time limit{where}{_of_time(end)}: raise time_min in the "
-                "site's file, or use more workers so that each has less to do",
+                f"job {job_id} reached its time limit{where}{_of_time(end)}: raise time_min in "
+                "the site's file, or use more workers so that each does less",
                 EXIT_RESOURCE_EXHAUSTED,
             )
         case "DEADLINE":
             return _error(
                 "TimeLimit",
-                f"job {job_id} could not end before its deadline{where}: ask for a later one, or "
-                "for none, in the site's file",
+                f"job {job_id} could not end before its deadline{where}: set a later deadline, "
+                "or none, in the site's file",
                 EXIT_RESOURCE_EXHAUSTED,
             )
         case "NODE_FAIL":
             return _error(
                 "NodeFail",
-                f"job {job_id} lost its node{_named(where)}, which went down or no longer answers: "
-                f"{AGAIN}, and tell the cluster's administrators if that happens again",
+                f"job {job_id} lost its node{_named(where)}, which went down or stopped "
+                f"answering: {AGAIN}, and report it to the cluster's administrators if it "
+                "happens again",
             )
         case "BOOT_FAIL":
             return _error(
                 "NodeFail",
                 f"job {job_id} did not begin because its node{_named(where)} did not boot: "
-                f"{AGAIN}, and tell the cluster's administrators if that happens again",
+                f"{AGAIN}, and report it to the cluster's administrators if it happens again",
             )
         case "PREEMPTED":
             return _error(
                 "Preempted",
-                f"job {job_id} had to give way{where} to one of higher priority: {AGAIN}, or name "
-                "a partition or qos in the site's file whose jobs are not preempted",
+                f"job {job_id} was preempted{where}: {AGAIN}, or name a partition or qos without "
+                "preemption in the site's file",
             )
         case "CANCELLED":
             return _error(
@@ -109,7 +110,7 @@ def ended_by_slurm(
             return _error(
                 "Cancelled",
                 f"job {job_id} was revoked because another cluster of the federation began it: "
-                "let the site's file name one cluster alone",
+                "name a single cluster in the site's file",
             )
         case _:
             return None
@@ -121,19 +122,19 @@ def _failed(job_id: str, end: JobEnd | None, where: str) -> TaskError:
         "the site may have failed"
     )
     if end is None:
-        return _error("Failed", f"job {job_id} failed{where} and did not record why: {log}")
+        return _error("Failed", f"job {job_id} failed{where} without a recorded cause: {log}")
     if end.signal == NOT_STARTED:
         return _error(
             "Failed",
-            f"job {job_id} could not be started{where}: see that the run's folder is on a "
-            "filesystem that the nodes share and may write to",
+            f"job {job_id} could not be started{where}: check that the run's folder is on a "
+            "filesystem that the nodes share and can write to",
         )
     if end.signal:
         name = signal_name(end.signal)
-        return _error("Killed", f"job {job_id} was ended by {name}{where}: {log}, and {AGAIN}")
+        return _error("Killed", f"job {job_id} was killed by {name}{where}: {log}, and {AGAIN}")
     return _error(
         "Failed",
-        f"job {job_id} failed with exit code {end.exit_code}{where} and did not record why: {log}",
+        f"job {job_id} failed with exit code {end.exit_code}{where} and no recorded cause: {log}",
     )
 
 

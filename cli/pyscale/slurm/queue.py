@@ -114,7 +114,7 @@ def parse(text: str, name: str) -> dict[str, QueuedJob]:
                     comment="" if comment == "(null)" else comment,
                 )
         except ValueError:
-            raise SlurmSilent(f"squeue answers what is not its form: {line!r}") from None
+            raise SlurmSilent(f"unexpected line of squeue: {line!r}") from None
     return jobs
 
 

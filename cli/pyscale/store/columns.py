@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
+from pyscale.plan import Trial
+
+OF_TASK = (
+    *("trial", "suite", "stage", "family", "point", "workers", "block", "task", "attempt"),
+    *("status", "error", "node", "hardware", "oversubscribed", "disturbed"),
+)
+"""Columns of the table of tasks that the tables with a row for each rank have too."""
 
 
-def task_schema() -> dict[str, pl.DataType]:
+def task_schema() -> Schema:
     """Columns of the table of tasks; what is not known of a task is null.
 
     trial, suite, stage, workers, windows, block, device, image
@@ -32,7 +40,7 @@ def task_schema() -> dict[str, pl.DataType]:
         there to the start of the process.
     node, job_id, clock_offset_s, clock_error_s
         Where it ran. `begin_utc`, `start_utc` and `end_utc` are on the clock of the machine that
-        ran pyscale, by this offset, wherever that is known (see `pyscale.analysis.clocks`).
+        ran pyscale, by this offset, wherever that is known (see `pyscale.analysis.lanes`).
     frames, objects, …_bytes, cpu_s, gpu_…
         As `pyscale_stages.contract.Counters` describes them.
     cores_used, memory_used_share
@@ -51,6 +59,10 @@ def task_schema() -> dict[str, pl.DataType]:
         As planned: the entry with a grid that `stage` is a point of (its own name where there is
         no grid), its place in that grid as a JSON object, the cores of each worker, and how
         workers share GPUs.
+    start, origin, worker, worker_start_s
+        As planned: cold or warm. Where the process came from that did it: start, fork or kept
+        (see `pyscale_stages.contract.Origin`). The warm worker, and how long its own start took,
+        which no task has in its time; null for a new process.
     beside_trial, beside_agreement, beside_tolerance, beside_measure, beside_identical,
     beside_details
         Of a task `beside`: the trial of another point or version whose output this one is set
@@ -61,103 +73,56 @@ def task_schema() -> dict[str, pl.DataType]:
     warned
         What it warned of, a JSON list of `pyscale_stages.warned.Warned`.
     """
-    import polars as pl
-
-    text, whole, real, flag = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
-    time = pl.Datetime("us", "UTC")
-    return {
-        "trial": text,
-        "suite": text,
-        "stage": text,
-        "workers": whole,
-        "windows": whole,
-        "block": whole,
-        "position": whole,
-        "task": text,
-        "verb": text,
-        "lane": whole,
-        "status": text,
-        "error": text,
-        "device": text,
-        "family": text,
-        "point": text,
-        "threads": whole,
-        "gpu_sharing": text,
-        "wall_s": real,
-        "submit_utc": time,
-        "begin_utc": time,
-        "start_utc": time,
-        "end_utc": time,
-        "queue_s": real,
-        "prepare_s": real,
-        "node": text,
-        "job_id": text,
-        "clock_offset_s": real,
-        "clock_error_s": real,
-        "frames": whole,
-        "objects": whole,
-        "input_bytes": whole,
-        "input_files": whole,
-        "output_bytes": whole,
-        "read_bytes": whole,
-        "write_bytes": whole,
-        "storage_read_bytes": whole,
-        "cpu_s": real,
-        "cpu_wait_s": real,
-        "cores_used": real,
-        "requested_cpus": whole,
-        "peak_rss_bytes": whole,
-        "requested_memory_bytes": whole,
-        "memory_used_share": real,
-        "requested_time_s": whole,
-        "requested_gpus": whole,
-        "gpu_peak_bytes": whole,
-        "gpu_mean_utilisation": real,
-        "gpu_own_peak_bytes": whole,
-        "gpu_energy_j": real,
-        "cpu_energy_j": real,
-        "cache_asked": text,
-        "cache_state": text,
-        "input_storage": text,
-        "agreement": real,
-        "agreement_same": flag,
-        "agreement_identical": flag,
-        "agreement_measure": text,
-        "agreement_tolerance": real,
-        "quality": text,
-        "beside_trial": text,
-        "beside_agreement": real,
-        "beside_tolerance": real,
-        "beside_measure": text,
-        "beside_identical": flag,
-        "beside_details": text,
-        "attempt": whole,
-        "oversubscribed": flag,
-        "disturbed": flag,
-        "hardware": text,
-        "image": text,
-        "image_sha256": text,
-        "warned": text,
-    }
+    return columns(
+        (TEXT, "trial suite stage"),
+        (WHOLE, "workers windows block position"),
+        (TEXT, "task verb"),
+        (WHOLE, "lane"),
+        (TEXT, "status error device family point"),
+        (WHOLE, "threads"),
+        (TEXT, "gpu_sharing start origin worker"),
+        (REAL, "worker_start_s wall_s"),
+        (TIME, "submit_utc begin_utc start_utc end_utc"),
+        (REAL, "queue_s prepare_s"),
+        (TEXT, "node job_id"),
+        (REAL, "clock_offset_s clock_error_s"),
+        (WHOLE, "frames objects input_bytes input_files output_bytes read_bytes write_bytes"),
+        (WHOLE, "storage_read_bytes"),
+        (REAL, "cpu_s cpu_wait_s cores_used"),
+        (WHOLE, "requested_cpus peak_rss_bytes requested_memory_bytes"),
+        (REAL, "memory_used_share"),
+        (WHOLE, "requested_time_s requested_gpus gpu_peak_bytes"),
+        (REAL, "gpu_mean_utilisation"),
+        (WHOLE, "gpu_own_peak_bytes"),
+        (REAL, "gpu_energy_j cpu_energy_j"),
+        (TEXT, "cache_asked cache_state input_storage"),
+        (REAL, "agreement"),
+        (FLAG, "agreement_same agreement_identical"),
+        (TEXT, "agreement_measure"),
+        (REAL, "agreement_tolerance"),
+        (TEXT, "quality beside_trial"),
+        (REAL, "beside_agreement beside_tolerance"),
+        (TEXT, "beside_measure"),
+        (FLAG, "beside_identical"),
+        (TEXT, "beside_details"),
+        (WHOLE, "attempt"),
+        (FLAG, "oversubscribed disturbed"),
+        (TEXT, "hardware image image_sha256 warned"),
+    )
 
 
-def span_schema() -> dict[str, pl.DataType]:
+def span_schema() -> Schema:
     """Columns of the table of spans, one row a phase of a task; times as in the table of tasks."""
-    import polars as pl
-
-    return {
-        "trial": pl.String(),
-        "stage": pl.String(),
-        "workers": pl.Int64(),
-        "block": pl.Int64(),
-        "task": pl.String(),
-        "phase": pl.String(),
-        "start_utc": pl.Datetime("us", "UTC"),
-        "wall_s": pl.Float64(),
-    }
+    return columns(
+        (TEXT, "trial stage"),
+        (WHOLE, "workers block"),
+        (TEXT, "task phase"),
+        (TIME, "start_utc"),
+        (REAL, "wall_s"),
+    )
 
 
-def call_schema() -> dict[str, pl.DataType]:
+def call_schema() -> Schema:
     """Columns of the table of calls, one row a part of a call.
 
     trial, stage, family, workers, block, task
@@ -172,25 +137,18 @@ def call_schema() -> dict[str, pl.DataType]:
     wall_s, objects
         Its length, and the objects that the call found.
     """
-    import polars as pl
-
-    return {
-        "trial": pl.String(),
-        "stage": pl.String(),
-        "family": pl.String(),
-        "workers": pl.Int64(),
-        "block": pl.Int64(),
-        "task": pl.String(),
-        "frame": pl.Int64(),
-        "call": pl.Int64(),
-        "pixels": pl.Int64(),
-        "part": pl.String(),
-        "wall_s": pl.Float64(),
-        "objects": pl.Int64(),
-    }
+    return columns(
+        (TEXT, "trial stage family"),
+        (WHOLE, "workers block"),
+        (TEXT, "task"),
+        (WHOLE, "frame call pixels"),
+        (TEXT, "part"),
+        (REAL, "wall_s"),
+        (WHOLE, "objects"),
+    )
 
 
-def timing_schema() -> dict[str, pl.DataType]:
+def timing_schema() -> Schema:
     """Columns of the table of timings, one row a repeat of a test of the machine, or of its step.
 
     trial, stage, suite, workers, block, task
@@ -205,29 +163,39 @@ def timing_schema() -> dict[str, pl.DataType]:
     details
         The rest of it, a JSON object of numbers.
     """
-    import polars as pl
+    return columns(
+        (TEXT, "trial stage kind suite"),
+        (WHOLE, "workers block"),
+        (TEXT, "task node hardware device test step"),
+        (WHOLE, "repeat at_once"),
+        (REAL, "wall_s amount"),
+        (TEXT, "unit bottleneck cache why_not details"),
+    )
 
-    text, whole, real = pl.String(), pl.Int64(), pl.Float64()
-    return {
-        "trial": text,
-        "stage": text,
-        "kind": text,
-        "suite": text,
-        "workers": whole,
-        "block": whole,
-        "task": text,
-        "node": text,
-        "hardware": text,
-        "device": text,
-        "test": text,
-        "step": text,
-        "repeat": whole,
-        "at_once": whole,
-        "wall_s": real,
-        "amount": real,
-        "unit": text,
-        "bottleneck": text,
-        "cache": text,
-        "why_not": text,
-        "details": text,
-    }
+
+def rank_rows(
+    trial: Trial, tasks: Iterable[Mapping[str, Any]], names: Iterable[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name of each window's task that ended, and columns that are as in the table of tasks."""
+    for row in tasks:
+        if row["verb"] == "run":
+            yield (
+                row["task"],
+                {
+                    **{name: row.get(name) for name in (*OF_TASK, *names)},
+                    "rank": int(row["task"].removeprefix("w")),
+                    "settings": json.dumps(trial.params, sort_keys=True),
+                },
+            )
+
+
+def rank_schema() -> Schema:
+    """Columns of `OF_TASK`, and which of the ranks it is."""
+    return columns(
+        (TEXT, "trial suite stage family point"),
+        (WHOLE, "workers block"),
+        (TEXT, "task"),
+        (WHOLE, "rank attempt"),
+        (TEXT, "status error node hardware"),
+        (FLAG, "oversubscribed disturbed"),
+    )

@@ -1,4 +1,4 @@
-"""The RO-Crate of a run: what is in its folder, and what made it, for machines to read.
+"""The RO-Crate of a run: its files and their origin, for machines to read.
 
 It follows RO-Crate 1.1 and the Workflow Run Crate profile 0.5; `docs/decisions/` says why, and
 which recommendations do not hold for a run.
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.errors import UserError
 from pyscale.store.crateactions import add_actions, iso
-from pyscale.store.cratefiles import add_file
-from pyscale.store.crateinput import add_input
+from pyscale.store.crateinput import add_file, add_input
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
@@ -43,7 +42,7 @@ _PROFILES = {
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
 _FILES = {
-    "journal.jsonl": "What happened in the run, event by event",
+    "journal.jsonl": "Events of the run",
     PROVENANCE_FILE: "What was frozen when the run began: checksums of its input, and the code",
     MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
     TASKS_FILE: "Table of all tasks, one row a task",

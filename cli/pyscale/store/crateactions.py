@@ -1,4 +1,4 @@
-"""What made the files of a run, in its RO-Crate: the software, its images, and each trial."""
+"""Origin of a run's files in its RO-Crate: the software, its images, and each trial."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from pyscale.plan import Plan, Trial
-from pyscale.store.cratefiles import add_file
+from pyscale.store.crateinput import add_file
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TASKS_FILE
 from pyscale.store.taskfiles import read_task
@@ -40,18 +42,6 @@ def add_actions(
     """Add one action for the run, and one for each trial that came to an end.
 
     One a task would be thousands that say no more than the table of tasks does.
-
-    Parameters
-    ----------
-    crate : ROCrate
-        With the plan as its main entity.
-    run : RunFolder
-    manifest : dict
-        As written beside the crate.
-    movie : Entity or None
-        The input, where there is one.
-    lasted : tuple of datetime
-        First and last event of the journal.
     """
     pyscale = _pyscale(crate, manifest)
     stages = {name: _stage(crate, manifest, name) for name in manifest["versions"]}
@@ -152,8 +142,6 @@ def _times(rows: list[Row]) -> dict[str, str]:
 
 
 def _rows_by_trial(run: RunFolder) -> dict[str, list[Row]]:
-    import polars as pl
-
     columns = ["trial", "status", "error", "begin_utc", "start_utc", "end_utc", "hardware"]
     found: dict[str, list[Row]] = defaultdict(list)
     # A folder's name may hold what would be a pattern.

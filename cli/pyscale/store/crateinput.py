@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import mimetypes
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyscale.data.registry import load_registry
 from pyscale.plan import Plan
 from pyscale.shipped import shipped
+from pyscale.store.folder import RunFolder
 
 if TYPE_CHECKING:
     from rocrate.model.entity import Entity
     from rocrate.rocrate import ROCrate
 
 
+# What the system's own table of types may lack: the crate must not depend on the machine.
+_FORMATS = {
+    ".jsonl": "application/jsonl",
+    ".md": "text/markdown",
+    ".parquet": "application/vnd.apache.parquet",
+}
+
+
+def add_file(crate: ROCrate, run: RunFolder, part: str, what: str, **properties: object) -> Entity:
+    """Describe a file of the run's folder."""
+    suffix = Path(part).suffix
+    media = _FORMATS.get(suffix) or mimetypes.guess_type(part)[0] or "application/octet-stream"
+    described = {
+        "name": Path(part).name,
+        "description": what,
+        "encodingFormat": media,
+        "contentSize": str((run.path / part).stat().st_size),
+    }
+    return crate.add_file(dest_path=part, properties=described | properties)
+
+
 def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity | None:
-    """Describe what a run measured on; with its licence where the registry knows it.
-
-    Parameters
-    ----------
-    crate : ROCrate
-    plan : Plan
-    found : dict
-        The `input` of the manifest.
-
-    Returns
-    -------
-    Entity or None
-        None where the run measured the machine alone: a folder that is measured is no input.
-    """
+    """Describe what a run measured on; with its licence where the registry knows it."""
     if plan.movie is None:
         return None
     from rocrate.model.contextentity import ContextEntity

@@ -21,6 +21,9 @@ from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
 PLAN_FILE = "plan.json"
+LATEST = "latest"
+MOST_NAMED = 5
+"""Runs that are named where a part of an id fits several."""
 
 
 class RunFolder:
@@ -61,23 +64,23 @@ class RunFolder:
             if error.errno in {errno.ENOSPC, errno.EDQUOT}:
                 raise
             raise UserError(
-                f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a folder "
-                "that may be written"
+                f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a "
+                "writable folder"
             ) from error
         write_provenance(path, plan.movies, containers, plan.truths)
         write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
         return cls(path)
+
+    def replace_plan(self, plan: Plan) -> None:
+        """Write a plan that has more trials, which only who holds the run's lock may do."""
+        write_atomically(self.path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        self.plan = plan
 
     def make_safe(self) -> None:
         """Keep what is done for the run inside its folder, which may come from anybody.
 
         Nobody but its owner may write into the folder afterwards: pyscale executes what stands in
         it.
-
-        Raises
-        ------
-        UserError
-            If a link in it leads out of it, or its path means something else to Slurm.
         """
         _refuse_pattern(self.path)
         try:
@@ -95,25 +98,18 @@ class RunFolder:
                 path = Path(entry.path)
                 if not path.resolve().is_relative_to(self.path):
                     raise UserError(
-                        f"{path} is a link that leads out of the run's folder, where this would "
-                        "write and delete: replace it by what it leads to, or remove it"
+                        f"{path} is a link that leads out of the run's folder: replace it by "
+                        "what it leads to, or remove it"
                     )
             elif entry.is_dir():
                 _close_to_others(Path(entry.path))
 
     def refuse_moved(self) -> None:
-        """Raise where the folder is not at its place any more.
-
-        Raises
-        ------
-        UserError
-            If it was moved or removed: whatever is written now would lie in a folder of that name
-            that holds no run.
-        """
+        """Raise where the folder is not at its place any more."""
         if _inode(self.path) != self._inode:
             raise UserError(
-                f"the run's folder {self.path} was moved or removed while it was written, so the "
-                "run has ended: finish it with `pyscale run --resume FOLDER`, wherever it lies now"
+                f"the run ended because its folder {self.path} was moved or removed: finish it "
+                "with `pyscale run --resume FOLDER`, where FOLDER is its new place"
             )
 
     @property
@@ -204,8 +200,8 @@ def _inode(path: Path) -> tuple[int, int] | None:
 def _refuse_pattern(path: Path) -> None:
     if "%" in str(path):
         raise UserError(
-            f"{path} cannot hold a run: Slurm takes % in the path of a log for a number that it "
-            "fills in; set runs_folder to a folder without it"
+            f"{path} cannot hold a run: Slurm replaces % in the paths of logs; set runs_folder "
+            "to a folder without it"
         )
 
 
@@ -229,22 +225,39 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{suffix}"
 
 
+def run_folders(runs_folder: Path) -> list[Path]:
+    """Folders of all runs, the newest last."""
+    return sorted(plan.parent for plan in runs_folder.glob(f"*/{PLAN_FILE}"))
+
+
 def find_run(runs_folder: Path, name: str | None) -> RunFolder:
-    """Open a run by its id, by a path, or the latest.
+    """Open a run by its id, the start or end of one, a path, or the latest.
 
     Raises
     ------
     UserError
-        If there is no such run, or none at all.
+        If there is no such run, or several.
     """
-    if name is not None:
+    if name is not None and name != LATEST:
         path = Path(name) if (Path(name) / PLAN_FILE).exists() else runs_folder / name
-        if not path.is_dir():
-            raise UserError(
-                f"there is no run {name} in {runs_folder}: `ls {runs_folder}` shows the runs"
-            )
-        return RunFolder(path)
-    runs = sorted(plan.parent for plan in runs_folder.glob(f"*/{PLAN_FILE}"))
+        return RunFolder(path if path.is_dir() else _only(runs_folder, name))
+    runs = run_folders(runs_folder)
     if not runs:
-        raise UserError(f"there is no run in {runs_folder}: start one with `pyscale run pipeline`")
+        raise UserError(f"no run in {runs_folder}: start one with `pyscale run pipeline`")
     return RunFolder(runs[-1])
+
+
+def _only(runs_folder: Path, name: str) -> Path:
+    """Folder of the only run whose id starts or ends so."""
+    runs = run_folders(runs_folder)
+    found = [run for run in runs if run.name.startswith(name) or run.name.endswith(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        newest = ", ".join(run.name for run in found[: -MOST_NAMED - 1 : -1])
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        raise UserError(
+            f"{len(found)} runs in {runs_folder} start or end with {name}: {newest}{more}; "
+            "give more of the id"
+        )
+    raise UserError(f"unknown run {name} in {runs_folder}: `pyscale runs` lists the runs")

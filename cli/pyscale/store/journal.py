@@ -1,10 +1,10 @@
-"""The journal: what happened in a run, as append-only lines that survive a crash."""
+"""The journal: events of a run, as append-only lines that survive a crash."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime
+from os import SEEK_END, fsync
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +31,11 @@ EventKind = Literal[
     "run_interrupted",
     "run_cancelled",
     "run_finished",
+    "run_extended",
+    "allocation_submitted",
+    "pilot_started",
+    "allocation_ended",
+    "run_stopped",
 ]
 
 
@@ -45,6 +50,16 @@ class Event(Record):
 
 
 Listener = Callable[[Event], None]
+
+
+def both(first: Listener, second: Listener) -> Listener:
+    """A listener that tells two."""
+
+    def hear(event: Event) -> None:
+        first(event)
+        second(event)
+
+    return hear
 
 
 class Journal:
@@ -79,37 +94,39 @@ class Journal:
         with naming(self._path), self._path.open("a", encoding="utf-8") as journal:
             journal.write(line)
             journal.flush()
-            os.fsync(journal.fileno())
+            fsync(journal.fileno())
         if self._listener is not None:
             self._listener(event)
 
     def read(self) -> list[Event]:
-        """All whole events in order; a line torn by a crash is passed over.
+        """All whole events in order; a line torn by a crash is passed over."""
+        return self.read_from(0)[0]
 
-        Raises
-        ------
-        UserError
-            If it is there and cannot be read.
-        """
+    def read_from(self, offset: int) -> tuple[list[Event], int]:
+        """Whole events from a byte of the file on, and the byte after the last of them."""
         try:
-            lines = self._path.read_bytes().splitlines()
+            with self._path.open("rb") as journal:
+                journal.seek(offset)
+                text = journal.read()
         except FileNotFoundError:
-            return []
+            return [], offset
         except OSError as error:
             raise UserError(
-                f"{self._path} cannot be read ({error.strerror}): make it a file that can be"
+                f"{self._path} cannot be read ({error.strerror}): make it a readable file"
             ) from error
-        events = []
-        for line in lines:
+        events, position, read = [], offset, offset
+        for line in text.splitlines(keepends=True):
+            position += len(line)
             try:
                 events.append(Event.model_validate_json(line))
             except ValidationError:
                 continue
-        return events
+            read = position
+        return events, read
 
     def _ends_whole(self) -> bool:
         if not self._path.exists() or self._path.stat().st_size == 0:
             return True
         with self._path.open("rb") as journal:
-            journal.seek(-1, os.SEEK_END)
+            journal.seek(-1, SEEK_END)
             return journal.read(1) == b"\n"

@@ -46,8 +46,14 @@ class LockHolder(Record):
 
 
 @contextmanager
-def run_lock(run: Path) -> Iterator[None]:
+def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Hold the run for this process; the kernel releases it when the process dies.
+
+    Parameters
+    ----------
+    run : Path
+    patience_s : float
+        How long to wait for another process that holds it.
 
     Raises
     ------
@@ -56,7 +62,7 @@ def run_lock(run: Path) -> Iterator[None]:
     """
     lock = file_lock(run / LOCK_FILE)
     try:
-        lock.acquire(timeout=PATIENCE_S, poll_interval=0.02)
+        lock.acquire(timeout=patience_s, poll_interval=0.02)
     except Timeout as error:
         if (doubt := lock_doubt(run)) is not None:
             raise UserError(doubt) from error
@@ -97,9 +103,9 @@ def lock_doubt(run: Path) -> str | None:
     if holder is not None:
         who, there = f"process {holder.pid} on {holder.node}", f"on {holder.node}"
     return (
-        f"{who} may still write the run {run.name}, and its filesystem has no file locks by which "
-        f"to tell: run `pyscale status {run.name}` or `pyscale cancel {run.name}` {there}, or "
-        f"delete {marker_of(path)} if that process has ended"
+        f"{who} may still write the run {run.name}, which cannot be checked without file locks "
+        f"on its filesystem: run `pyscale status {run.name}` or `pyscale cancel {run.name}` "
+        f"{there}, or delete {marker_of(path)} if that process has ended"
     )
 
 
@@ -118,14 +124,13 @@ def writer_here(run: Path) -> psutil.Process:
     process = holder.process() if holder else None
     if holder is not None and not holder.is_here:
         raise UserError(
-            f"the run {run.name} is written by process {holder.pid} on {holder.node}: "
-            f"run `pyscale cancel {run.name}` there"
+            f"process {holder.pid} on {holder.node} writes the run {run.name}: run `pyscale "
+            f"cancel {run.name}` there"
         )
     if process is None or not _has_open(process, run / LOCK_FILE):
         raise UserError(
-            f"the run {run.name} is locked, and not by a process of yours that its lock.json "
-            f"names: `fuser {run / LOCK_FILE}` tells which process holds it, for you or its owner "
-            "to end"
+            f"the run {run.name} is locked by a process that its lock.json does not name: find "
+            f"it by `fuser {run / LOCK_FILE}`, and end it or ask its owner to"
         )
     return process
 

@@ -1,4 +1,4 @@
-"""What a run was made from, frozen when it was made: the input's bytes, and the code."""
+"""Inputs and code of a run, frozen when it was made."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def read_provenance(run: Path) -> Provenance:
         return Provenance.model_validate_json((run / PROVENANCE_FILE).read_bytes())
     except (OSError, ValidationError) as error:
         raise UserError(
-            f"{run} does not tell what it was measured with ({PROVENANCE_FILE} is missing or "
+            f"{run} does not record what it was measured with ({PROVENANCE_FILE} is missing or "
             "unreadable there): measure it again with this pyscale"
         ) from error
 
@@ -133,8 +133,8 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
         else:
             continue
         raise UserError(
-            f"{name} of {' and '.join(map(str, movies.values()))} {what} since the run {run.name} "
-            "began: put the dataset back as it was, or start a new run"
+            f"{name} of {' and '.join(map(str, movies.values()))} {what} since the run "
+            f"{run.name} began: restore the dataset, or start a new run"
         )
 
 

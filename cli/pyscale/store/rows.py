@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
+from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingrows import loading_rows
-from pyscale.store.reconstructionrows import reconstruction_rows
-from pyscale.store.records import LaunchRecord, TaskOrder, TaskRecord
-from pyscale.store.taskfiles import read_cache, read_node, read_surroundings
-from pyscale_stages.contract import TaskResult
+from pyscale.store.loadingtable import loading_rows
+from pyscale.store.reconstructiontable import reconstruction_rows
+from pyscale.store.records import WORKER_FILE, LaunchRecord, TaskOrder, TaskRecord
+from pyscale.store.taskfiles import read_cache, read_node, read_record, read_surroundings
+from pyscale_stages.contract import TaskResult, WorkerRecord
 
 Row = dict[str, Any]
 
@@ -37,20 +38,13 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
     """Rows of the tasks of a trial that have ended, and of all that these told beside.
 
     All times are as the nodes told them.
-
-    Parameters
-    ----------
-    run : RunFolder
-    trial : Trial
-    records : mapping of str to TaskRecord
-        Of each of its tasks, in their order.
     """
     attempts = run.attempts(trial)
     rows = Rows([], [], [], [], [], [])
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            rows.tasks.append(header | _columns(trial, task, record))
+            rows.tasks.append(header | _columns(trial, task, record) | _worker(run, record))
             if record.result is not None:
                 rows.spans.extend(_spans(trial, task, record.result))
                 rows.calls.extend(_calls(run, trial, task, record.result))
@@ -76,6 +70,7 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "point": json.dumps(run.plan.suite.stages[trial.entry].point),
         "threads": run.plan.threads_of(trial),
         "gpu_sharing": trial.gpu_sharing,
+        "start": trial.start,
         "quality": "{}",
         "warned": "[]",
         "image": trial.image,
@@ -205,6 +200,15 @@ def _order_columns(order: TaskOrder) -> Row:
     }
 
 
+def _worker(run: RunFolder, record: TaskRecord) -> Row:
+    """The warm worker of a task, and how long that took to start."""
+    if record.order is None or record.order.worker is None:
+        return {}
+    name = record.order.worker
+    worker = read_record(WorkerRecord, run.path / WORKERS_FOLDER / name / WORKER_FILE)
+    return {"worker": name, "worker_start_s": worker.wall_s if worker else None}
+
+
 def _launch_columns(launch: LaunchRecord) -> Row:
     return {
         "begin_utc": launch.begin_utc,
@@ -219,6 +223,7 @@ def _launch_columns(launch: LaunchRecord) -> Row:
 def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
     compared = _beside_columns(trial, result) if task == "beside" else _checked(trial, result)
     return compared | {
+        "origin": result.origin,
         "wall_s": result.wall_s,
         "start_utc": result.start_utc,
         "end_utc": result.end_utc,

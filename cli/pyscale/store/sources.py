@@ -1,4 +1,4 @@
-"""What the records of tasks say beside times: hardware, software, outputs, warnings."""
+"""Hardware, software, outputs and warnings from the records of tasks."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ class Sources:
         By its label: `stamp` as first recorded, and `tasks` that ran on it.
     versions, determinism : dict
         By stage: its libraries, and what is reproducible with one seed.
+    entry_versions : dict
+        By entry of the suite: its libraries, which two entries of one stage may have in two
+        versions.
     outputs : dict
         By entry of the suite: files of its reference trial, with their sha256.
     warnings : set of str
@@ -42,6 +45,7 @@ class Sources:
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
     base_versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    entry_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     determinism: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     warnings: set[str] = field(default_factory=set)
@@ -65,6 +69,7 @@ class Sources:
         is_base = run.plan.suite.stages[trial.entry].version_of is not None
         versions = self.base_versions if is_base else self.versions
         versions[result.spec.stage] = result.versions
+        self.entry_versions[trial.entry] = result.versions
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
         if result.timings and record.launch is not None:

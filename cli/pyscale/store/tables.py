@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pyscale.analysis.clocks import on_one_clock
-from pyscale.analysis.lanes import with_lanes
+import polars as pl
+
+from pyscale.analysis.lanes import on_one_clock, with_lanes
 from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingcolumns import loading_schema
-from pyscale.store.reconstructioncolumns import reconstruction_schema
+from pyscale.store.loadingtable import loading_schema
+from pyscale.store.reconstructiontable import reconstruction_schema
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.sources import Sources
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TASKS_FILE = "tasks.parquet"
 SPANS_FILE = "spans.parquet"
@@ -60,8 +57,6 @@ def build_tables(run: RunFolder) -> Tables:
 
     A trial with a record that cannot be read is left out; `Sources.unreadable` says why.
     """
-    import polars as pl
-
     sources = Sources()
     by_trial: dict[str, Rows] = {}
     for trial in run.plan.trials:

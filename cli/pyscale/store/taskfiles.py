@@ -59,9 +59,9 @@ class RecordError(UserError):
     def __init__(self, path: Path, problem: str) -> None:
         self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")
         super().__init__(
-            f"the record {path} cannot be read by this pyscale ({self.problem}): it is damaged, or "
-            "another version wrote it; use that version, or remove its task's folder to run the "
-            "task again"
+            f"the record {path} cannot be read by this pyscale ({self.problem}): it is damaged, "
+            "or another version wrote it; use that version, or remove its task's folder to run "
+            "the task again"
         )
 
 
@@ -138,6 +138,14 @@ def was_killed(folder: Path) -> bool:
     )
 
 
+def forget_ends_by_another(trial_folder: Path, tasks: Collection[str]) -> None:
+    """Take a trial's tasks that were killed, or left no word, for tasks that have not ended."""
+    for folder in (trial_folder / task for task in tasks):
+        ended = read_record(ExitRecord, folder / EXIT_FILE)
+        if ended is not None and (ended.returncode is None or was_killed(folder)):
+            (folder / EXIT_FILE).unlink()
+
+
 def explain_kill(folder: Path, cause: TaskError) -> None:
     """Add to a task's exit record who killed its process."""
     ended = read_record(ExitRecord, folder / EXIT_FILE)
@@ -206,7 +214,8 @@ def _error_of(
     if ended.returncode is None:
         return TaskError(
             kind="Lost",
-            message="the process vanished without a word: its launcher was killed or its node died",
+            message="the process vanished without a message: its launcher was killed or its "
+            "node died",
             exit_code=1,
         )
     if ended.returncode < 0:
@@ -222,7 +231,7 @@ def _error_of(
     last_line = last_words.strip().rpartition("\n")[2]
     return TaskError(
         kind="Failed",
-        message=last_line or f"the process ended with {ended.returncode} and said nothing",
+        message=last_line or f"the process ended with {ended.returncode} and no message",
         exit_code=ended.returncode,
     )
 
@@ -231,8 +240,8 @@ def _killed(number: int, launch: LaunchRecord | None) -> TaskError:
     where = f" on {launch.node}" if launch is not None else ""
     return TaskError(
         kind="Killed",
-        message=f"the process{where} was ended by {signal_name(number)} "
-        "(often: out of memory, or cancelled)",
+        message=f"the process{where} was killed by {signal_name(number)} (often: out of memory, "
+        "or cancelled)",
         exit_code=3,
     )
 

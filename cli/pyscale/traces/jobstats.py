@@ -1,4 +1,4 @@
-"""What jobstats tells of jobs: JSON, or the same packed into sacct's AdminComment."""
+"""jobstats' figures of jobs: JSON, or the same packed into sacct's AdminComment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_BYTES = 64 * 2**20
 """Of the JSON of one job; ten thousand nodes are told of in a few."""
 WITHOUT_FIGURES = frozenset({"Short", "None"})
 """What stands in the place of the figures of a job that was too short, or not observed."""
-ADVICE = "ask anew with `jobstats -j JOBID`"
+ADVICE = "run `jobstats -j JOBID` again"
 TOGETHER = "of all files"
 COUNTS = ("cpus", "gpus", "nodes")
 """What of a job may be its number of workers."""
@@ -69,11 +69,6 @@ def read_jobstats(path: Path, text: str, asked: Asked) -> list[TracedTask]:
     """Read figures of jobs: one or several JSON objects, or lines of packed ones.
 
     They tell neither names nor times of day, so the stage and N must be given.
-
-    Raises
-    ------
-    UserError
-        If it is not what jobstats writes.
     """
     found = list(_unpacked(path, text) if text.lstrip().startswith("{") else _lines(path, text))
     return [
@@ -87,7 +82,7 @@ def _lines(path: Path, text: str) -> Iterator[JobFigures | None]:
         if line.strip():
             where, comment = f"{path}, line {number}", line.strip()
             if not comment.startswith((PACKED, GZIPPED)):
-                raise UserError(f"{where} is not what jobstats tells of a job: {ADVICE}")
+                raise UserError(f"{where} is not output of jobstats: {ADVICE}")
             yield job_figures(where, PACKED + comment.removeprefix(PACKED))
 
 
@@ -99,20 +94,14 @@ def _unpacked(path: Path, text: str) -> Iterator[JobFigures]:
         except (ValueError, RecursionError) as error:
             line = f" at line {error.lineno}" if isinstance(error, JSONDecodeError) else ""
             raise UserError(
-                f"{path} is no JSON{line}: it may have been cut short, so {ADVICE}"
+                f"{path} is not JSON{line}: it may have been cut short, so {ADVICE}"
             ) from None
         yield _figures(str(path), job)
         at = end
 
 
 def job_figures(where: str, comment: str | None) -> JobFigures | None:
-    """Unpack what jobstats left in a job's AdminComment; None where it left nothing.
-
-    Raises
-    ------
-    UserError
-        If it cannot be unpacked.
-    """
+    """Unpack what jobstats left in a job's AdminComment; None where it left nothing."""
     if comment is None or not comment.startswith(PACKED):
         return None
     packed = comment.removeprefix(PACKED)
@@ -122,7 +111,7 @@ def job_figures(where: str, comment: str | None) -> JobFigures | None:
         job = json.loads(_inflated(b64decode(packed, validate=True)))
     except (EOFError, ValueError, RecursionError, zlib.error):
         raise UserError(
-            f"{where}: what jobstats packed (JS1:) is broken or was cut short: write it with "
+            f"{where}: jobstats' packed data (JS1:) is broken or was cut short: write it with "
             "`sacct -P`, which cuts nothing"
         ) from None
     return _figures(where, job)
@@ -142,7 +131,7 @@ def _figures(where: str, told: object) -> JobFigures:
         job = _Job.model_validate(told)
     except ValidationError as error:
         raise UserError(
-            f"{where} is not what jobstats tells of a job ({first_problem(error, _Job)}): {ADVICE}"
+            f"{where} is not output of jobstats ({first_problem(error, _Job)}): {ADVICE}"
         ) from None
     nodes = job.nodes.values()
     return JobFigures(
@@ -157,7 +146,7 @@ def _figures(where: str, told: object) -> JobFigures:
 
 
 def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> TracedTask:
-    advice = "import it from sacct, which names its jobs and tells AdminComment too"
+    advice = "import it from sacct, which has names of jobs and AdminComment too"
     stage = stage_name(str(path), None, asked, advice)
     if figures is None:
         return TracedTask(
@@ -189,12 +178,10 @@ def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> Tr
 def _counts(path: Path, figures: JobFigures, column: str) -> int:
     counts = dict(zip(COUNTS, (figures.cpus, figures.gpus, len(figures.nodes)), strict=True))
     if column not in counts:
-        raise UserError(
-            f"jobstats tells no {column!r} for --workers: {did_you_mean(column, counts)}"
-        )
+        raise UserError(f"jobstats has no {column!r} for --workers: {did_you_mean(column, counts)}")
     count = counts[column]
     if not count:
-        raise UserError(f"{path} tells of no {column}, which --workers is to be taken from")
+        raise UserError(f"{path} has no {column} for --workers")
     return count
 
 

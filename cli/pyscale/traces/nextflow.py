@@ -9,8 +9,7 @@ from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
-from pyscale.traces.tracefile import Layout, Row, rows_of
-from pyscale.traces.units import bytes_of, moment, seconds_of_words
+from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_words
 
 LAYOUT = Layout(
     "\t",
@@ -26,24 +25,7 @@ _NAME = re.compile(r"(?P<process>\S+)(?: \(.*\))?")
 
 
 def read_nextflow(path: Path, text: str, asked: Asked) -> list[TracedTask]:
-    """Read a trace, raw or as it is printed for people.
-
-    Parameters
-    ----------
-    path : Path
-        One trace is one run, so each process in it is one trial.
-    text : str
-    asked : Asked
-
-    Returns
-    -------
-    list of TracedTask
-
-    Raises
-    ------
-    UserError
-        If it is not what Nextflow writes.
-    """
+    """Read a trace, raw or as it is printed for people."""
     return [_task(path, row, asked) for row in rows_of(path, text, LAYOUT)]
 
 
@@ -115,8 +97,8 @@ def _times(row: Row, wall_s: float | None) -> tuple[datetime | None, datetime | 
         return max(submit, end - timedelta(seconds=wall_s)), end
     except OverflowError:
         raise UserError(
-            f"{row.where}: submit, duration and realtime lead to a date beyond the calendar: "
-            "correct or leave out this line"
+            f"{row.where}: submit, duration and realtime give a date beyond the calendar: "
+            "correct or remove this line"
         ) from None
 
 

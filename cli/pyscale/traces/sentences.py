@@ -1,4 +1,4 @@
-"""What was made of traces, and what must be known of it, in sentences."""
+"""Findings and caveats of imported traces, in sentences."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def sentences(
         alone = ", each a trial by itself" if trials[0].tasks[0].is_trial else ""
         yield (
             f"found {_count(len(trials), 'trial')} of {_some(list(stages))} in "
-            f"{_count(tasks, 'task')}{alone}; those of one stage and N are taken for repeats of "
-            "one work"
+            f"{_count(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
+            "same work"
         )
     if left_out:
         named = [f"{one.stage} {one.label} ({one.why})" for one in left_out]
@@ -49,13 +49,13 @@ def _of_sacct(tasks: Sequence[TracedTask]) -> Iterator[str]:
         )
     if any(task.energy_j is not None for task in tasks):
         yield (
-            "Slurm counts the energy of whole nodes: it is the jobs' own only where they had their "
-            "nodes for themselves, and is left out of jobs of this trace that shared one"
+            "energy is left out of jobs that shared a node, because Slurm counts the energy of "
+            "whole nodes"
         )
     if tasks and all(task.peak_memory_bytes is None for task in tasks):
         yield (
-            "no steps of jobs are told, so neither is the memory that was used, nor whether a "
-            "job had several workers: leave out -X when you ask sacct"
+            "the trace has no job steps, so memory use and the number of workers of a job are "
+            "unknown: leave out -X when you ask sacct"
         )
 
 
@@ -67,8 +67,8 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
     ]
     if fewer:
         yield (
-            "N is how many ran at once, unless it was given; where a trial has more tasks, those "
-            f"that one worker did are added up: {_some(fewer)}"
+            "N is how many tasks ran at once, unless it was given; the tasks of one worker are "
+            f"added up: {_some(fewer)}"
         )
     late = [
         f"{trial.stage} {trial.label} ({trial.at_once} of {trial.workers})"
@@ -76,7 +76,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
         if trial.at_once is not None and trial.at_once < trial.workers
     ]
     if late:
-        yield f"N is as it was given, and fewer workers ran at once: {_some(late)}"
+        yield f"N is as given, but fewer workers ran at once: {_some(late)}"
 
 
 def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
@@ -86,8 +86,8 @@ def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
     for stage, own in names.items():
         if len(own) > 1:
             yield (
-                f"tasks of {stage} differ in size and are told apart: {_some(list(own))}; if "
-                "their size is what scales, name its column, as in --workers AllocCPUS"
+                f"tasks of {stage} differ in size and are kept apart: {_some(list(own))}; if "
+                "their size is what scales, name its column, e.g. --workers AllocCPUS"
             )
 
 
@@ -100,12 +100,12 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
         if len(counts) > 1:
             yield (
                 f"trials of {stage} at N = {workers} have {listing(counts)} tasks: they are "
-                "repeats only if these are the same work"
+                "repeats only if they did the same work"
             )
         if (workers == 1 or own[0].lanes is None) and _ran_at_once(own):
             yield (
-                f"trials of {stage} at N = {workers} ran at the same time: they are no repeats if "
-                "each did a part of the work, which an array would tell"
+                f"trials of {stage} at N = {workers} ran at the same time: they are not repeats "
+                "if each did a part of the work, as an array would"
             )
 
 

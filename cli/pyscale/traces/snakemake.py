@@ -25,23 +25,6 @@ def read_snakemake(path: Path, text: str, asked: Asked) -> list[TracedTask]:
 
     No line tells when a job ran, so how many ran at once must be given, or be told by a
     wildcard or parameter of the rule.
-
-    Parameters
-    ----------
-    path : Path
-    text : str
-    asked : Asked
-        `workers_column` is a column, of which each job is a trial by itself, like `threads`; or
-        a wildcard or parameter that all jobs of a trial share.
-
-    Returns
-    -------
-    list of TracedTask
-
-    Raises
-    ------
-    UserError
-        If it is not what Snakemake writes.
     """
     rows = _of_json(path, text) if text.lstrip().startswith("{") else rows_of(path, text, LAYOUT)
     return [_task(path, row, repeat, asked) for repeat, row in enumerate(rows)]
@@ -56,7 +39,7 @@ def _of_json(path: Path, text: str) -> list[Row]:
         try:
             told = json.loads(line)
         except (ValueError, RecursionError):
-            raise UserError(f"{where} is no JSON: it may have been cut short") from None
+            raise UserError(f"{where} is not JSON: it may have been cut short") from None
         if not isinstance(told, dict) or "s" not in told:
             raise UserError(f"{where} has no time 's': {LAYOUT.advice}")
         rows.append(Row(where, {key: str(value) for key, value in told.items()}))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.traces.tasks import TracedTask, without_zone
 from pyscale.traces.trials import TracedTrial
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NEVER = (datetime.min, datetime.min)
 
@@ -29,8 +28,6 @@ def wall_time_table(trials: Sequence[TracedTrial]) -> pl.DataFrame:
         tells beside: `trial, tasks_done, start, end, cpus, gpus, cpu_s,
         requested_memory_bytes, peak_memory_bytes, energy_j, node, state`.
     """
-    import polars as pl
-
     kinds: dict[str, Any] = {
         "stage": pl.String,
         "workers": pl.Int64,
@@ -91,7 +88,7 @@ def _size_words(trial: TracedTrial) -> str:
     for cpus, gpus in trial.size:
         own = [f"{cpus} CPU{'' if cpus == 1 else 's'}"] if cpus is not None else []
         own += [f"{gpus} GPU{'' if gpus == 1 else 's'}"] if gpus else []
-        words.append(", ".join(own) or "CPUs not told")
+        words.append(", ".join(own) or "CPUs unknown")
     return " or ".join(words)
 
 

@@ -1,4 +1,4 @@
-"""What every format of trace tells of one task."""
+"""A task of a trace, in any format."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TracedTask:
             if value and not LEAST <= value <= MOST:
                 raise UserError(
                     f"{self.source}: {field} of {self.name} would be {str(value)[:20]}, which "
-                    "cannot be right: correct or leave out this line of the trace"
+                    "cannot be right: correct or remove this line of the trace"
                 )
 
     @property
@@ -93,31 +93,19 @@ NO_TIME = "without a time"
 
 
 def stage_name(where: str, told: str | None, asked: Asked, advice: str) -> str:
-    """Name of a task's stage: the trace's or, where it has none, the user's.
-
-    Raises
-    ------
-    UserError
-        If both or none name it, or by what a table cannot hold as a name.
-    """
+    """Name of a task's stage: the trace's or, where it has none, the user's."""
     if told is None and asked.stage is None:
         raise UserError(f"{where} does not name its stage: name it with --stage, or {advice}")
     if told is not None and asked.stage is not None:
         raise UserError(f"{where} names its stage {told!r} itself: leave out --stage")
     name = told or asked.stage or ""
     if (why_not := why_no_name(name)) is not None:
-        raise UserError(f"{where}: {name!r} cannot name a stage: {why_not}; write another")
+        raise UserError(f"{where}: invalid stage name {name!r}: {why_not}; choose another")
     return name
 
 
 def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:
-    """Refuse a task that two files tell of, or one file twice.
-
-    Raises
-    ------
-    UserError
-        If there is one.
-    """
+    """Refuse a task that two files tell of, or one file twice."""
     seen: dict[tuple[object, ...], TracedTask] = {}
     for task in tasks:
         # Without dates, tasks of two files or trials may be two of one name.
@@ -126,10 +114,8 @@ def refuse_twice_told(tasks: Iterable[TracedTask]) -> None:
         if first is task:
             continue
         if first.source == task.source:
-            raise UserError(
-                f"{task.source} tells of {task.stage} {task.name} twice: leave one of them out"
-            )
+            raise UserError(f"{task.source} has {task.stage} {task.name} twice: remove one of them")
         raise UserError(
-            f"{task.source} tells of {task.stage} {task.name} as {first.source} does: "
-            "give each task in one file only"
+            f"{task.source} and {first.source} both have {task.stage} {task.name}: keep each "
+            "task in one file only"
         )

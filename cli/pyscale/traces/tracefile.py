@@ -1,11 +1,13 @@
-"""Reads files of traces, and says in one sentence what is wrong with one."""
+"""Reading of trace files, with one sentence on what is wrong with one."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -50,13 +52,7 @@ class Row:
         return None if text in UNTOLD else text
 
     def read(self, column: str, how: Callable[[str], Value], what: str) -> Value | None:
-        """Turn what stands in a column into a value; None where it is not known.
-
-        Raises
-        ------
-        UserError
-            If it is not `what` it should be, or is a number that is negative, infinite or NaN.
-        """
+        """Turn what stands in a column into a value; None where it is not known."""
         text = self.told(column)
         if text is None:
             return None
@@ -67,13 +63,7 @@ class Row:
         raise UserError(f"{self.where}: {column} {text!r} is not {what}")
 
     def read_workers(self, column: str) -> int:
-        """N of a trial, which the user says is in this column.
-
-        Raises
-        ------
-        UserError
-            If it is not.
-        """
+        """N of a trial, which the user says is in this column."""
         if column not in self.cells:
             raise UserError(
                 f"{self.where} has no column {column!r} for --workers: "
@@ -86,36 +76,26 @@ class Row:
 
 
 def read_text(path: Path) -> str:
-    """Read a file of text.
-
-    Raises
-    ------
-    UserError
-        If it is none, or is empty.
-    """
+    """Read a file of text."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise UserError(f"{path} does not exist: give the path of a trace") from None
+        raise UserError(f"{path} does not exist: name the path of a trace") from None
     except IsADirectoryError:
-        raise UserError(f"{path} is a folder: give the files in it") from None
+        raise UserError(f"{path} is a folder: name the files in it") from None
     except UnicodeDecodeError:
         raise UserError(f"{path} is not UTF-8 text: unpack it, or save it as plain text") from None
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): check the file") from None
     if not text.strip():
-        raise UserError(f"{path} is empty: see that what wrote it had ended without an error")
+        raise UserError(
+            f"{path} is empty: check that the program that wrote it ended without an error"
+        )
     return text
 
 
 def rows_of(path: Path, text: str, layout: Layout) -> list[Row]:
-    """Split the text of a table into its rows.
-
-    Raises
-    ------
-    UserError
-        If it is not the table that the layout tells.
-    """
+    """Split the text of a table into its rows."""
     # Not splitlines: a job's name may hold what that takes for the end of a line.
     header, *lines = (line.rstrip("\r") for line in text.lstrip().split("\n"))
     if header.endswith(layout.separator):
@@ -137,8 +117,8 @@ def _check_columns(path: Path, header: str, layout: Layout) -> None:
         others = {name.strip().strip('"') for name in header.split(separator)}
         if separator != layout.separator and set(layout.needed) <= others:
             raise UserError(
-                f"{path} has {word} between its columns, not {SEPARATORS[layout.separator]}: "
-                f"{layout.advice}"
+                f"{path} has {word} between its columns instead of "
+                f"{SEPARATORS[layout.separator]}: {layout.advice}"
             )
     if set(layout.needed) & set(header.split()) and len(columns) == 1:
         raise UserError(f"{path} has blanks between its columns: {layout.advice}")
@@ -156,7 +136,61 @@ def _split(path: Path, header: str, lines: list[str], layout: Layout) -> Iterato
         cells = line.split(layout.separator, most)
         if len(cells) != len(columns):
             raise UserError(
-                f"{where} has {len(cells)} columns and the header {len(columns)}: it may have "
+                f"{where} has {len(cells)} columns, but the header {len(columns)}: it may have "
                 f"been cut short, so {layout.advice}"
             )
         yield Row(where, dict(zip(columns, cells, strict=True)))
+
+
+_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_BYTES: dict[str, int] = {
+    unit: 1024**power for power, unit in enumerate(["", "K", "M", "G", "T", "P"])
+}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[smhd])(?![a-z])\s*")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGTP]?)(?:i?B)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+(?:\.\d+)?)")
+
+
+def seconds_of_words(text: str) -> float:
+    """Read `1d 2h 3m 4s`, or `250ms`."""
+    parts = _PART.findall(text)
+    if not parts or _PART.sub("", text):
+        raise ValueError(text)
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def seconds_of_clock(text: str) -> float:
+    """Read `[[days-]hours:]minutes:seconds`."""
+    parts = _CLOCK.fullmatch(text)
+    if parts is None:
+        raise ValueError(text)
+    days, hours, minutes, seconds = (float(part or 0) for part in parts.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def bytes_of(text: str) -> int:
+    """Read `512`, `2.5K` or `1.5 GB`, in powers of 1,024 as Slurm and Nextflow mean them."""
+    parts = _SIZE.fullmatch(text)
+    if parts is None:
+        raise ValueError(text)
+    size = float(parts[1]) * _BYTES[parts[2].upper()]
+    if size == math.inf:
+        raise ValueError(text)
+    return round(size)
+
+
+def moment(text: str, *, per_second: int = 1) -> datetime:
+    """Read a date, or a count since 1970."""
+    try:
+        counted = text.isdecimal()
+        date = (
+            datetime.fromtimestamp(int(text) / per_second, UTC)
+            if counted
+            else datetime.fromisoformat(text)
+        )
+    except (OverflowError, OSError):
+        raise ValueError(text) from None
+    # At the ends of the calendar another time zone or a later second has no date.
+    if not MINYEAR < date.year < MAXYEAR:
+        raise ValueError(text)
+    return date

@@ -1,4 +1,4 @@
-"""Finds the trials in the tasks of traces, and who of its workers did what."""
+"""Trials from the tasks of traces, with the tasks of each worker."""
 
 from __future__ import annotations
 
@@ -68,17 +68,6 @@ def find_trials(
     N is what the user or the trace says, else how many tasks of the trial ran at once: an array
     that Slurm held back did not have as many workers as elements. A trial counts as a whole or
     not at all: what some of its tasks took is no time of its work.
-
-    Parameters
-    ----------
-    tasks : sequence of TracedTask
-    workers : int or None
-        N of every trial, where the user gives it.
-
-    Returns
-    -------
-    trials : list of TracedTrial
-    left_out : list of LeftOut
     """
     groups: dict[tuple[object, ...], list[TracedTask]] = defaultdict(list)
     for place, task in enumerate(tasks):
@@ -113,13 +102,13 @@ def _trial(tasks: Sequence[TracedTask], given: int | None) -> TracedTrial | str:
         return TracedTrial(tuple(tasks), told, (tuple(tasks),) if told == 1 else None, None)
     workers = told or at_once
     if workers is None:
-        return "the trace does not tell what ran at once: give --workers"
+        return "the trace does not show what ran at once: set --workers"
     if len(tasks) < workers:
         return f"only {len(tasks)} of {workers} workers had a task"
     if at_once is not None and at_once > workers:
-        return f"{at_once} tasks ran at once, more than {workers} workers do"
+        return f"{at_once} tasks ran at once, more than the {workers} workers"
     if at_once is None and len(tasks) > workers > 1:
-        return f"the trace does not tell which of {workers} workers did which of {len(tasks)} tasks"
+        return f"the trace does not show which of {workers} workers did which of {len(tasks)} tasks"
     return TracedTrial(tuple(tasks), workers, _lanes(tasks, intervals, workers), at_once)
 
 

@@ -1,1 +1,1 @@
-"""Whether an installation computes what it should: what is expected, what a run gave, verdicts."""
+"""Validation of an installation: expected results, a run's results, verdicts."""

@@ -1,4 +1,4 @@
-"""What a right installation gives: the files of config/validation."""
+"""Results of a correct installation: the files of config/validation."""
 
 from __future__ import annotations
 
@@ -70,19 +70,13 @@ def expected_file(name: str) -> Path:
 
 
 def load_expected(name: str) -> Expected:
-    """Read the expected results that a suite names.
-
-    Raises
-    ------
-    UserError
-        If there are none of that name, or their file is wrong.
-    """
+    """Read the expected results that a suite names."""
     path = expected_file(name)
     if not path.is_file():
         known = sorted(file.stem for file in path.parent.glob("*.toml"))
         raise UserError(
-            f"there are no expected results {name!r}, which the suite names as `expected`: known "
-            f"are {', '.join(known)}"
+            f"unknown expected results {name!r} in the suite (`expected`): choose from "
+            f"{', '.join(known)}"
         )
     return read_expected(path)
 
@@ -103,4 +97,4 @@ def read_expected(path: Path) -> Expected:
     except OSError as error:
         raise UserError(f"the expected results {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise UserError(f"the expected results {path} are no TOML: {error}") from error
+        raise UserError(f"the expected results {path} are not TOML: {error}") from error

@@ -1,4 +1,4 @@
-"""What a run says about an installation, each verdict with its numbers."""
+"""Findings of a run about an installation, each verdict with its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a validation is fixed: data, seed and parameters; results of others prove nothing."""
+"""Fixed settings of a validation: data, seed and parameters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ def refuse_other_work(plan: Plan) -> None:
     others = list(other_work(plan, load_expected(plan.suite.expected)))
     if others:
         raise UserError(
-            f"the suite {plan.suite.name} is judged by results of fixed data and parameters, but "
-            f"{others[0]}: take it out of flags, pyscale.toml and environment, or run the suite "
-            "pipeline"
+            f"the suite {plan.suite.name} needs fixed data and parameters, but {others[0]}: "
+            "remove that from flags, pyscale.toml and environment, or run the suite pipeline"
         )
 
 

@@ -4,10 +4,82 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from pyscale.plan import Trial
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import TaskRecord
+from pyscale.store.taskfiles import RecordError, read_task
 from pyscale.validation.expected import Expected, ExpectedMeasure, ExpectedStage
 from pyscale.validation.findings import Measure, StageFinding, ValidationFindings, Verdict
-from pyscale.validation.measured import MeasuredEntry, MeasuredTrial
+
+OBJECTS = "objects"
+"""Measure of how many cells, contacts or links an output holds."""
+
+
+class MeasuredTrial(NamedTuple):
+    """Output of one trial that is complete."""
+
+    workers: int
+    outputs: dict[str, str]
+    """Checksum of each file."""
+    measures: dict[str, float]
+    same: bool
+    """Whether the output is the baseline's, within the stage's own tolerance."""
+
+
+class MeasuredEntry(NamedTuple):
+    """Trials of one entry of a suite."""
+
+    trials: list[MeasuredTrial]
+    why_not: str
+    """Why a trial has no output, where one has none."""
+
+
+def measured_entries(run: RunFolder) -> dict[str, MeasuredEntry]:
+    """Read what each entry of a run gave, in the order of the suite."""
+    found: dict[str, MeasuredEntry] = {}
+    for entry in run.plan.suite.stages:
+        trials, why_not = [], ""
+        own = [trial for trial in run.plan.trials if trial.entry == entry]
+        for trial in own:
+            try:
+                records = {task: read_task(run.task(trial, task)) for task in trial.tasks}
+            except RecordError as error:
+                why_not = why_not or f"{trial.id} has an invalid record: {error.problem}"
+                continue
+            if all(record.state == "done" for record in records.values()):
+                trials.append(_measured(trial, records))
+            else:
+                why_not = why_not or _why_not(trial, records)
+        if own:
+            found[entry] = MeasuredEntry(trials, why_not)
+    return found
+
+
+def _measured(trial: Trial, records: Mapping[str, TaskRecord]) -> MeasuredTrial:
+    output = records[trial.output_task].result
+    assert output is not None, "what is done has a record"
+    checked = records["check"].result if "check" in records else None
+    measures = dict(checked.quality) if checked else {}
+    if output.counters.objects:
+        measures[OBJECTS] = float(output.counters.objects)
+    agreement = checked.agreement if checked else None
+    return MeasuredTrial(
+        workers=trial.workers,
+        outputs={file.name: file.sha256 for file in output.outputs},
+        measures=measures,
+        same=agreement is None or agreement.same,
+    )
+
+
+def _why_not(trial: Trial, records: Mapping[str, TaskRecord]) -> str:
+    """Say what failed first, or that nothing began."""
+    for task, record in records.items():
+        if record.error is not None:
+            return f"{trial.id}/{task} failed: {record.error.message}"
+    return f"{trial.id} has no record: its input is missing, or the run was interrupted"
+
 
 _GAPS = frozenset(["not run", "cannot say"])
 
@@ -24,16 +96,6 @@ def judged(
     not measured or is no number, or where its own trials disagree. It is identical where every
     trial left the bytes of the reference. The whole is right where every entry that was asked for
     is, and wrong where one is wrong.
-
-    Parameters
-    ----------
-    expected : Expected
-    measured : mapping of str to MeasuredEntry
-        What each entry of the plan gave.
-    fed_by : mapping of str to sequence of str
-        Entries whose outputs each entry reads.
-    why_unfit : str
-        Why the run cannot be judged at all: it did other work, or on other data.
     """
     stages: dict[str, StageFinding] = {}
     for entry, stage in expected.stages.items():

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from statistics import median
 
+import polars as pl
+
+from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.plan import Plan
 from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.validation.expected import Expected, load_expected
-from pyscale.validation.findings import ValidationFindings
+from pyscale.validation.findings import Speed, ValidationFindings
 from pyscale.validation.fixed import other_work
-from pyscale.validation.judging import judged
-from pyscale.validation.measured import measured_entries
-from pyscale.validation.speed import speeds
-
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.validation.judging import judged, measured_entries
 
 
 def validation_of(
@@ -61,7 +59,49 @@ def _why_unfit(run: RunFolder, expected: Expected) -> str:
     if not others:
         return ""
     return (
-        f"{' and '.join(others)} is made from the same seed and has other bytes than in the "
-        "reference installation, as where NumPy draws or rounds otherwise (there: "
-        f"{expected.reference.software})"
+        f"{' and '.join(others)} is made from the same seed but differs from the reference "
+        f"installation, as with another NumPy (there: {expected.reference.software})"
     )
+
+
+def speeds(
+    trials: pl.DataFrame, work_id: str | None, references: Iterable[Loaded]
+) -> Iterator[Speed]:
+    """Compare medians of wall times, configuration by configuration.
+
+    A speedup is the reference's median over this run's, with the percentile bootstrap of this
+    ratio where both have trials enough. A reference that is this very run is left out.
+    """
+    own = _times(trials.filter("valid"))
+    for loaded in references:
+        reference = loaded.reference
+        same_work = work_id is not None and reference.work_id == work_id
+        if not same_work or not reference.has_wall_times:
+            continue
+        theirs = _times(loaded.table)
+        if theirs == own:
+            continue
+        for (entry, workers), times in own.items():
+            others = theirs.get((entry, workers))
+            if others is None:
+                continue
+            median_s, other_s = median(times), median(others)
+            interval = ratio_interval(others, times, paired=False)
+            yield Speed(
+                entry=entry,
+                workers=workers,
+                reference=reference.name,
+                wall_s=median_s,
+                reference_s=other_s,
+                trials=len(times),
+                reference_trials=len(others),
+                **with_ends("speedup", other_s / median_s, interval),
+            )
+
+
+def _times(table: pl.DataFrame) -> dict[tuple[str, int], list[float]]:
+    """Wall times of each configuration, in seconds."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for stage, workers, wall_s in table.select("stage", "workers", "wall_s").iter_rows():
+        found.setdefault((stage, workers), []).append(wall_s)
+    return found

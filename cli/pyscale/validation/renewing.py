@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale.errors import UserError
+from pyscale.references.adding import toml_key
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
 from pyscale.validation.expected import Expected, ExpectedMeasure, ExpectedStage, Installation
-from pyscale.validation.measured import MeasuredTrial, measured_entries
+from pyscale.validation.judging import MeasuredTrial, measured_entries
 
 WINDOW_FILE = "window.json"
 """Says what its folder holds, and is no result."""
@@ -41,7 +41,7 @@ def renewed(expected: Expected, run: RunFolder) -> Expected:
         found = measured.get(entry)
         if found is None or found.why_not:
             why = found.why_not if found else f"it does not measure {entry}"
-            raise UserError(f"the run {plan.run_id} cannot be what is expected: {why}")
+            raise UserError(f"the run {plan.run_id} cannot give expected results: {why}")
         stages[entry] = _stage(run, entry, stage, found.trials)
     return Expected(
         reference=_installation(run),
@@ -79,8 +79,8 @@ def _stage(
     first = trials[0]
     if any(trial.outputs != first.outputs for trial in trials):
         raise UserError(
-            f"the trials of {entry} left different bytes in the run {run.path.name}: measure with "
-            "one number of threads on one kind of node, so that there is one result to expect"
+            f"the trials of {entry} left different bytes in the run {run.path.name}: measure "
+            "with one number of threads on one kind of node"
         )
     params = next(trial.params for trial in run.plan.trials if trial.entry == entry)
     missing = [name for name in stage.measures if name not in first.measures]
@@ -126,11 +126,7 @@ def as_toml(expected: Expected, head: str) -> str:
 
 
 def _pairs(table: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(name)} = {_value(value)}" for name, value in table.items()]
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+    return [f"{toml_key(name)} = {_value(value)}" for name, value in table.items()]
 
 
 def _value(value: Any) -> str:

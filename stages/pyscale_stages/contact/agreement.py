@@ -33,13 +33,7 @@ SHARES_OF = {
 
 
 def check(task: Task) -> Agreement:
-    """Say which share of the rows of two outputs are the same.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage, or the truth cannot be read.
-    """
+    """Say which share of the rows of two outputs are the same."""
     folders = folders_to_check(task)
     reference, other = (read_tables(folder) for folder in folders)
     identical = same_bytes(*folders, (f"{name}.parquet" for name in COUNTS))

@@ -16,8 +16,9 @@ OPENCL_TYPE: dict[Device, str] = {"cpu": "cpu", "cuda": "gpu"}
 HOW_TO_GET: dict[Device, str] = {
     "cpu": "install PoCL and the loader, as in apt-get install ocl-icd-libopencl1 pocl-opencl-icd",
     "cuda": (
-        "install the NVIDIA driver with its OpenCL library, and in a container (with --nv) a file "
-        "/etc/OpenCL/vendors/nvidia.icd that says libnvidia-opencl.so.1; or use --device cpu"
+        "install the NVIDIA driver with its OpenCL library, and in a container (with --nv) a "
+        "file /etc/OpenCL/vendors/nvidia.icd with the line libnvidia-opencl.so.1; or use "
+        "--device cpu"
     ),
 }
 
@@ -45,25 +46,7 @@ def import_pyclesperanto() -> None:
 
 
 def select_device(wanted: Device) -> dict[str, str]:
-    """Make the first OpenCL device of the wanted kind the one that kernels run on.
-
-    Parameters
-    ----------
-    wanted : {"cpu", "cuda"}
-        "cpu" is any OpenCL device on processors; "cuda" an OpenCL device made by NVIDIA.
-
-    Returns
-    -------
-    dict of str
-        `opencl_device` and `opencl_driver`, for the record.
-
-    Raises
-    ------
-    BadInput
-        If the stage does not run on such devices.
-    MissingPart
-        If this machine has none; another kind is never taken in its place.
-    """
+    """Make the first OpenCL device of the wanted kind the one that kernels run on."""
     if wanted not in OPENCL_TYPE:
         raise BadInput(f"contact does not run on {wanted}: use --device cpu or --device cuda")
     import pyclesperanto as cle
@@ -89,13 +72,7 @@ def select_device(wanted: Device) -> dict[str, str]:
 
 
 def first_of_kind(wanted: Device, devices: list[Any]) -> Any:
-    """Pick the first device that is what `wanted` means.
-
-    Raises
-    ------
-    MissingPart
-        If none is.
-    """
+    """Pick the first device that is what `wanted` means."""
     for device in devices:
         if wanted == "cpu" or "nvidia" in _said(device, "Vendor").lower():
             return device
@@ -104,7 +81,7 @@ def first_of_kind(wanted: Device, devices: list[Any]) -> Any:
 
 def _no_device(wanted: Device) -> MissingPart:
     kind = "processor" if wanted == "cpu" else "NVIDIA"
-    return MissingPart(f"this machine shows no {kind} OpenCL device: {HOW_TO_GET[wanted]}")
+    return MissingPart(f"no {kind} OpenCL device found on this machine: {HOW_TO_GET[wanted]}")
 
 
 def _said(device: Any, what: str) -> str:

@@ -17,18 +17,7 @@ MAX_LABEL = np.iinfo(np.uint32).max
 
 
 def open_labels(task: Task) -> tuple[Movie, ...]:
-    """Open the label movie, and the second cell type's where it was given.
-
-    Returns
-    -------
-    tuple of Movie
-        One or two, with the same frames and image size.
-
-    Raises
-    ------
-    BadInput
-        If a movie is no label movie, or the two do not fit.
-    """
+    """Open the label movie, and the second cell type's where it was given."""
     first = _checked(task.movie("labels"))
     if task.input("other_labels") is None:
         return (first,)
@@ -39,8 +28,8 @@ def open_labels(task: Task) -> tuple[Movie, ...]:
     ):
         if of_first != of_other:
             raise BadInput(
-                f"{other.path} has {of_other} {what}, but {first.path} has {of_first}: "
-                "give label movies of the same recording"
+                f"{other.path} has {of_other} {what}, but {first.path} has {of_first}: give "
+                "label movies of the same recording"
             )
     return first, other
 
@@ -52,13 +41,7 @@ def pieces(movies: tuple[Movie, ...], window: tuple[int, int]) -> Iterator[tuple
 
 
 def read_labels(movie: Movie, start: int, stop: int) -> npt.NDArray[Any]:
-    """Read label images (T, Y, X) of whole numbers from 0 to 2**32 - 1.
-
-    Raises
-    ------
-    BadInput
-        If a label is negative or too large, or the file is damaged.
-    """
+    """Read label images (T, Y, X) of whole numbers from 0 to 2**32 - 1."""
     frames = movie.read(start, stop, channel=0)
     if frames.dtype.kind == "i":
         _refuse(frames < 0, "negative", movie, start)
@@ -71,13 +54,8 @@ def read_labels(movie: Movie, start: int, stop: int) -> npt.NDArray[Any]:
 class DenseLabels:
     """One label image with its labels renumbered without gaps.
 
-    Attributes
-    ----------
-    labels : ndarray of uint32, shape (n,)
-        The true labels in ascending order: number k of the image stands for `labels[k - 1]`.
-    area_px : ndarray of int64, shape (n,)
-    image : ndarray of uint32, shape (Y, X)
-        0 for background and 1 to n.
+    `labels`: shape (n,); the true labels in ascending order: number k of the image stands for
+    `labels[k - 1]`. `area_px`: shape (n,). `image`: shape (Y, X); 0 for background and 1 to n.
     """
 
     labels: npt.NDArray[np.uint32]
@@ -118,8 +96,8 @@ def _checked(movie: Movie) -> Movie:
         )
     if movie.n_channels != 1:
         raise BadInput(
-            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: "
-            "give one file for each cell type, as labels and other_labels"
+            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: give one "
+            "file per cell type, as labels and other_labels"
         )
     return movie
 
@@ -128,6 +106,6 @@ def _refuse(bad: npt.NDArray[np.bool_], problem: str, movie: Movie, start: int) 
     if bad.any():
         frame = start + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
         raise BadInput(
-            f"frame {frame} of {movie.path} has labels that are {problem}: "
-            "labels are whole numbers from 1, and 0 is background"
+            f"frame {frame} of {movie.path} has labels that are {problem}: labels must be whole "
+            "numbers from 1, with 0 as background"
         )

@@ -22,14 +22,7 @@ def delaunay_edges(points: Points) -> Indices:
     alone. Where four or more points lie on one circle several triangulations are right, and
     the one of scipy (Qhull) is taken.
 
-    Parameters
-    ----------
-    points : ndarray, shape (n, 2)
-
-    Returns
-    -------
-    ndarray of int64, shape (edges, 2)
-        Indices a < b, in order.
+    `points`: shape (n, 2). Returns: shape (edges, 2); indices a < b, in order.
     """
     from scipy.spatial import Delaunay, QhullError
 
@@ -53,19 +46,8 @@ def nearest(points: Points, candidates: Points, *, same: bool) -> tuple[Indices,
     distance matrix n times over (each entry's work item fills the whole row), which at 512
     cells takes 0.4 s a frame and at 5000 would take minutes.
 
-    Parameters
-    ----------
-    points : ndarray, shape (n, 2)
-    candidates : ndarray, shape (m, 2)
-    same : bool
-        Whether the candidates are the points themselves: no point is its own neighbour.
-
-    Returns
-    -------
-    index : ndarray of int64, shape (n,)
-        -1 where there is no candidate.
-    distance_px : ndarray, shape (n,)
-        Infinite where there is none.
+    `points`: shape (n, 2). `candidates`: shape (m, 2). Returns `index`: shape (n,); -1 where there
+    is no candidate, `distance_px`: shape (n,); infinite where there is none.
     """
     from scipy.spatial import cKDTree
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels
-from pyscale_stages.contact.strips import Layout, Pairs, pairs_across_cuts, strips_of, summed
+from pyscale_stages.contact.strips import (
+    Layout,
+    Pairs,
+    PixelMeasures,
+    pairs_across_cuts,
+    strips_of,
+    summed,
+)
 from pyscale_stages.errors import ResourceExhausted
 
 SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
@@ -18,23 +24,6 @@ SHIFTS = ((0, 0), (0, 1), (1, 0), (0, -1), (-1, 0))
 SUM_LIMIT = 2**31
 """The centroid kernel sums coordinates in signed 32-bit integers and wraps silently beyond."""
 NO_ROOM = ("CL_INVALID_BUFFER_SIZE", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT_OF_")
-
-
-@dataclass(frozen=True)
-class PixelMeasures:
-    """What the pixels of one frame say, for n cells: those of the first type, then the second's.
-
-    Attributes
-    ----------
-    pairs : Pairs
-        The cells that touch, and along how many pixels; nothing overlaps with one type.
-    y_px, x_px : ndarray of float64, shape (n,)
-        Centroids, as accurate as the device's float32.
-    """
-
-    pairs: Pairs
-    y_px: npt.NDArray[np.float64]
-    x_px: npt.NDArray[np.float64]
 
 
 def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> None:
@@ -76,17 +65,7 @@ def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
     that what it counts along z are the wanted pairs. Pairs that a cut between strips parts are
     counted on the host.
 
-    Parameters
-    ----------
-    types : sequence of DenseLabels
-        One or two images of the same shape.
-    layout : Layout
-        From `layout_of` these types.
-
-    Raises
-    ------
-    ResourceExhausted
-        If the device cannot hold the matrices.
+    `types`: one or two images of the same shape.
     """
     n_all = sum(len(cells.labels) for cells in types)
     with _exhaustion_explained(layout):
@@ -108,9 +87,9 @@ def _exhaustion_explained(layout: Layout) -> Iterator[None]:
         if not any(sign in str(error) for sign in NO_ROOM):
             raise
         raise ResourceExhausted(
-            f"the OpenCL device has no room for matrices of {layout.strip_capacity} x "
-            f"{layout.strip_capacity} labels, which the cells in {layout.height} row(s) of a frame "
-            "need: use a device with more memory, or crop"
+            f"the OpenCL device has no memory for matrices of {layout.strip_capacity} x "
+            f"{layout.strip_capacity} labels, which {layout.height} row(s) of a frame need: use "
+            "a device with more memory, or crop"
         ) from error
 
 

@@ -27,28 +27,10 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
     the true cell of its type and frame: the two must be each other's nearest by centroid, and
     nearer than the radius of a disc with the measured cell's area.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the tables are from, for messages.
-    tables : dict of DataFrame
-        The measured contacts and cells.
-    truth : Path
-        Folder with `tracks.parquet` and `contacts.parquet`, or label images.
-    window : Window
-        Which frames the tables cover, and of which inputs.
-
-    Returns
-    -------
-    dict of float
-        `matched_cells`: share of true cells that were matched. `contact_precision`: share of
-        measured pairs that touch in truth; `contact_recall`: share of truly touching pairs
-        that were measured. A share of nothing is left out.
-
-    Raises
-    ------
-    BadInput
-        If the truth cannot be read, or is of another number of cell types.
+    `folder`: where the tables are from, for messages. Returns: `matched_cells`: share of true cells
+    that were matched. `contact_precision`: share of measured pairs that touch in truth;
+    `contact_recall`: share of truly touching pairs that were measured. A share of nothing is left
+    out.
     """
     import polars as pl
 
@@ -58,9 +40,9 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
     # Of the whole movie: in a window, or in what was measured, a type may have no cell.
     if tracks["channel"].n_unique() != n_types:
         raise BadInput(
-            f"{folder} was measured on {n_types} type(s) of cells and the truth in {truth} has "
-            f"{tracks['channel'].n_unique()}: compare with the truth of the movie that was "
-            "measured, with every cell type as an input"
+            f"{folder} was measured on {n_types} type(s) of cells, but the truth in {truth} has "
+            f"{tracks['channel'].n_unique()}: use the truth of the measured movie, with every "
+            "cell type as an input"
         )
     tracks = tracks.filter(covered)
     touching = contacts.filter(covered)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pyscale_stages.contact.agreement import check
-from pyscale_stages.contact.merge import merge
-from pyscale_stages.contact.params import ContactParams
-from pyscale_stages.contact.run import run
+from pyscale_stages.contact.params import ContactParams, method
+from pyscale_stages.contact.run import preload, run, why_unforkable
+from pyscale_stages.contact.tables import merge
 from pyscale_stages.contract import Resources, Slot, Stage
 
 STAGE = Stage(
@@ -21,15 +21,18 @@ STAGE = Stage(
         ),
     ),
     output="contacts.parquet",
-    packages=("pyclesperanto", "pyclesperanto-opencl", "scipy"),
+    packages=("numpy", "scipy", "pyclesperanto", "pyclesperanto-opencl"),
     determinism=(
-        "Nothing is random. Counts of pixels are exact on every device. Centroids are float32: "
-        "the same bytes on the same device and driver, within 0.001 px between devices, where "
-        "equally near cells may change places"
+        "No randomness. Pixel counts are exact on every device. By NumPy, the same bytes; by "
+        "OpenCL, centroids are float32: the same bytes on the same device and driver, within "
+        "0.001 px otherwise, where equally near cells may swap places"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
+    preload=preload,
+    why_unforkable=why_unforkable,
 )

@@ -26,14 +26,9 @@ STRIP_CAPACITY = 512
 class Layout:
     """Sizes that kernels are built for, the same in frames with about as many cells.
 
-    Attributes
-    ----------
-    height : int
-        Rows of a strip.
-    strip_capacity : int
-        Labels that the matrix of a strip has room for, with background and the marker.
-    frame_capacity : int
-        The same of the whole frame, for lists of one entry a label.
+    `height`: rows of a strip. `strip_capacity`: labels that the matrix of a strip has room for,
+    with background and the marker. `frame_capacity`: the same of the whole frame, for lists of one
+    entry a label.
     """
 
     height: int
@@ -45,20 +40,28 @@ class Layout:
 class Pairs:
     """Pairs of touching cells, each once, in the order of a, then b.
 
-    Attributes
-    ----------
-    a, b : ndarray of int64, shape (pairs,)
-        Places in the labels of the first type and of the second, or of the one type with a < b.
-    contact_px : ndarray of int64, shape (pairs,)
-        Pairs of touching pixels.
-    overlap_px : ndarray of int64, shape (pairs,)
-        Pixels in both cells.
+    `a`, `b`: shape (pairs,); places in the labels of the first type and of the second, or of the
+    one type with a < b. `contact_px`: shape (pairs,); pairs of touching pixels. `overlap_px`: shape
+    (pairs,); pixels in both cells.
     """
 
     a: Counts
     b: Counts
     contact_px: Counts
     overlap_px: Counts
+
+
+@dataclass(frozen=True)
+class PixelMeasures:
+    """What the pixels of one frame say, for n cells: those of the first type, then the second's.
+
+    `pairs`: the cells that touch, and along how many pixels; nothing overlaps with one type.
+    `y_px`, `x_px`: shape (n,); centroids; from a device as accurate as its float32.
+    """
+
+    pairs: Pairs
+    y_px: npt.NDArray[np.float64]
+    x_px: npt.NDArray[np.float64]
 
 
 def capacity_for(n_cells: int) -> int:
@@ -121,22 +124,15 @@ def pairs_across_cuts(types: Sequence[DenseLabels], height: int) -> Iterator[Pai
     if len(types) == 1:
         u, v = above[0], below[0]
         touching = (u >= 0) & (v >= 0) & (u != v)
-        yield _counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
+        yield counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
         return
     for a, b in ((above[0], below[1]), (below[0], above[1])):
         touching = (a >= 0) & (b >= 0)
-        yield _counted(a[touching], b[touching])
+        yield counted(a[touching], b[touching])
 
 
 def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
-    """Add up the counts of each pair.
-
-    Parameters
-    ----------
-    parts : iterable of Pairs
-    n_b : int
-        Number of cells that `b` counts.
-    """
+    """Add up the counts of each pair."""
     listed = list(parts)
     a, b, contact_px, overlap_px = (
         np.concatenate([getattr(part, name) for part in listed])
@@ -149,8 +145,9 @@ def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
     return Pairs(*np.divmod(pair, max(n_b, 1)), *totals)
 
 
-def _counted(a: Counts, b: Counts) -> Pairs:
-    return Pairs(a, b, np.ones_like(a), np.zeros_like(a))
+def counted(a: Counts, b: Counts, *, overlap: bool = False) -> Pairs:
+    """Give each pair of pixels the count 1, as a contact and, at one place, as an overlap too."""
+    return Pairs(a, b, np.ones_like(a), np.full_like(a, overlap))
 
 
 def _row_extents(cells: DenseLabels) -> tuple[Counts, Counts]:

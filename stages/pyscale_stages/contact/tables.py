@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
-from pyscale_stages.contact.pixels import PixelMeasures
-from pyscale_stages.contact.strips import Pairs
+from pyscale_stages.contact.strips import Pairs, PixelMeasures
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import write_table
+from pyscale_stages.task import Task
+from pyscale_stages.windows import ordered_windows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,14 +65,7 @@ Tables = dict[str, "pl.DataFrame"]
 def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) -> Rows:
     """Make the rows of one frame.
 
-    Parameters
-    ----------
-    frame : int
-        Index in the whole movie.
-    types : sequence of DenseLabels
-        One or two cell types.
-    pixels : PixelMeasures
-        What was measured on them.
+    `frame`: index in the whole movie.
     """
     labels = np.concatenate([cells.labels for cells in types])
     cell_type = np.repeat(np.arange(len(types)), [len(cells.labels) for cells in types])
@@ -133,37 +127,26 @@ def write_tables(task: Task, tables: Tables) -> None:
 
 
 def read_tables(folder: Path) -> Tables:
-    """Read the three tables of an output folder.
-
-    Raises
-    ------
-    BadInput
-        If one is missing, damaged or another table.
-    """
+    """Read the three tables of an output folder."""
     return {name: read_table(folder / f"{name}.parquet", COLUMNS[name]) for name in COLUMNS}
 
 
 def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
-    """Read a table that must have certain columns.
-
-    Raises
-    ------
-    BadInput
-        If it is missing, damaged or lacks one of them.
-    """
+    """Read a table that must have certain columns."""
     import polars as pl
 
     try:
         table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run what wrote it again"
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run the stage that "
+            "wrote it again"
         ) from error
     lacking = [name for name in columns if name not in table.columns]
     if lacking:
         raise BadInput(
-            f"{path} has no column {lacking[0]!r}: it is another table or of another version; "
-            "run what wrote it again"
+            f"{path} has no column {lacking[0]!r}: it is another table or another version; run "
+            "the stage that wrote it again"
         )
     return table
 
@@ -199,3 +182,21 @@ def _cells(
         "nearest_distance_px": np.concatenate([distance for _, _, distance in found]),
         "n_touching": np.bincount(ends, minlength=n_all),
     }
+
+
+def merge(task: Task) -> None:
+    """Put the tables of all windows one below the other, in the order of their frames.
+
+    Frames are absolute and labels true in every window, so that nothing has to be renumbered:
+    the files are those that one window would have given.
+    """
+    windows = ordered_windows(task)
+    tables = joined(read_tables(folder) for folder, _ in windows)
+    if tables["cells"].is_empty():
+        raise BadInput(
+            f"none of the {len(windows)} windows, from {windows[0][0]} on, has a cell: check the "
+            "labels that they were measured on"
+        )
+    write_tables(task, tables)
+    task.write_whole(windows[0][1])
+    task.count(frames=windows[0][1].movie_frames, objects=len(tables["contacts"]))

@@ -17,13 +17,7 @@ Results = dict[str, frozenset[str]]
 
 
 def check(task: Task) -> Agreement:
-    """Say which share of the codecs gave the same pixels in two outputs.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage.
-    """
+    """Say which share of the codecs gave the same pixels in two outputs."""
     folders = folders_to_check(task)
     one, two = (results_of(read_table(folder)) for folder in folders)
     return agreement_of(one, two, identical=same_bytes(*folders, [TIMINGS]))
@@ -52,7 +46,7 @@ def agreement_of(one: Results, two: Results, *, identical: bool) -> Agreement:
         identical=identical,
         score=score,
         measure=(
-            "share of codecs of which both outputs hold the same decoded pixels, or that neither "
+            "share of codecs whose decoded pixels are the same in both outputs, or that neither "
             "could run; times are not compared"
         ),
         tolerance=1.0,

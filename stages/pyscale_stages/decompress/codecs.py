@@ -1,4 +1,4 @@
-"""The formats and codecs that are measured, and whether this installation has them."""
+"""The formats and codecs that are measured, and their availability in this installation."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def why_not(name: CodecName) -> str:
     try:
         import imagecodecs
     except ImportError:
-        return f"imagecodecs, which decodes {name}, is not installed here"
+        return f"{name} needs imagecodecs, which is not installed here"
     # A build without a codec has the name and says so, or lacks the name.
     if any(getattr(getattr(imagecodecs, one, None), "available", False) for one in libraries):
         return ""
     version = imagecodecs.__version__
-    return f"imagecodecs {version} of this installation has no {' and no '.join(libraries)}"
+    return f"imagecodecs {version} of this installation lacks {' and '.join(libraries)}"

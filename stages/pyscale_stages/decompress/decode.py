@@ -62,14 +62,7 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
 
     Headers are read here, from the file: what remains is what the library of the codec does.
 
-    Parameters
-    ----------
-    name : str
-        Codec of the file.
-    path : Path
-        The file.
-    content : memoryview
-        The same bytes in memory, which are those that are decoded.
+    `content`: the same bytes in memory, which are those that are decoded.
     """
     if name == "mrc":
         mapped = open_mrc(path)
@@ -121,13 +114,7 @@ def _decode_events(decode: Any, layout: tuple[Any, ...], strip: memoryview, fram
 
 @contextmanager
 def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield threads that run already: starting them is not decoding.
-
-    Raises
-    ------
-    ResourceExhausted
-        If the system lets the task have no more.
-    """
+    """Yield threads that run already: starting them is not decoding."""
     with ThreadPoolExecutor(count) as pool:
         all_run = threading.Barrier(count + 1)
         try:
@@ -149,15 +136,7 @@ def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
 def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor, threads: int) -> Decoding:
     """Decode every frame once, each on one thread: whichever has nothing to do takes the next.
 
-    Parameters
-    ----------
-    movie : Packed
-    room : ndarray of shape (T, Y, X)
-        Zeros, in which the decoded frames are left.
-    pool : ThreadPoolExecutor
-        Threads that run already.
-    threads : int
-        How many there are.
+    `room`: shape (T, Y, X); zeros, in which the decoded frames are left.
     """
     todo = deque(range(len(movie.decoders)))
 

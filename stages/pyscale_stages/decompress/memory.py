@@ -44,7 +44,7 @@ def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory
                 # Without pages of its own, writing to a full /dev/shm would kill the process.
                 os.posix_fallocate(file.fileno(), 0, size_bytes)
             except OSError as error:
-                reason = f"{folder} has no room: {error.strerror}"
+                reason = f"{folder} is full: {error.strerror}"
             else:
                 flags = mmap.MAP_SHARED | _POPULATE
                 yield Memory(mmap.mmap(file.fileno(), size_bytes, flags=flags), "")
@@ -54,30 +54,20 @@ def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory
 
 
 def read_into(buffer: mmap.mmap, path: Path) -> None:
-    """Fill memory with the content of a file of exactly its size.
-
-    Raises
-    ------
-    BadInput
-        If the file has become shorter.
-    """
+    """Fill memory with the content of a file of exactly its size."""
     with path.open("rb", buffering=0) as file, memoryview(buffer) as view:
         done = 0
         while done < len(view):
             count = file.readinto(view[done : done + BLOCK_BYTES])
             if not count:
-                raise BadInput(f"{path} became shorter while it was read: does something write it?")
+                raise BadInput(
+                    f"{path} became shorter while it was read: check that nothing else writes it"
+                )
             done += count
 
 
 def need_memory(needed_bytes: int) -> None:
-    """Refuse to begin what cannot end.
-
-    Raises
-    ------
-    ResourceExhausted
-        If that much memory is not available to the task.
-    """
+    """Refuse to begin what cannot end."""
     import psutil
 
     allowed = limits().memory_bytes
@@ -86,22 +76,23 @@ def need_memory(needed_bytes: int) -> None:
         available = min(available, allowed)
     if needed_bytes > available:
         raise ResourceExhausted(
-            f"decoding needs {needed_bytes / 1e9:.3g} GB of memory and {available / 1e9:.3g} GB "
+            f"decoding needs {needed_bytes / 1e9:.3g} GB of memory, but {available / 1e9:.3g} GB "
             "are available: give the task more, or measure smaller or fewer frames"
         )
 
 
 def _why_not(folder: Path, size_bytes: int) -> str:
     if not folder.is_dir():
-        return f"there is no {folder}"
+        return f"{folder} does not exist"
     if not os.access(folder, os.W_OK):
-        return f"{folder} may not be written"
+        return f"{folder} is not writable"
     kind = filesystem_of(folder).fs_type
     if kind not in {"tmpfs", "ramfs"}:
         return f"{folder} is on {kind}, which does not keep its files in memory"
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < size_bytes:
         return (
-            f"{folder} has {free_bytes / 1e6:.3g} MB free and the movie {size_bytes / 1e6:.3g} MB"
+            f"{folder} has {free_bytes / 1e6:.3g} MB free, and the movie needs "
+            f"{size_bytes / 1e6:.3g} MB"
         )
     return ""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, PositiveInt
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams
 from pyscale_stages.decompress.codecs import CODECS, CodecName
 from pyscale_stages.movieformats.counting import PRESETS, Camera
 
@@ -17,33 +17,35 @@ class DecompressParams(StageParams):
     codecs: tuple[CodecName, ...] = Field(
         tuple(CODECS),
         min_length=1,
-        description="Formats and codecs; mrc and tiff_none need no decoding and are the control",
+        description="Formats and codecs; mrc and tiff_none need no decoding: the control",
     )
     movie: Literal["given", "k3", "falcon4", "k2", "published"] = Field(
         "given",
         description=(
-            "Size of the movies: 'given' by the next four parameters, or that of a camera in its "
-            "true size, which needs gigabytes; 'published' gives each format the movie that the "
-            "CryoSPARC benchmark has in it: TIFF that of a K3, EER of a Falcon 4, MRC of a K2"
+            "Size of the movies: 'given' uses the next four parameters, 'published' the true "
+            "sizes of the CryoSPARC benchmark's movies (TIFF of a K3, EER of a Falcon 4, MRC of "
+            "a K2), a camera's name the true size of its movies; true sizes need gigabytes"
         ),
     )
-    frames: int = Field(16, ge=1, description="Frames of a movie; more threads than frames idle")
+    frames: int = Field(
+        16, ge=1, description="Frames of a movie; threads beyond the number of frames idle"
+    )
     height_px: int = Field(1024, ge=32, description="Height of a frame in pixels")
     width_px: int = Field(1024, ge=32, description="Width of a frame in pixels")
     dose_per_px: float = Field(
-        0.4, ge=0, le=100, description="Mean number of electrons on a pixel of one frame"
+        0.4, ge=0, le=100, description="Mean electrons per pixel of one frame"
     )
     threads: tuple[PositiveInt, ...] = Field(
         (),
         description=(
-            "Numbers of threads that decode at once; none given is 1, 2, 4 and so on up to the "
-            "threads that the task may use"
+            "Numbers of threads that decode at once; default: 1, 2, 4 and so on up to the task's "
+            "threads"
         ),
     )
-    repeats: int = Field(6, ge=1, description="How often each decoding is timed")
+    repeats: int = Field(6, ge=1, description="Repeats of each decoding")
     cold: bool = Field(
         True,
-        description="Drive each file out of the page cache before it is read; else read it warm",
+        description="Evict each file from the page cache before it is read; else read it warm",
     )
 
     def camera(self, codec: CodecName) -> Camera:
@@ -63,3 +65,14 @@ class DecompressParams(StageParams):
             return tuple(sorted(set(self.threads)))
         powers = (2**power for power in range(most.bit_length()))
         return tuple(sorted({*powers, most}))
+
+
+def method(params: DecompressParams, _device: Device) -> Method:
+    """Decoding by imagecodecs."""
+    return Method(
+        "imagecodecs",
+        "" if set(params.codecs) == set(CODECS) else ", ".join(params.codecs),
+        versioned="imagecodecs",
+        packages=("imagecodecs",),
+        cites=("imagecodecs",),
+    )

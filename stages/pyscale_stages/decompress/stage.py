@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.decompress.agreement import check
-from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.decompress.params import DecompressParams, method
 from pyscale_stages.decompress.run import room_bytes, run
 from pyscale_stages.machine.joining import merge
 from pyscale_stages.machine.timingtable import TIMINGS
@@ -16,7 +16,8 @@ STAGE = Stage(
     inputs=(
         Slot(
             "place",
-            "folder on the storage that movies are written to and read from; else the output's",
+            "folder on the storage that movies are written to and read from (default: the output "
+            "folder)",
             required=False,
             is_place=True,
         ),
@@ -25,11 +26,12 @@ STAGE = Stage(
     packages=("imagecodecs",),
     determinism=(
         "The same seed gives the same frames, and every codec keeps them exactly: checksums of "
-        "what was decoded are the same on every machine. Times are not"
+        "decoded frames are the same on every machine. Times differ"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
     room_bytes=room_bytes,

@@ -77,16 +77,8 @@ def time_repeat(
 ) -> None:
     """Read a movie into memory, and decode it there on each number of threads.
 
-    Parameters
-    ----------
-    results : Results
-        Where timings are kept.
-    movie : MovieFile
-    repeat : int
-    threads : iterable of int
-        Numbers of threads, in the order in which they are tried.
-    cold : bool
-        Drive the file out of the page cache before.
+    `results`: where timings are kept. `threads`: numbers of threads, in the order in which they are
+    tried.
     """
     task = results.task
     with memory_for(movie.size_bytes) as memory:
@@ -179,7 +171,7 @@ def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, C
         # Reasons name the file, which nobody else knows.
         reason = eviction.reason.replace(str(path), path.name)
         results.warn_once(
-            f"movies were perhaps not read from storage ({eviction.state}): {reason}",
+            f"movies may not have been read from storage ({eviction.state}): {reason}",
             "perhaps-cached",
         )
     return eviction.after, eviction.state

@@ -21,13 +21,7 @@ NOT_APPLICABLE = "not applicable"
 
 
 def check(task: Task) -> Agreement:
-    """Say which share of the tests have the same, right results in two outputs.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage.
-    """
+    """Say which share of the tests have the same, right results in two outputs."""
     folders = folders_to_check(task)
     reference, other = (read_table(folder) for folder in folders)
     return agreement_of(reference, other, identical=same_bytes(*folders, (TIMINGS,)))

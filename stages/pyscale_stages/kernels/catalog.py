@@ -164,17 +164,11 @@ KERNELS: tuple[Kernel, ...] = (
 
 
 def chosen(names: tuple[str, ...]) -> tuple[Kernel, ...]:
-    """Tests of the given names or families, in the order of the catalog; all where none is given.
-
-    Raises
-    ------
-    BadInput
-        If a name is neither.
-    """
+    """Tests of the given names or families, in the catalog's order; all where none is given."""
     known = {kernel.name for kernel in KERNELS} | {kernel.family for kernel in KERNELS}
     for name in names:
         if name not in known:
-            raise BadInput(f"there is no test {name!r}: {did_you_mean(name, known)}")
+            raise BadInput(f"unknown test {name!r}: {did_you_mean(name, known)}")
     if not names:
         return KERNELS
     return tuple(kernel for kernel in KERNELS if kernel.name in names or kernel.family in names)

@@ -38,12 +38,7 @@ class StepClock:
     def step(self, name: str, *, amount: float | None = None, unit: str = "B") -> Iterator[None]:
         """Add the block to the time of a step.
 
-        Parameters
-        ----------
-        name : str
-        amount : float or None
-            How much is done in the block, in `unit`.
-        unit : str
+        `amount`: how much is done in the block, in `unit`.
         """
         if not self.keeps_steps:
             yield
@@ -75,5 +70,5 @@ class StepClock:
 
 
 NOTHING_TO_TRANSFER = (
-    "not applicable: a processor computes in the memory of the host, and nothing is transferred"
+    "not applicable: a processor computes in host memory, so nothing is transferred"
 )

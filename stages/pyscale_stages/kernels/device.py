@@ -19,20 +19,7 @@ _NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
     """Devices of a kind, in the order that torch gives them.
 
-    Parameters
-    ----------
-    kind : {"cpu", "cuda", "mps"}
-    wanted : int or None
-        How many GPUs; None is all.
-    threads : int
-        Threads of a processor.
-
-    Raises
-    ------
-    BadInput
-        If there are fewer.
-    MissingPart
-        If one cannot compute.
+    `wanted`: how many GPUs; None is all.
     """
     import torch
 
@@ -41,13 +28,15 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
     torch.backends.cuda.matmul.allow_tf32 = False
     if kind != "cuda":
         if (wanted or 1) > 1:
-            raise BadInput(f"gpus is {wanted}, but torch knows one {kind} device: leave gpus out")
+            raise BadInput(
+                f"gpus is {wanted}, but torch supports only one {kind} device: leave gpus out"
+            )
         found = [torch.device(kind)]
     else:
         # At least one: trying it gives torch's own reason why there is none.
         n = max(1, torch.cuda.device_count())
         if (wanted or n) > n:
-            raise BadInput(f"gpus is {wanted}, but torch sees {n}: ask for fewer")
+            raise BadInput(f"gpus is {wanted}, but torch sees {n}: use fewer")
         found = [torch.device("cuda", index) for index in range(wanted or n)]
     if kind != "cpu":
         for device in found:

@@ -71,14 +71,7 @@ def particles(params: KernelParams) -> float:
 
 
 class Engine:
-    """The reference, the orientations and the constants of a run, where the device is.
-
-    Parameters
-    ----------
-    bench : Bench
-    made : Particles
-    how : Combination
-    """
+    """The reference, the orientations and the constants of a run, where the device is."""
 
     def __init__(self, bench: Bench, made: Particles, how: Combination) -> None:
         import torch

@@ -1,4 +1,4 @@
-"""Parameters of the kernels stage: which tests run, how often, and on how much."""
+"""Parameters of the kernels stage: its tests, repeats and sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams
 
 LARGE: Mapping[str, Any] = MappingProxyType(
     {
@@ -42,16 +42,16 @@ class KernelParams(StageParams):
     """What is computed; a size that is not given is the preset's."""
 
     preset: Literal["laptop", "large"] = Field(
-        "laptop", description="Sizes where none are given: for two cores, or for a large GPU"
+        "laptop", description="Default sizes: for two cores, or for a large GPU"
     )
     tests: tuple[str, ...] = Field(
-        (), description="Names of tests, or of their families, to run; none means all"
+        (), description="Names of tests, or of their families, to run; none runs all"
     )
     repeats: int = Field(
-        4, ge=1, description="Times each test runs; the first pays for what is done once"
+        4, ge=1, description="Repeats of each test; the first includes one-time costs"
     )
     gpus: int | None = Field(
-        None, ge=1, description="GPUs to test, one after another; None is all that torch sees"
+        None, ge=1, description="GPUs to test, one after another; None uses all that torch sees"
     )
     fft_2d_px: int = Field(1024, ge=8, description="Edge of the images of the 2D transform")
     fft_images: int = Field(4, ge=1, description="Images in one call of the 2D transform")
@@ -68,14 +68,14 @@ class KernelParams(StageParams):
     particle_px: int = Field(32, ge=16, multiple_of=2, description="Edge of a particle image")
     particles: int = Field(48, ge=2, description="Particle images of a reconstruction")
     particle_batch: int = Field(16, ge=1, description="Particle images read and computed at once")
-    poses: int = Field(64, ge=8, description="Orientations that each particle is compared with")
+    poses: int = Field(64, ge=8, description="Orientations compared with each particle")
     marginal_poses: int = Field(
-        4, ge=2, description="Most likely poses by which a particle is inserted when marginalising"
+        4, ge=2, description="Most likely poses used to insert a particle when marginalising"
     )
     transfer_max_bytes: int = Field(
         1 << 28, ge=1 << 12, description="Largest transfer; the smallest is 4 KiB"
     )
-    allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory taken and given back")
+    allocation_bytes: int = Field(1 << 26, ge=1 << 12, description="Memory allocated and freed")
     launches: int = Field(1000, ge=1, description="Smallest kernels launched")
     triad_elements: int = Field(1 << 25, ge=1 << 10, description="Elements of each triad array")
     matrix_size: int = Field(1024, ge=16, description="Rows and columns of the matrices")
@@ -101,3 +101,14 @@ class KernelParams(StageParams):
         if self.marginal_poses > self.poses:
             raise ValueError("marginal_poses must not be more than poses")
         return self
+
+
+def method(params: KernelParams, _device: Device) -> Method:
+    """Kernels of torch, at the sizes of the preset."""
+    return Method(
+        "torch kernels",
+        f"preset {params.preset}",
+        versioned="torch",
+        packages=("torch", "scipy"),
+        cites=("paszke2019",),
+    )

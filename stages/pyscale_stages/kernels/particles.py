@@ -105,17 +105,8 @@ class InMemory:
 class OnDisk:
     """Particles in one file of plain numbers, each read by a call of its own.
 
-    Parameters
-    ----------
-    images : array
-        As (particle, y, x).
-    folder : Path
-        Where the file goes; whoever made the folder removes it.
-
-    Raises
-    ------
-    ResourceExhausted
-        If the file would fill the disk.
+    `images`: as (particle, y, x). `folder`: where the file goes; whoever made the folder removes
+    it.
     """
 
     def __init__(self, images: Images, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which orientation and shift a particle has: the most likely one, or a share of several."""
+"""The orientation and shift of a particle: the most likely one, or a share of several."""
 
 from __future__ import annotations
 
@@ -37,13 +37,6 @@ def log_likelihoods(
 
     White noise: -|X - C|^2 / (2 v) summed over all coefficients, in which each real number of
     the image counts twice, as a coefficient and its conjugate. |X|^2 is the same for all.
-
-    Parameters
-    ----------
-    images, references : tensor of complex64
-        (n, coefficient).
-    variance : float
-        Mean of |noise|^2 of a coefficient.
     """
     import torch
 
@@ -56,13 +49,7 @@ def log_likelihoods(
 def assign(scores: torch.Tensor, method: Assignment, n_marginal: int) -> Assigned:
     """Choose poses by their log-likelihoods.
 
-    Parameters
-    ----------
-    scores : tensor
-        (particle, shift, pose).
-    method : {"max", "marg"}
-        The best alone, or the best `n_marginal`, each with its posterior share.
-    n_marginal : int
+    `method`: the best alone, or the best `n_marginal`, each with its posterior share.
     """
     n_poses = scores.shape[-1]
     best = scores.flatten(1).topk(1 if method == "max" else n_marginal, dim=1)

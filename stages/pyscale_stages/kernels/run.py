@@ -84,7 +84,7 @@ def _timings(
             raise
         if not why_not.startswith(NOT_APPLICABLE):
             task.warn(
-                f"{kernel.name} has no time from repeat {repeat} on: {why_not}",
+                f"{kernel.name} has no times from repeat {repeat} on: {why_not}",
                 "kernel-without-time",
             )
         yield _absent(kernel, device, repeat, why_not)
@@ -179,7 +179,7 @@ def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: 
     if judgement.right or any(said.text.startswith(wrong) for said in task.warned):
         return
     task.warn(
-        f"{wrong}: its error is {judgement.error:.3g}, and {judgement.tolerance:.3g} is allowed",
+        f"{wrong}: its error is {judgement.error:.3g}, above the allowed {judgement.tolerance:.3g}",
         "wrong-kernel",
         doubts_result=True,
     )

@@ -27,12 +27,8 @@ PADDING = 2
 def disc(box_px: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Frequencies of an image that are compared and inserted.
 
-    Returns
-    -------
-    index : tensor of int64
-        Where they lie in a flattened, centred transform of an image.
-    frequencies : tensor of float32
-        (n, xyz) in cycles per box, z being 0.
+    Returns `index`: int64; where they lie in a flattened, centred transform of an image,
+    `frequencies`: float32; (n, xyz) in cycles per box, z being 0.
     """
     import torch
 
@@ -69,14 +65,7 @@ def slice_positions(
 ) -> torch.Tensor:
     """Places of slices' coefficients on the grid, as (slice, coefficient, xyz) in voxels.
 
-    Parameters
-    ----------
-    rotations : tensor
-        (slice, 3, 3), each turning the volume into the view whose projection along z is meant.
-    frequencies : tensor
-        (coefficient, xyz) in cycles per box.
-    grid_px : int
-        Edge of the grid.
+    `frequencies`: (coefficient, xyz) in cycles per box.
     """
     # The view's frequency f belongs to the volume's R^T f; as rows, that is f R.
     return PADDING * (frequencies @ rotations) + grid_px // 2
@@ -126,12 +115,6 @@ class Reconstruction:
     """Sums of inserted coefficients and of their weights.
 
     Real and imaginary parts are kept apart: not every device adds complex numbers in place.
-
-    Parameters
-    ----------
-    grid_px : int
-        Edge of the grid in voxels.
-    device : torch.device
     """
 
     def __init__(self, grid_px: int, device: torch.device) -> None:

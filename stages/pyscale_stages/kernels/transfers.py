@@ -52,7 +52,7 @@ def why_not_pageable(device: str) -> str:
 def why_not_pinned(device: str) -> str:
     """Only CUDA knows host memory that the device itself can read."""
     if device == "mps":
-        return "not applicable: an Apple GPU shares the memory of the host, and none is pinned"
+        return "not applicable: an Apple GPU shares the host memory and has no pinned memory"
     return why_not_pageable(device)
 
 

@@ -1,4 +1,4 @@
-"""What a test is: its entry in the catalog, its prepared work, and the judgement of its result."""
+"""A test: its entry in the catalog, its prepared work, and the judgement of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares what two outputs say of their patches: the checksums, never the times."""
+"""Compares the patches of two outputs: the checksums, never the times."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from pyscale_stages.windows import folders_to_check, same_bytes
 
 
 def check(task: Task) -> Agreement:
-    """Say which share of the ranks loaded the same patches in two outputs.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage, or it has no checksum of its patches.
-    """
+    """Say which share of the ranks loaded the same patches in two outputs."""
     folders = folders_to_check(task)
     reference, other = (_checksums(folder) for folder in folders)
     same = sum(other.get(rank) == checksum for rank, checksum in reference.items())

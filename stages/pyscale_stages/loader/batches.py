@@ -26,20 +26,9 @@ ENDING_S = 10.0
 class Batches:
     """Batches taken one after another, for ever: a data set that ends is begun again.
 
-    Parameters
-    ----------
-    dataset : torch Dataset
-        One whose items have numbers is shuffled, as training does.
-    params : LoaderParams
-    seed : int
-        Of the shuffling, and of the seeds that torch gives its loader processes.
-    num_workers : int
-        Loader processes; 0 loads in this one.
-
-    Raises
-    ------
-    BadInput
-        If the data set has no length and no order.
+    `dataset`: one whose items have numbers is shuffled, as training does. `seed`: of the shuffling,
+    and of the seeds that torch gives its loader processes. `num_workers`: loader processes; 0 loads
+    in this one.
     """
 
     def __init__(
@@ -110,13 +99,7 @@ class Batches:
         self._processes |= self._living()
 
     def take(self) -> Any:
-        """Wait for the next batch.
-
-        Raises
-        ------
-        BadInput
-            If the data set is empty.
-        """
+        """Wait for the next batch."""
         try:
             return next(self._iterator)
         except StopIteration:
@@ -132,8 +115,8 @@ class Batches:
             return next(self._iterator)
         except StopIteration:
             raise BadInput(
-                "the data set gives no patch: look at the slides, and at what its factory leaves "
-                "out of them"
+                "the dataset gives no patch: check the slides, and which of them its factory "
+                "leaves out"
             ) from None
 
     def _living(self) -> set[BaseProcess]:

@@ -1,4 +1,4 @@
-"""Whether two loaders deliver the same patches: a sum over places and pixels in any order."""
+"""Comparison of the patches of two loaders: a sum over places and pixels in any order."""
 
 from __future__ import annotations
 
@@ -24,18 +24,8 @@ def checksum_of(take: Callable[[], Any], n_batches: int) -> tuple[str | None, in
     Of each patch the name of its slide, its place, its level and its pixels count. A sum and no
     exclusive or: a patch that comes twice would vanish from the latter.
 
-    Parameters
-    ----------
-    take : callable
-        Gives the next batch of a data set.
-    n_batches : int
-        How many of them count; it may be 0.
-
-    Returns
-    -------
-    checksum : str or None
-        32 hexadecimal digits; None of no patch.
-    patches : int
+    `n_batches`: how many of them count; it may be 0. Returns `checksum`: 32 hexadecimal digits;
+    None of no patch.
     """
     total, patches = 0, 0
     for _ in range(n_batches):
@@ -77,14 +67,7 @@ def grey_values(patch: NDArray[Any]) -> NDArray[Any]:
     A data set may deliver the 8 or 16 bits of the file, or floats from 0 to 1 made of them: both
     are the same patch. Floats that are not whole grey values are left as they are.
 
-    Parameters
-    ----------
-    patch : ndarray of any shape
-
-    Returns
-    -------
-    ndarray of the same shape
-        Of uint8 or uint16 where floats were made of these.
+    `patch`: any shape. Returns: the same shape; of uint8 or uint16 where floats were made of these.
     """
     if patch.dtype.kind != "f" or patch.size == 0 or patch.min() < 0 or patch.max() > 1:
         return patch

@@ -1,4 +1,4 @@
-"""How many patches training takes in a second, by a small model where nobody knows better."""
+"""Patches that training takes in a second, by a small model where the user states no rate."""
 
 from __future__ import annotations
 
@@ -30,32 +30,14 @@ def measured_consumption(
     A step is forward, backward and stochastic gradient descent, in single precision. The rate is
     from the median step: no loader and no copy is in it.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        A batch as the loader delivered it: patches, channels, height, width; or channels last.
-    device : torch.device
-    threads : int
-        That a processor may use for it.
-    seed : int
-
-    Returns
-    -------
-    patches_per_s : float
-    name : str
-        What was trained, and where.
-
-    Raises
-    ------
-    BadInput
-        If patches are not images of one plane.
+    Returns `name`: what was trained, and where.
     """
     import torch
 
     if len(shape) != 4:
         raise BadInput(
-            f"the model of consumer takes patches of channels, height and width, and these are of "
-            f"shape {shape[1:]}: give the rate of your own training as consumes_per_s instead"
+            "the model of consumer takes patches of channels, height and width, but these are of "
+            f"shape {shape[1:]}: set consumes_per_s to the rate of your own training instead"
         )
     channels_last = shape[3] < shape[1]
     n_patches, channels, *sides = (shape[0], shape[3], *shape[1:3]) if channels_last else shape

@@ -30,17 +30,10 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
     in pixels of the finest level), `plane`, `level`, `patch_size` (in pixels of that level) and
     `mpp` (-1 where the slide does not say).
 
-    Parameters
-    ----------
-    slide_paths : sequence of str
-        The slides. Of n loader processes each takes every n-th.
-    rotation : Rotation
-        How long each slide is drawn from.
-    seed : int
-        What the order of the slides and the places follow from, with the number of the loader
-        process and of the pass.
-    options : PatchOptions
-        What a patch is, and where it may lie.
+    `slide_paths`: the slides. Of n loader processes each takes every n-th. `rotation`: how long
+    each slide is drawn from. `seed`: what the order of the slides and the places follow from, with
+    the number of the loader process and of the pass. `options`: what a patch is, and where it may
+    lie.
     """
 
     def __init__(
@@ -53,13 +46,7 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         self._passes = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give patches.
-
-        Raises
-        ------
-        BadInput
-            A slide cannot be read, or has no place for a patch.
-        """
+        """Give patches."""
         self._passes += 1
         process = get_worker_info()
         number, count = (process.id, process.num_workers) if process else (0, 1)
@@ -101,14 +88,8 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
 def as_image(pixels: Pixels) -> torch.Tensor:
     """Turn pixels into what a network takes.
 
-    Parameters
-    ----------
-    pixels : ndarray of shape (height, width, channels)
-
-    Returns
-    -------
-    Tensor of float32, shape (channels, height, width)
-        Whole numbers as shares of the largest that their type holds; others as they are.
+    `pixels`: shape (height, width, channels). Returns: shape (channels, height, width); whole
+    numbers as shares of the largest that their type holds; others as they are.
     """
     image = pixels.transpose(2, 0, 1).astype(np.float32, order="C")
     if pixels.dtype.kind in "ui":

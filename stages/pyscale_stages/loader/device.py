@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 def device_of(kind: Device) -> torch.device:
-    """The device of a task, proven to work.
-
-    Raises
-    ------
-    MissingPart
-        If it does not.
-    ResourceExhausted
-        If its memory is full.
-    """
+    """The device of a task, proven to work."""
     import torch
 
     device = torch.device(kind)
@@ -34,18 +26,12 @@ def device_of(kind: Device) -> torch.device:
 
 
 def copy_to(device: torch.device) -> Callable[[Any], None]:
-    """A function that copies every tensor of a batch and returns when the copies are there.
-
-    Raises
-    ------
-    BadInput
-        If the device has no memory of its own.
-    """
+    """A function that copies every tensor of a batch and returns when the copies are there."""
     import torch
 
     if device.type != "cuda":
         raise BadInput(
-            f"to_device copies batches to a GPU, and this task runs on {device.type}: ask for "
+            f"to_device copies batches to a GPU, but this task runs on {device.type}: use "
             "--device cuda, or leave to_device out"
         )
 

@@ -1,4 +1,4 @@
-"""How different the patches of batches are, from their places alone."""
+"""Diversity of the patches of batches, from their places alone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,8 @@ RUN_PATCHES = 1000
 def diversity_of(batches: Sequence[Places | None]) -> Diversity | None:
     """Say how many slides are mixed in batches and in runs, and how far apart patches lie.
 
-    Parameters
-    ----------
-    batches : sequence of Places or None
-        In the order in which training would be given them.
-
-    Returns
-    -------
-    Diversity or None
-        None where a batch does not say its slides, or there is none.
+    `batches`: in the order in which training would be given them. Returns: None where a batch does
+    not say its slides, or there is none.
     """
     known = [places for places in batches if places is not None and places.slides]
     if not known or len(known) < len(batches):
@@ -49,12 +42,8 @@ def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> f
     DOI 10.1038/163688a0). Its inverse is the number of equally common slides that gives the same
     chance. The index is averaged over runs, as a chance may be.
 
-    Parameters
-    ----------
-    slides : sequence of str
-        The slide of each patch, in order; at least one.
-    run_patches : int
-        A last run that is shorter counts only where it is the only one.
+    `slides`: the slide of each patch, in order; at least one. `run_patches`: a last run that is
+    shorter counts only where it is the only one.
     """
     n_runs = max(1, len(slides) // run_patches)
     runs = (slides[start * run_patches : (start + 1) * run_patches] for start in range(n_runs))

@@ -1,24 +1,30 @@
-"""What makes the data set that is measured: two shipped factories, or any of a user's own."""
+"""Factories of the measured dataset: two shipped ones, or any of a user's own."""
 
 from __future__ import annotations
 
+import os
+import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyscale_stages.contract import Surroundings
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.ownfactory import look_in_folder
 from pyscale_stages.loader.params import SHIPPED, LoaderParams
 
 if TYPE_CHECKING:
     from torch.utils.data import Dataset
 
     from pyscale_stages.loader.keptslides import PatchOptions
+
+FOLDER_VARIABLE = "PYSCALE_FACTORY_FOLDER"
+"""Names the folder that the module of a factory lies in."""
 
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
@@ -68,25 +74,7 @@ def factory_of(params: LoaderParams) -> Factory:
 
 
 def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Dataset[Any]:
-    """Make the data set of one rank.
-
-    Parameters
-    ----------
-    params : LoaderParams
-    slide_paths : list of str
-        The slides of this rank.
-    seed : int
-        Seed of this rank.
-
-    Raises
-    ------
-    BadInput
-        The factory does not exist, or what it gives is no data set of torch.
-    MissingPart
-        The library that it needs is not installed.
-    StageError
-        The factory failed.
-    """
+    """Make the data set of one rank."""
     from torch.utils.data import Dataset
 
     factory = factory_of(params)
@@ -103,13 +91,13 @@ def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Datas
             raise
         traceback.print_exception(error)
         raise StageError(
-            f"the factory {params.factory} failed with {type(error).__name__} ({error}): it is "
-            f"called with ({TAKES}), and its own messages are above"
+            f"the factory {params.factory} failed with {type(error).__name__} ({error}) when "
+            f"called with ({TAKES}): see its messages above"
         ) from error
     if not isinstance(made, Dataset):
         raise BadInput(
-            f"the factory {params.factory} gave {_a(made)}, which is no torch Dataset: return an "
-            "object of a class derived from torch.utils.data.Dataset or IterableDataset"
+            f"the factory {params.factory} gave {_a(made)}, which is not a torch Dataset: return "
+            "an object of a class derived from torch.utils.data.Dataset or IterableDataset"
         )
     return made
 
@@ -118,14 +106,9 @@ def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
     """Refuse slides that wsistream leaves out, or takes from another level, without failing.
 
     It opens every slide, so it is for after the timing.
-
-    Raises
-    ------
-    BadInput
-        A slide cannot be opened, or has no level near the asked micrometres per pixel.
     """
-    from pyscale_stages.slides.level import level_for
     from pyscale_stages.slides.reading import open_slide
+    from pyscale_stages.slides.slide import level_for
 
     if params.factory != "wsistream":
         return
@@ -153,8 +136,8 @@ def _of_wsistream(options: PatchOptions) -> Factory:
 
     if options.reader not in {"auto", "openslide", "tiffslide"}:
         raise BadInput(
-            f"wsistream has no reader {options.reader}: take openslide or tiffslide "
-            "(--grid reader=...)"
+            f"wsistream has no reader {options.reader}: use openslide or tiffslide (--grid "
+            "reader=...)"
         )
     return partial(make_wsistream_dataset, options=options)
 
@@ -169,8 +152,8 @@ def _imported(path: str) -> Factory:
         absent = str(error.name)
         if module_name == absent or module_name.startswith(f"{absent}."):
             raise BadInput(
-                f"the module {module_name} of the factory {path} is not found: put the folder "
-                "that it lies in into PYTHONPATH"
+                f"the module {module_name} of the factory {path} was not found: add its folder "
+                "to PYTHONPATH"
             ) from error
         raise MissingPart(
             f"the factory {path} needs the library {absent!r}, which is not installed here: "
@@ -180,8 +163,8 @@ def _imported(path: str) -> Factory:
         traceback.print_exception(error)
         raise BadInput(
             f"the module {module_name} of the factory {path} cannot be imported "
-            f"({type(error).__name__}: {error}): correct it, and import it in a Python of this "
-            "environment to see that it can be"
+            f"({type(error).__name__}: {error}): correct it, and try the import in this Python "
+            "environment"
         ) from error
     factory = getattr(module, name, None)
     if factory is None:
@@ -200,3 +183,26 @@ def _imported(path: str) -> Factory:
 def _a(thing: object) -> str:
     """Say what something is."""
     return "None" if thing is None else f"an object of class {type(thing).__name__}"
+
+
+def folder_of_factory(params: LoaderParams) -> Surroundings:
+    """Name the folder of PYTHONPATH that holds a user's own factory; shipped ones need none.
+
+    A module that none of them holds is looked for where the task runs, which says what is absent.
+    """
+    module, colon, _ = params.factory.partition(":")
+    if not colon:
+        return Surroundings()
+    top = module.partition(".")[0]
+    for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if PathFinder.find_spec(top, [folder]) is not None:
+            path = Path(folder).absolute()
+            return Surroundings(files=(path,), variables={FOLDER_VARIABLE: str(path)})
+    return Surroundings()
+
+
+def look_in_folder() -> None:
+    """Let the module of a factory be imported from the folder that was named for it."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder and folder not in sys.path:
+        sys.path.append(folder)

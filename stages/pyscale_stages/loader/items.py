@@ -1,4 +1,4 @@
-"""What a batch of any data set holds: its pixels, how many patches, and where they lie."""
+"""Items of a batch of any dataset: its pixels, how many patches, and their places."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ SLIDE_KEYS = ("slide_path", "slide")
 class Places:
     """Where the patches of one batch lie.
 
-    Parameters
-    ----------
-    slides : tuple of str
-        The slide of each patch.
-    x_px, y_px : tuple of float
-        Corner of each patch in pixels of the slide's largest level; empty where unknown.
-    levels : tuple of int
-        Level that each was read from; empty where unknown.
+    `slides`: the slide of each patch. `x_px`, `y_px`: corner of each patch in pixels of the slide's
+    largest level; empty where unknown. `levels`: level that each was read from; empty where
+    unknown.
     """
 
     slides: tuple[str, ...]
@@ -38,23 +33,15 @@ class Places:
 def pixels_of(batch: object) -> torch.Tensor:
     """The images of a batch: its `image`, or else its first tensor of two or more axes.
 
-    Returns
-    -------
-    torch.Tensor
-        The first axis is the patch.
-
-    Raises
-    ------
-    BadInput
-        If there is none.
+    Returns: the first axis is the patch.
     """
     named = batch.get("image") if isinstance(batch, Mapping) else None
     for tensor in _tensors(named if named is not None else batch):
         if tensor.ndim > 1:
             return tensor
     raise BadInput(
-        "the data set's items hold no tensor or array of pixels, so their patches cannot be "
-        "counted: let each item be a tensor, or a tuple or dict with one"
+        "the dataset's items hold no tensor or array of pixels, so their patches cannot be "
+        "counted: make each item a tensor, or a tuple or dict with one"
     )
 
 

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.sampling import Places, TissueMap
-from pyscale_stages.slides.level import level_for
 from pyscale_stages.slides.reading import Reader, open_slide
-from pyscale_stages.slides.slide import Slide
+from pyscale_stages.slides.slide import Slide, level_for
 from pyscale_stages.slides.tissue import tissue_mask
 
 KEPT = 32
@@ -28,16 +27,8 @@ A mask takes half a MiB at most, and the index of a slide of 100,000 x 100,000 p
 class PatchOptions:
     """What a patch is, and where it may lie.
 
-    Parameters
-    ----------
-    reader : str
-        What reads slides; auto goes by the file.
-    patch_px : int
-        Height and width of a patch, in pixels.
-    mpp : float or None
-        Micrometres per pixel of patches; None is the slide's finest level.
-    tissue : bool
-        Take patches from tissue alone.
+    `reader`: what reads slides; auto goes by the file. `patch_px`: height and width of a patch, in
+    pixels. `mpp`: micrometres per pixel of patches; None is the slide's finest level.
     """
 
     reader: Reader = "auto"
@@ -84,10 +75,7 @@ class _Bits:
 class KeptSlides:
     """Opens slides, each time with places of their own.
 
-    Parameters
-    ----------
-    options : PatchOptions
-        What patches are to be.
+    `options`: what patches are to be.
     """
 
     def __init__(self, options: PatchOptions) -> None:
@@ -96,14 +84,7 @@ class KeptSlides:
         self._tissue: OrderedDict[str, _Bits] = OrderedDict()
 
     def open(self, path: str) -> Opened:
-        """Open a slide.
-
-        Raises
-        ------
-        BadInput
-            The slide cannot be read, has no such level, is smaller than a patch, or has no
-            colours and is to give tissue.
-        """
+        """Open a slide."""
         slide = self._closed.pop(path, None) or open_slide(Path(path), self._options.reader)
         level = level_for(slide, self._options.mpp).level
         tissue = self._tissue_of(path, slide) if self._options.tissue else None
@@ -124,8 +105,7 @@ class KeptSlides:
         if slide.channels == 1:
             # Darker than the rest is tissue in stained sections, and background in fluorescence.
             raise BadInput(
-                f"slide {path} has no colours, by which tissue is told from glass: take "
-                "--grid tissue=false"
+                f"slide {path} has no colours to tell tissue from glass: use --grid tissue=false"
             )
         tissue = TissueMap(*tissue_mask(slide))
         self._tissue[path] = _Bits.of(tissue)

@@ -1,4 +1,4 @@
-"""What goes wrong in loader processes, in one sentence of the rank that they serve."""
+"""Errors of loader processes, in one sentence of the rank that they serve."""
 
 from __future__ import annotations
 
@@ -26,23 +26,13 @@ _SHARED_MEMORY = (
 
 @contextmanager
 def told(params: LoaderParams) -> Iterator[None]:
-    """Translate what a data set or its loader raises; brackets nothing else.
-
-    Raises
-    ------
-    BadInput
-        Loader processes cannot be given the data set, or it refused its slides.
-    ResourceExhausted
-        Shared memory ran out.
-    StageError
-        The data set failed, or a loader process died.
-    """
+    """Translate what a data set or its loader raises; brackets nothing else."""
     try:
         yield
     except StopIteration as error:
         raise BadInput(
-            f"the data set of the factory {params.factory} ended before all batches were timed: "
-            "let it give patches for ever, or ask for fewer (--grid batches=...)"
+            f"the dataset of the factory {params.factory} ended before all batches were timed: "
+            "let it give patches without end, or time fewer (--grid batches=...)"
         ) from error
     except Exception as error:
         raise _sentence(error, params) from error
@@ -57,7 +47,7 @@ def _sentence(error: Exception, params: LoaderParams) -> StageError:
         return _OURS[kind](said)
     if any(words in text for words in _SHARED_MEMORY):
         return ResourceExhausted(
-            "shared memory, in which loader processes hand over batches, ran out: enlarge "
+            "shared memory, which passes batches between loader processes, ran out: enlarge "
             "/dev/shm, or lower num_workers, prefetch_factor or batch_size"
         )
     known = as_stage_error(error)
@@ -65,19 +55,19 @@ def _sentence(error: Exception, params: LoaderParams) -> StageError:
         return known
     if "exited unexpectedly" in text or "killed by signal" in text:
         return StageError(
-            f"a loader process of the factory {params.factory} died ({text.splitlines()[0]}): its "
-            "memory may have run out, so give the task more, or lower num_workers"
+            f"a loader process of the factory {params.factory} died ({text.splitlines()[0]}), "
+            "perhaps out of memory: give the task more, or lower num_workers"
         )
     if _is_of_pickling(error):
         return BadInput(
-            f"the data set of the factory {params.factory} cannot be sent to loader processes "
-            f"({said}): make it of classes and functions at the top of a module, without "
-            "lambdas and open files, or take --grid start_method=fork"
+            f"the dataset of the factory {params.factory} cannot be sent to loader processes "
+            f"({said}): make it of classes and functions at the top of a module, without lambdas "
+            "and open files, or use --grid start_method=fork"
         )
     traceback.print_exception(error)
     return StageError(
-        f"the data set of the factory {params.factory} failed with {kind} ({said}): its own "
-        "messages are above"
+        f"the dataset of the factory {params.factory} failed with {kind} ({said}): see its "
+        "messages above"
     )
 
 

@@ -1,4 +1,4 @@
-"""Data sets whose items have numbers: drawn at random, for ever."""
+"""Datasets whose items have numbers: drawn at random, without end."""
 
 from __future__ import annotations
 
@@ -14,12 +14,7 @@ from pyscale_stages.errors import BadInput
 class EndlessSampler(Sampler[int]):
     """Every item once, in an order drawn at random, and then all again in another.
 
-    Parameters
-    ----------
-    items : int
-        How many the data set has.
-    seed : int
-        What the orders follow from.
+    `items`: how many the data set has. `seed`: what the orders follow from.
     """
 
     def __init__(self, items: int, seed: int) -> None:
@@ -33,32 +28,18 @@ class EndlessSampler(Sampler[int]):
 
 
 def sampler_of(dataset: Dataset[Any], seed: int, factory: str) -> EndlessSampler | None:
-    """Give what draws the items of a data set; None where it gives them in its own order.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    seed : int
-        Seed of this rank.
-    factory : str
-        What made the data set, for errors.
-
-    Raises
-    ------
-    BadInput
-        The data set has no length, or no items.
-    """
+    """Give what draws the items of a data set; None where it gives them in its own order."""
     if isinstance(dataset, IterableDataset):
         return None
     length = getattr(dataset, "__len__", None)
     if length is None:
         raise BadInput(
-            f"the data set of the factory {factory} has neither a length nor an order of its own: "
-            "give its class __len__, or derive it from torch.utils.data.IterableDataset"
+            f"the dataset of the factory {factory} has neither a length nor its own order: give "
+            "its class __len__, or derive it from torch.utils.data.IterableDataset"
         )
     items = int(length())
     if items == 0:
         raise BadInput(
-            f"the data set of the factory {factory} has no items: see that it finds its slides"
+            f"the dataset of the factory {factory} has no items: check that it finds its slides"
         )
     return EndlessSampler(items, seed)

@@ -1,4 +1,4 @@
-"""Which slides are open, and whose turn it is."""
+"""The pool of open slides, and the order of their turns."""
 
 from __future__ import annotations
 
@@ -25,14 +25,9 @@ D = TypeVar("D")
 class Rotation:
     """How long each slide is drawn from.
 
-    Parameters
-    ----------
-    pool_size : int
-        Slides that are open at once.
-    patches_per_slide : int
-        Patches of a slide before another takes its place.
-    patches_per_visit : int
-        Patches of a slide before the next slide of the pool has its turn.
+    `pool_size`: slides that are open at once. `patches_per_slide`: patches of a slide before
+    another takes its place. `patches_per_visit`: patches of a slide before the next slide of the
+    pool has its turn.
     """
 
     pool_size: int
@@ -56,16 +51,8 @@ class Pool(Generic[M]):
     begun while as many members are open as there are slides; one that was begun is opened as far
     as there is room, so a slide may be in the pool twice.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        The slides.
-    rotation : Rotation
-        How long each is drawn from.
-    generator : numpy Generator
-        What draws the order.
-    open_member : callable
-        Opens one of the slides.
+    `paths`: the slides. `rotation`: how long each is drawn from. `generator`: what draws the order.
+    `open_member`: opens one of the slides.
     """
 
     def __init__(
@@ -85,10 +72,7 @@ class Pool(Generic[M]):
     def drawn(self, draw: Callable[[M], D | None]) -> Iterator[D]:
         """Draw from the members in turn.
 
-        Parameters
-        ----------
-        draw : callable
-            Draws from one member; None where it has nothing to give, and is replaced.
+        `draw`: draws from one member; None where it has nothing to give, and is replaced.
         """
         self._queue.extend(self._order())
         turn = visit = 0

@@ -1,4 +1,4 @@
-"""What the processes of one rank hold and use, as the kernel tells it of each.
+"""Memory and processor time of the processes of one rank, as the kernel reports them.
 
 Nothing here runs while a clock does: it is asked before and after.
 """
@@ -33,13 +33,9 @@ class Use:
 class Memory:
     """What processes hold.
 
-    Parameters
-    ----------
-    pss_bytes : int or None
-        Each page divided by the processes that map it, and batches in shared memory that wait
-        in a queue and are mapped by none. None where the kernel does not tell.
-    rss_bytes : int
-        Every page counted in each process that maps it.
+    `pss_bytes`: each page divided by the processes that map it, and batches in shared memory that
+    wait in a queue and are mapped by none. None where the kernel does not tell. `rss_bytes`: every
+    page counted in each process that maps it.
     """
 
     pss_bytes: int | None

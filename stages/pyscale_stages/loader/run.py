@@ -24,8 +24,7 @@ from pyscale_stages.loader.threads import one_thread_each
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_free, time_together
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
-from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.hearing import hearing
+from pyscale_stages.ranks.group import Group, hearing
 from pyscale_stages.ranks.rank import Rank
 from pyscale_stages.task import Task
 
@@ -144,9 +143,9 @@ def _windows(
             memory = memory.largest(memory_of(process_tree()))
         if batches.ended:
             task.warn(
-                f"the data set of rank {group.number} came to its end and was begun again "
-                f"(times: {batches.ended}), which the waits hold: let it give patches for ever, "
-                "or lower batches",
+                f"the dataset of rank {group.number} ended and was started again (times: "
+                f"{batches.ended}), which the waits include: let it give patches without end, or "
+                "lower batches",
                 "data-began-again",
             )
     return Measured(free, together, memory, shape, patch_bytes)

@@ -1,4 +1,4 @@
-"""Where patches of one slide lie: places drawn at random, kept where tissue is."""
+"""Places of patches on one slide: drawn at random, kept where tissue is."""
 
 from __future__ import annotations
 
@@ -29,12 +29,8 @@ class Place:
 class TissueMap:
     """Where a slide has tissue, at a coarser scale.
 
-    Parameters
-    ----------
-    mask : ndarray of bool, shape (height, width)
-        True where there is tissue.
-    downsample : float
-        Pixels of the finest level that one element of the mask stands for, along an axis.
+    `mask`: shape (height, width); True where there is tissue. `downsample`: pixels of the finest
+    level that one element of the mask stands for, along an axis.
     """
 
     mask: npt.NDArray[np.bool_]
@@ -67,21 +63,8 @@ class TissueMap:
 class Places:
     """The places of one slide's patches, drawn from a generator that all slides share.
 
-    Parameters
-    ----------
-    slide : Slide
-        What patches are read from.
-    level : int
-        The level that they are read at.
-    patch_px : int
-        Their height and width, in pixels of that level.
-    tissue : TissueMap or None
-        Where they may lie; None is anywhere.
-
-    Raises
-    ------
-    BadInput
-        The slide is smaller than a patch.
+    `slide`: what patches are read from. `level`: the level that they are read at. `patch_px`: their
+    height and width, in pixels of that level. `tissue`: where they may lie; None is anywhere.
     """
 
     def __init__(self, slide: Slide, level: int, patch_px: int, tissue: TissueMap | None) -> None:
@@ -99,23 +82,15 @@ class Places:
         ):
             raise BadInput(
                 f"slide {slide.path} has {here.height_px} x {here.width_px} pixels at level "
-                f"{level}, less than a patch of {patch_px}: leave it out, or take smaller "
-                "patches (--grid patch_px=...)"
+                f"{level}, less than a patch of {patch_px}: leave it out, or use smaller patches "
+                "(--grid patch_px=...)"
             )
         self._found_any = False
 
     def draw(self, generator: np.random.Generator) -> Place | None:
         """Draw places until one has enough tissue.
 
-        Returns
-        -------
-        Place or None
-            None where no place of `TRIES` had enough, which ends this slide's turn.
-
-        Raises
-        ------
-        BadInput
-            No place of the slide has enough.
+        Returns: None where no place of `TRIES` had enough, which ends this slide's turn.
         """
         integers = generator.integers
         for _ in range(TRIES):
@@ -132,7 +107,7 @@ class Places:
         if self._found_any or self._tissue is None or self._tissue.fills_anywhere(self._side_px):
             return
         raise BadInput(
-            f"slide {self._slide.path} has no place of {self._patch_px} x {self._patch_px} pixels "
-            f"with {LEAST_TISSUE:.0%} of tissue: leave it out, or take patches from anywhere "
-            "(--grid tissue=false)"
+            f"slide {self._slide.path} has no place of {self._patch_px} x {self._patch_px} "
+            f"pixels with {LEAST_TISSUE:.0%} of tissue: leave it out, or take patches from "
+            "anywhere (--grid tissue=false)"
         )

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.loader.agreement import check
-from pyscale_stages.loader.merge import merge
-from pyscale_stages.loader.ownfactory import folder_of_factory
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.factories import folder_of_factory
+from pyscale_stages.loader.params import LoaderParams, method
 from pyscale_stages.loader.run import run
-from pyscale_stages.loader.table import LOADING
+from pyscale_stages.loader.table import LOADING, merge
 
 STAGE = Stage(
     name="loader",
-    summary="Patches of slides that storage and loader processes deliver to training in a second",
+    summary="Patches of slides per second from storage and loader processes to training",
     params=LoaderParams,
     inputs=(
         Slot("slides", "folder of whole-slide images or stacks, one of them, or an OME-Zarr image"),
@@ -20,12 +19,13 @@ STAGE = Stage(
     output=LOADING,
     packages=("torch", "openslide-python", "openslide-bin", "tiffslide", "zarr", "wsistream"),
     determinism=(
-        "The same seed, parameters and ranks give the same patches where the data set keeps to "
-        "its seed, which the checksum of the first ones proves; times are never the same"
+        "The same seed, parameters and ranks give the same patches if the dataset keeps to its "
+        "seed, which the checksum of the first ones proves; times differ"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
     surroundings=folder_of_factory,

@@ -1,4 +1,4 @@
-"""What a rank works with: its slides, and the cores and memory of its node."""
+"""Inputs and resources of a rank: its slides, and the cores and memory of its node."""
 
 from __future__ import annotations
 
@@ -16,21 +16,15 @@ SLIDES = "slides"
 
 
 def slides_of_rank(task: Task, number: int, count: int) -> list[str]:
-    """Paths of the slides of one rank: of n ranks each has every n-th.
-
-    Raises
-    ------
-    BadInput
-        If the input is missing or has fewer slides than there are ranks.
-    """
+    """Paths of the slides of one rank: of n ranks each has every n-th."""
     path = task.input(SLIDES)
     if path is None:
         raise BadInput(f"{task.stage.name} needs the slides: give --input {SLIDES}=FOLDER")
     found = slide_files(path)
     if len(found) < count:
         raise BadInput(
-            f"{path} has {len(found)} slides for {count} ranks, and each needs one of its own: "
-            "give more slides, or fewer workers"
+            f"{path} has {len(found)} slides, too few for {count} ranks with at least one slide "
+            "each: add slides, or use fewer workers"
         )
     return [str(slide) for slide in found[number::count]]
 
@@ -47,13 +41,12 @@ def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: G
         task.warn(sentence, "more-processes-than-cores")
     if params.pin_memory and not torch.accelerator.is_available():
         task.warn(
-            "pin_memory has no effect here, as torch finds no GPU: these batches lie in ordinary "
-            "memory",
+            "pin_memory has no effect without a GPU: these batches lie in ordinary memory",
             "memory-not-pinned",
         )
     if idle := idle_processes(params, slides):
         task.warn(
-            f"{idle} of {params.num_workers} loader processes of rank {group.number} have nothing "
-            f"to do, as it has {slides} slides and each takes its own: lower num_workers",
+            f"{idle} of {params.num_workers} loader processes of rank {group.number} are idle, "
+            f"because it has only {slides} slides: lower num_workers",
             "idle-processes",
         )

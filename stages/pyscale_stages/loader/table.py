@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.parquet import read_table, write_table
+from pyscale_stages.task import Task
+from pyscale_stages.windows import ordered_ranks
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,13 +35,7 @@ TYPES = {
 def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None) -> pl.DataFrame:
     """Make one row of each timed batch of one rank.
 
-    Parameters
-    ----------
-    windows : mapping of str to Timed
-        By their names.
-    rank : int
-    checksum : str or None
-        Of the first patches of the rank.
+    `checksum`: of the first patches of the rank.
     """
     import polars as pl
 
@@ -68,11 +64,16 @@ def write_batches(task: Task, batches: pl.DataFrame) -> None:
 
 
 def read_batches(folder: Path) -> pl.DataFrame:
-    """Read the table of batches of an output folder.
-
-    Raises
-    ------
-    BadInput
-        If it is missing, damaged or another table.
-    """
+    """Read the table of batches of an output folder."""
     return read_table(folder / LOADING, TYPES)
+
+
+def merge(task: Task) -> None:
+    """Put the batches of all ranks one below the other, in the order of the ranks."""
+    import polars as pl
+
+    found = ordered_ranks(task)
+    batches = pl.concat([read_batches(path) for path, _ in found])
+    write_batches(task, batches)
+    task.write_whole(found[0][1])
+    task.count(frames=int(batches["patches"].sum()))

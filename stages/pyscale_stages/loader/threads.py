@@ -67,15 +67,7 @@ def pin_this_process() -> None:
 class Crew:
     """The processes of one rank, and where they may run.
 
-    Parameters
-    ----------
-    node : str
-    cpus : tuple of int
-        CPUs that the scheduler may put them on.
-    cores : int
-        How many of these they may keep busy.
-    processes : int
-        The rank and its loader processes.
+    `cpus`: CPUs that the scheduler may put them on. `cores`: how many of these they may keep busy.
     """
 
     node: str
@@ -98,6 +90,5 @@ def oversubscription(crews: Sequence[Crew], node: str) -> str:
     ranks = f"{len(here)} rank{'s' if len(here) > 1 else ''}"
     return (
         f"{ranks} on {node} with {processes - len(here)} loader processes are {processes} "
-        f"processes on {cores} usable cores, which they must share: rates are those of an "
-        "oversubscribed node"
+        f"processes on {cores} usable cores: rates are those of an oversubscribed node"
     )

@@ -14,18 +14,26 @@ does.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pyscale_stages.loader.batches import Batches
-from pyscale_stages.loader.coldness import evict_slides
 from pyscale_stages.loader.items import Places, pixels_of, places_in
 from pyscale_stages.loader.params import LoaderParams, Opening
 from pyscale_stages.loader.processes import process_tree, used_between, uses_of
 from pyscale_stages.loading import BatchWindow
+from pyscale_stages.measure.pagecache import evict_all
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.residency import CacheState
+
+_LEAST_PROVED_FIRST: tuple[CacheState, ...] = (
+    "unsupported",
+    "warm",
+    "evicted-unverified",
+    "verified-cold",
+)
 
 Copy = Callable[[Any], None]
 """Copies a batch to a device and returns when it is there."""
@@ -46,20 +54,14 @@ LATE = 0.1
 
 
 def late_start(starts_s: Sequence[float], walls_s: Sequence[float]) -> str:
-    """Say in a sentence that ranks were not timed at one moment; empty where they were.
-
-    Parameters
-    ----------
-    starts_s, walls_s : sequence of float
-        Start and length of each rank's free window, on clocks that nodes keep alike.
-    """
+    """Say in a sentence that ranks were not timed at one moment; empty where they were."""
     apart_s, shortest_s = max(starts_s) - min(starts_s), min(walls_s)
     if apart_s <= LATE * shortest_s:
         return ""
     return (
         f"the free windows of the ranks began {apart_s:.3g} s apart and the shortest took "
-        f"{shortest_s:.3g} s, so that they did not share storage and cores all the time: time "
-        "more batches, or go by what was measured in step"
+        f"{shortest_s:.3g} s, so the ranks did not share storage and cores all the time: time "
+        "more batches, or use the values measured in step"
     )
 
 
@@ -175,3 +177,19 @@ def _timed(
         places=tuple(places),
         start_unix_s=start_unix_s,
     )
+
+
+def evict_slides(slides: Iterable[str]) -> CacheState:
+    """Drive slides out of the page cache of this node."""
+    files = [file for slide in slides for file in _files_of(Path(slide))]
+    states = (eviction.state for eviction in evict_all(files))
+    return min(states, key=_LEAST_PROVED_FIRST.index, default="unsupported")
+
+
+def _files_of(slide: Path) -> Iterator[Path]:
+    """Files of a slide: of an OME-Zarr image, or of one with its tiles in a folder beside it."""
+    folder = slide if slide.is_dir() else slide.with_suffix("")
+    if not slide.is_dir():
+        yield slide
+    if folder.is_dir():
+        yield from sorted(path for path in folder.rglob("*") if path.is_file())

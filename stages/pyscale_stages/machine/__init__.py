@@ -1,1 +1,1 @@
-"""What the stages that measure the machine share: the place, a scratch folder, tables, joining."""
+"""Shared parts of the stages that measure the machine: place, scratch folder, tables, joining."""

@@ -38,8 +38,8 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
             raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
         if (window.params, window.seed) != asked:
             raise BadInput(
-                f"{path} was measured with other parameters than the merge was given: "
-                "give all workers and the merge the same --params and --seed"
+                f"{path} was measured with other parameters than those of the merge: give all "
+                "workers and the merge the same --params and --seed"
             )
         if path.resolve() in seen:
             raise BadInput(f"{path} is given twice: give each worker's output once")

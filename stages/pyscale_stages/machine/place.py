@@ -1,4 +1,4 @@
-"""The folder whose storage is measured: whether it will do, and what its filesystem answers."""
+"""The folder whose storage is measured: its checks, and its filesystem's errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyscale_stages.task import Task
 
 SPARE_SHARE = 0.05
 """Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
-_GIVE = "give another one, as in --input place=FOLDER"
+_GIVE = "name another one, as in --input place=FOLDER"
 
 
 def place_of(task: Task) -> Path:
@@ -45,9 +45,9 @@ def ready(folder: Path, what: str, give: str = _GIVE) -> Path:
     """
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
-        raise BadInput(f"{what} {folder} is no folder that exists: {give}")
+        raise BadInput(f"{what} {folder} does not exist or is not a folder: {give}")
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise BadInput(f"nothing may be written into {what} {folder}: {give}")
+        raise BadInput(f"{what} {folder} is not writable: {give}")
     return folder
 
 
@@ -82,7 +82,7 @@ def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
         if wanted > free:
             raise ResourceExhausted(
                 f"the test files need {wanted / 1e9:.3g} GB, but {folders[0]} has "
-                f"{free / 1e9:.3g} GB free: free space there, give another place, or {lower}"
+                f"{free / 1e9:.3g} GB free: free space there, name another place, or {lower}"
             )
 
 
@@ -116,23 +116,20 @@ def filesystem_versions(place: Path, prefix: str) -> dict[str, str]:
 def _sentence(error: OSError, place: Path, lower: str) -> StageError:
     said = error.strerror or type(error).__name__
     if error.errno == errno.ENOSPC:
-        return ResourceExhausted(
-            f"the filesystem of {place} became full: free space there, or {lower}"
-        )
+        return ResourceExhausted(f"the filesystem of {place} is full: free space there, or {lower}")
     if error.errno == errno.EDQUOT:
         return ResourceExhausted(f"the quota of {place} is used up: raise it, or {lower}")
     if error.errno in {errno.EMFILE, errno.ENFILE}:
         return ResourceExhausted(
-            f"a task may not have so many files open at once: {lower}, or raise the limit by "
-            "ulimit -n"
+            f"too many open files for this task: {lower}, or raise the limit by ulimit -n"
         )
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return BadInput(f"nothing may be written into {place} ({said}): {_GIVE}")
+        return BadInput(f"{place} is not writable ({said}): {_GIVE}")
     if error.errno in {errno.ENOENT, errno.ESTALE}:
         return BadInput(
-            f"a file of the test vanished from {place} while it was used: does something clean "
-            "that folder? Give another one, as in --input place=FOLDER"
+            f"a test file vanished from {place} during the test: check that nothing cleans that "
+            "folder, or name another one, as in --input place=FOLDER"
         )
     return StageError(
-        f"the filesystem of {place} answered with an error ({said}): look at its health, or {_GIVE}"
+        f"the filesystem of {place} reported an error ({said}): check its health, or {_GIVE}"
     )

@@ -61,8 +61,8 @@ def _make(folder: Path) -> None:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise
         raise BadInput(
-            f"nothing may be written into {folder.parent} ({error.strerror}): give another one, "
-            "as in --input place=FOLDER"
+            f"{folder.parent} is not writable ({error.strerror}): name another folder, as in "
+            "--input place=FOLDER"
         ) from error
 
 
@@ -72,11 +72,6 @@ def _one_ending() -> Iterator[Callable[[], None]]:
 
     Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
     that does not, and Python then calls the handler in the main thread all the same.
-
-    Yields
-    ------
-    callable
-        From its call on, the first signal, too, waits until the block is left.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None  # only the main thread may say what a signal does

@@ -70,8 +70,7 @@ def opened_nvml() -> Iterator[Any]:
         import pynvml
     except ModuleNotFoundError as error:
         raise MissingPart(
-            "the GPU cannot be described or sampled without NVML: "
-            f"{how_to_install(missing=['nvidia-ml-py'])}"
+            f"describing or sampling the GPU needs NVML: {how_to_install(missing=['nvidia-ml-py'])}"
         ) from error
     try:
         pynvml.nvmlInit()

@@ -1,4 +1,4 @@
-"""What this node is called. It imports nothing heavy: the launcher asks it for every task."""
+"""The name of this node. It imports nothing heavy: the launcher asks it for every task."""
 
 from __future__ import annotations
 

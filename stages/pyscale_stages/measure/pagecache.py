@@ -199,11 +199,11 @@ def _judged(file: _OpenFile, before: Residency, after: Residency) -> Eviction:
         state = state_of(after)
     if state == "warm":
         reason = (
-            f"{after.resident_bytes} of {file.size_bytes} bytes stay in memory: "
-            "a process has the file mapped or goes on reading it"
+            f"{after.resident_bytes} of {file.size_bytes} bytes stay in memory: another process "
+            "maps or reads the file"
         )
     if state == "verified-cold" and (server := kernel.remote(file.magic)):
-        reason = f"cold on this node; the {server} server may still hold the file in memory"
+        reason = f"cold on this node; the {server} server may still cache the file"
     return Eviction(
         path=file.path,
         node=node_name(),
@@ -228,7 +228,7 @@ def _looked_at(file: _OpenFile) -> Residency:
             return file.residency(found, "mincore")
         return file.residency(None, "none", "the file cannot be mapped, so mincore cannot look")
     return file.residency(
-        None, "none", "the kernel tells only the file's owner, or who may write it, what is cached"
+        None, "none", "the kernel reports cached pages only to the file's owner or who may write it"
     )
 
 
@@ -249,13 +249,13 @@ def _sampled_if_unknown(file: _OpenFile) -> Residency:
     return file.residency(
         estimate,
         "preadv2",
-        f"estimated from at most {kernel.SAMPLED_PAGES} pages, which is no proof: {seen.reason}",
+        f"estimated from at most {kernel.SAMPLED_PAGES} pages, which proves nothing: {seen.reason}",
     )
 
 
 def _drop(file: _OpenFile) -> None:
     if sys.platform != "linux":
-        raise _Unusable("only Linux lets a process drop a file from the page cache")
+        raise _Unusable("only Linux can evict a file from the page cache")
     try:
         os.fsync(file.descriptor)
         os.posix_fadvise(file.descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -266,7 +266,7 @@ def _drop(file: _OpenFile) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[_OpenFile]:
     if sys.platform != "linux":
-        raise _Unusable("only Linux tells a process what is in its page cache")
+        raise _Unusable("only Linux shows what is in the page cache")
     try:
         # A look at the kind comes first: opening a pipe would wait for its writer.
         if not stat.S_ISREG(path.stat().st_mode):

@@ -1,4 +1,4 @@
-"""What the kernel says about a file's pages in memory: cachestat, mincore and preadv2."""
+"""The kernel's report of a file's pages in memory: cachestat, mincore and preadv2."""
 
 from __future__ import annotations
 

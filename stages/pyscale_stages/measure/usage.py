@@ -1,4 +1,4 @@
-"""What a process uses between two moments: CPU, memory, input and output, GPU, energy."""
+"""Use of a process between two moments: CPU, memory, input and output, GPU, energy."""
 
 from __future__ import annotations
 
@@ -169,11 +169,11 @@ class _GpuSampler:
             used = int(nvml.nvmlDeviceGetMemoryInfo(handle).used)
             self.peak_bytes = max(used, self.peak_bytes or 0)
         except nvml.NVMLError as error:
-            self._warnings[f"the GPU does not tell its memory use: {error}"] = None
+            self._warnings[f"the GPU does not report its memory use: {error}"] = None
         try:
             self._utilisations.append(nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100)
         except nvml.NVMLError as error:
-            self._warnings[f"the GPU does not tell its utilisation: {error}"] = None
+            self._warnings[f"the GPU does not report its utilisation: {error}"] = None
 
 
 def _cpu_s() -> float:

@@ -68,19 +68,11 @@ def write_eer(path: Path, frames: Frames) -> None:
 def encode_events(frame: Frame) -> bytes:
     """Encode which pixels of a frame were hit.
 
-    Parameters
-    ----------
-    frame : ndarray of bool or uint8, shape (Y, X)
-        0 or 1.
-
-    Returns
-    -------
-    bytes
-        Codes with the lowest bit first, filled up to whole words of 16 bits. Electrons are said
-        to have hit the same quarter of their pixels.
+    `frame`: shape (Y, X); 0 or 1. Returns: codes with the lowest bit first, filled up to whole
+    words of 16 bits. Electrons are said to have hit the same quarter of their pixels.
     """
     if frame.max(initial=0) > 1:
-        raise ValueError("EER has room for one electron on a pixel of a frame, and not for more")
+        raise ValueError("EER holds at most one electron per pixel of a frame")
     hit = np.flatnonzero(frame)
     # After the last electron comes a last run, up to the end of the frame.
     runs = np.diff(hit, prepend=-1, append=frame.size) - 1

@@ -14,13 +14,7 @@ Frames = Iterable[Frame]
 
 
 def alike(frames: Frames) -> Iterator[Frame]:
-    """Yield frames one by one, and make sure that they make up a movie.
-
-    Raises
-    ------
-    ValueError
-        If there is none, one is no image, or one differs in size or type from the first.
-    """
+    """Yield frames one by one, and make sure that they make up a movie."""
     first: Frame | None = None
     for frame in frames:
         if first is None:

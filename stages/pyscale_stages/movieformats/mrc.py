@@ -45,18 +45,12 @@ _LITTLE_ENDIAN = (0x44, 0x44, 0, 0)
 
 
 def mrc_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Type in which MRC keeps pixels of a given type; unsigned bytes become 16-bit.
-
-    Raises
-    ------
-    ValueError
-        If MRC has none that keeps them exactly.
-    """
+    """Type in which MRC keeps pixels of a given type; unsigned bytes become 16-bit."""
     if dtype == np.uint8:
         return np.dtype("<u2")
     kept = dtype.newbyteorder("<")
     if kept.str not in {np.dtype(name).str for name in MODES.values()}:
-        raise ValueError(f"MRC has no type of pixel for {dtype}")
+        raise ValueError(f"MRC has no pixel type for {dtype}")
     return kept
 
 
@@ -104,9 +98,9 @@ def open_mrc(path: Path) -> Frame:
     header = np.frombuffer(content, HEADER)[0]
     mode = int(header["mode"])
     if header["map"] != b"MAP " or header["machine_stamp"][0] != _LITTLE_ENDIAN[0]:
-        raise BadInput(f"{path} is no little-endian MRC2014 file")
+        raise BadInput(f"{path} is not a little-endian MRC2014 file")
     if mode not in MODES:
-        raise BadInput(f"{path} has the MRC mode {mode}; read are {', '.join(map(str, MODES))}")
+        raise BadInput(f"{path} has the MRC mode {mode}; supported: {', '.join(map(str, MODES))}")
     width, height, count = (int(n) for n in header["n_xyz"])
     offset = HEADER.itemsize + int(header["extended_header_bytes"])
     needed = offset + width * height * count * np.dtype(MODES[mode]).itemsize

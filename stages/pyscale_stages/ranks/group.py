@@ -1,4 +1,4 @@
-"""What ranks that have met do together."""
+"""Joint work of ranks that have met."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyscale_stages.ranks.meeting import Meeting
-from pyscale_stages.ranks.parting import LostRank
+from pyscale_stages.errors import as_stage_error
+from pyscale_stages.ranks.rank_failure import LostRank
+from pyscale_stages.ranks.rendezvous import Meeting
 
 
 class Group:
@@ -110,8 +111,8 @@ class Group:
             for number, why in enumerate(said):
                 if why is not None:
                     raise LostRank(
-                        f"rank {number} of {self.count} cannot go on, so rank {self.number} "
-                        f"stopped too: {why}"
+                        f"rank {number} of {self.count} failed, so rank {self.number} stopped "
+                        f"too: {why}"
                     )
 
     @contextmanager
@@ -129,3 +130,23 @@ class Group:
             if self._meeting is None:
                 raise
             raise self._meeting.parted(raised) from raised
+
+
+@contextmanager
+def hearing(group: Group) -> Iterator[None]:
+    """Meet the other ranks at the end of the block, and end with any that has failed in it.
+
+    Inside the block nothing may meet: a rank that failed would meet the others elsewhere.
+
+    Raises
+    ------
+    StageError
+        If another rank failed; what failed here is raised as it is.
+    """
+    try:
+        yield
+    except Exception as error:
+        known = as_stage_error(error)
+        group.agree(str(known) if known else f"{type(error).__name__} ({error})")
+        raise
+    group.agree(None)

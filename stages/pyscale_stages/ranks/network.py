@@ -1,4 +1,4 @@
-"""By which network interface ranks talk: never by a guess."""
+"""The network interface of ranks: never guessed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,8 @@ _NAMESPACE = Path("/proc/self/ns/net")
 def this_network() -> str:
     """Name what processes share that reach each other by the loopback address.
 
-    Returns
-    -------
-    str
-        The running kernel and the network namespace in it; the host's name where the kernel
-        tells neither.
+    Returns: the running kernel and the network namespace in it; the host's name where the kernel
+    tells neither.
     """
     try:
         return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
@@ -36,19 +33,7 @@ def this_network() -> str:
 
 @contextmanager
 def interface_towards(networks: Sequence[str]) -> Iterator[None]:
-    """Let gloo connect by an interface on which the ranks do reach each other.
-
-    Parameters
-    ----------
-    networks : sequence of str
-        `this_network` of every rank.
-
-    Raises
-    ------
-    BadInput
-        If the named interface is not here; or if none is named, ranks run on several nodes, and
-        the name of this one leads nowhere, or back to itself.
-    """
+    """Let gloo connect by an interface on which the ranks do reach each other."""
     named = os.environ.get(INTERFACE_VARIABLE)
     if named:
         _require_interfaces(named)
@@ -69,7 +54,7 @@ def _require_interfaces(named: str) -> None:
     for name in named.split(","):
         if name not in present:
             raise BadInput(
-                f"{INTERFACE_VARIABLE} names {name!r}, which is no network interface of "
+                f"{INTERFACE_VARIABLE} names {name!r}, which is not a network interface of "
                 f"{node_name()}: name one of {', '.join(present)}, or none"
             )
 
@@ -80,7 +65,7 @@ def _loopback() -> str:
         if name.startswith("lo"):
             return name
     raise BadInput(
-        f"{node_name()} has no loopback interface, by which its ranks could meet: name another "
+        f"{node_name()} has no loopback interface for its ranks to meet: name another interface "
         f"by {INTERFACE_VARIABLE}"
     )
 
@@ -103,11 +88,11 @@ def _require_address() -> None:
     own = next((where[0] for family, *_, where in found if _is_own(family, where)), None)
     if own is not None and not ip_address(str(own).partition("%")[0]).is_loopback:
         return
-    leads = f"leads back to itself ({own})" if own else "leads to no address of its own"
+    leads = f"leads back to itself ({own})" if own else "does not lead to an address of this node"
     raise BadInput(
         f"ranks on other nodes cannot reach {node_name()}, because the host name {host} {leads}: "
-        f"name the network interface that joins the nodes by {INTERFACE_VARIABLE} "
-        f"(here are {', '.join(_interfaces())})"
+        f"name the network interface that joins the nodes by {INTERFACE_VARIABLE} (available: "
+        f"{', '.join(_interfaces())})"
     )
 
 

@@ -1,4 +1,4 @@
-"""Which process of a trial this one is, and how it joins the others."""
+"""The number of this process among the ranks of a trial, and how it joins the others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.ranks.absence import note_coming
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.meeting import Meeting
 from pyscale_stages.ranks.network import interface_towards
-from pyscale_stages.ranks.parting import short
+from pyscale_stages.ranks.rank_failure import note_coming, short
+from pyscale_stages.ranks.rendezvous import Meeting
 
 TIMEOUT_S = 600.0
 """How long ranks wait for one that says nothing; one that ends is noticed at once."""
@@ -62,7 +61,7 @@ class Rank:
             yield Group(0, 1)
             return
         if self.meeting is None:
-            raise BadInput(f"{self.count} ranks need a --meeting to find each other: give its path")
+            raise BadInput(f"{self.count} ranks need a --meeting to find each other: name its path")
         import torch.distributed as dist
 
         meeting = Meeting(self.meeting, self.number, self.count, timeout_s)
@@ -81,9 +80,9 @@ class Rank:
                     )
                 except RuntimeError as raised:
                     raise StageError(
-                        f"rank {self.number} of {self.count} cannot be connected with the others "
-                        f"({short(raised)}): see that no firewall stands between their nodes, "
-                        "or name the network interface that joins them by GLOO_SOCKET_IFNAME"
+                        f"rank {self.number} of {self.count} cannot connect with the others "
+                        f"({short(raised)}): check for a firewall between their nodes, or name "
+                        "the network interface that joins them by GLOO_SOCKET_IFNAME"
                     ) from raised
             meeting.answer_quickly()
             group = Group(self.number, self.count, meeting)

@@ -28,11 +28,6 @@ def check(task: Task) -> Agreement:
     The images need not be of equally many ranks. The details tell the largest difference, as a
     share of the largest value, of the pixels of which tiles of the second output hold all that the
     denoiser looks at, and of all others; a class without pixels is left out.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage, or its image is damaged or of another problem.
     """
     folders = folders_to_check(task)
     reference, other = (read_image(folder) for folder in folders)
@@ -48,8 +43,8 @@ def check(task: Task) -> Agreement:
         identical=same_bytes(*folders, (IMAGE,)),
         score=max(0.0, 1 - deviation),
         measure=(
-            "1 less the root mean square difference of the images, as a share of that of the "
-            f"first one's values, over pixels {EDGE_PX} px or more from the image's edge"
+            "1 minus the root mean square difference of the images, relative to the first one's "
+            f"values, over pixels {EDGE_PX} px or more from the image's edge"
         ),
         tolerance=TOLERANCE,
         details=_largest(reference, other, params),

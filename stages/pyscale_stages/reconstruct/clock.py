@@ -17,10 +17,7 @@ class Components:
     one and begins the other, so that nothing falls between them. A GPU is given work and answers
     at once: it is waited for before each reading.
 
-    Parameters
-    ----------
-    wait : callable
-        Returns when the device has done all that it was given.
+    `wait`: returns when the device has done all that it was given.
     """
 
     def __init__(self, wait: Callable[[], None]) -> None:

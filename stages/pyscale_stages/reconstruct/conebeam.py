@@ -30,12 +30,7 @@ class ConeBeam:
     apart, from the volume's first corner to its last; a sample is interpolated between 8 voxels,
     and beyond the volume there is nothing.
 
-    Parameters
-    ----------
-    size : int
-        Length of the volume in voxels, and of the detector in cells.
-    angles_deg : tuple of float
-        Angles in degrees.
+    `size`: length of the volume in voxels, and of the detector in cells.
     """
 
     size: int
@@ -54,11 +49,9 @@ class ConeBeam:
     def vectors(self) -> torch.Tensor:
         """Describe each angle as ASTRA does (`cone_vec`).
 
-        Returns
-        -------
-        Tensor of float64, (angles, 12), in voxels
-            As x, y, z from the volume's middle: the source, the detector's middle, the step from
-            a column to the next, and the step from a row to the next.
+        Returns: float64, (angles, 12), in voxels; as x, y, z from the volume's middle: the source,
+        the detector's middle, the step from a column to the next, and the step from a row to the
+        next.
         """
         import torch
 
@@ -78,14 +71,8 @@ class ConeBeam:
     def project(self, volume: torch.Tensor) -> torch.Tensor:
         """Integrate along all rays.
 
-        Parameters
-        ----------
-        volume : Tensor of shape (1, channels, z, y, x)
-
-        Returns
-        -------
-        Tensor of shape (1, channels, rows, angles, columns)
-            In units of the volume times voxels, on its device.
+        `volume`: shape (1, channels, z, y, x). Returns: shape (1, channels, rows, angles, columns);
+        in units of the volume times voxels, on its device.
         """
         from torch.nn.functional import grid_sample
 
@@ -100,14 +87,8 @@ class ConeBeam:
     def back_project(self, seen: torch.Tensor) -> torch.Tensor:
         """Apply the exact transpose of `project`.
 
-        Parameters
-        ----------
-        seen : Tensor of shape (1, channels, rows, angles, columns)
-
-        Returns
-        -------
-        Tensor of shape (1, channels, z, y, x)
-            On the same device.
+        `seen`: shape (1, channels, rows, angles, columns). Returns: shape (1, channels, z, y, x);
+        on the same device.
         """
         import torch
 

@@ -32,14 +32,7 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
     host's memory, also between GPUs: a rank that is gone is noticed there, and not in an exchange
     by NCCL, which would wait for it.
 
-    Parameters
-    ----------
-    group : Group
-        The ranks.
-    device : torch.device
-        Where this rank computes.
-    components : Components
-        The clock.
+    `group`: the ranks. `device`: where this rank computes. `components`: the clock.
     """
 
     def __init__(self, group: Group, device: torch.device, components: Components) -> None:

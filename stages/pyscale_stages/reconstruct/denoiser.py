@@ -36,30 +36,15 @@ def weights_of(params: ReconstructParams) -> str:
         return f"{params.weights.name} ({sha256_of(params.weights)[:_DIGITS]})"
     except OSError as error:
         raise BadInput(
-            f"the weights {params.weights} cannot be read ({error.strerror}): give a file that "
-            "is there on every node, or leave weights out"
+            f"the weights {params.weights} cannot be read ({error.strerror}): name a file that "
+            "every node sees, or leave weights out"
         ) from error
 
 
 def network_of(
     shape: tuple[int, ...], params: ReconstructParams, seed: int, device: torch.device
 ) -> torch.nn.Module:
-    """Build the network for an image, ready to denoise and never to be trained.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Channels and two or three lengths of the image.
-    params : ReconstructParams
-    seed : int
-        Of random weights.
-    device : torch.device
-
-    Raises
-    ------
-    BadInput
-        If the file of weights is of another network, or of no network.
-    """
+    """Build the network for an image, ready to denoise and never to be trained."""
     import torch
     from deepinv.models import DRUNet
 
@@ -96,13 +81,13 @@ def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> No
         weights: Any = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise BadInput(
-            f"the weights {file} cannot be read as a file of torch ({_said(error)}): give one "
-            "that torch.save wrote of the state of a DRUNet"
+            f"the weights {file} are not a readable torch file ({_said(error)}): name the state "
+            "of a DRUNet that torch.save wrote"
         ) from error
     if not isinstance(weights, dict) or not all(isinstance(name, str) for name in weights):
         raise BadInput(
-            f"the weights {file} hold a {type(weights).__name__} that is no state of a network: "
-            "give what torch.save wrote of the state of a DRUNet"
+            f"the weights {file} hold a {type(weights).__name__}, not a network's state: name "
+            "the state of a DRUNet that torch.save wrote"
         )
     try:
         network.load_state_dict(weights)
@@ -110,9 +95,9 @@ def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> No
         # The first line names the network, the next the first thing that does not fit.
         why = str(error).splitlines()[1:2] or [str(error)]
         raise BadInput(
-            f"the weights {file} are of another network than channels {list(params.channels)} and "
-            f"blocks {params.blocks} for {params.problem} ({_said(why[0])}): give those of this "
-            "one, or its channels and blocks"
+            f"the weights {file} do not fit channels {list(params.channels)} and blocks "
+            f"{params.blocks} for {params.problem} ({_said(why[0])}): name weights of this "
+            "network, or set its channels and blocks"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""What a rank computes on, how much memory that has, and whether ranks have alike."""
+"""The device of a rank and its memory, and the check that all ranks have the same."""
 
 from __future__ import annotations
 
@@ -70,30 +70,15 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
 
     Single precision is not shortened (TF32), so that ranks compute what one alone does.
 
-    Parameters
-    ----------
-    kind : {"cpu", "cuda"}
-    rank : int
-        Of all ranks; it tells which GPU is this rank's where all are visible and no scheduler
-        says which process of the node this is.
-    threads : int
-        Threads of a processor.
-
-    Raises
-    ------
-    BadInput
-        If the engine has no exchange between devices of that kind.
-    MissingPart
-        If the device cannot compute.
-    ResourceExhausted
-        If others have left none of its memory.
+    `rank`: of all ranks; it tells which GPU is this rank's where all are visible and no scheduler
+    says which process of the node this is.
     """
     import torch
 
     if kind == "mps":
         raise BadInput(
-            "reconstruct cannot run on the device mps, between which torch exchanges nothing: "
-            "give --device cpu or cuda"
+            "reconstruct cannot run on the device mps, because torch exchanges nothing between "
+            "such devices: use --device cpu or cuda"
         )
     torch.set_num_threads(threads)
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -156,25 +141,17 @@ def memory_peak_bytes(device: torch.device) -> int:
 
 
 def refuse_unequal(reports: Sequence[Report]) -> None:
-    """Refuse ranks that cannot do equal shares of one image, which all of them find alike.
-
-    Raises
-    ------
-    StageError
-        If memory of their GPUs differs by more than a tenth, or two have one GPU.
-    BadInput
-        If their seeds, parameters or files of weights differ.
-    """
+    """Refuse ranks that cannot do equal shares of one image, which all of them find alike."""
     first = reports[0]
     for report in reports:
         if report.asked != first.asked:
             raise BadInput(
-                f"{first.place} and {report.place} were given different parameters or seeds, and "
-                "would wait for each other: give all ranks the same --params and --seed"
+                f"{first.place} and {report.place} have different parameters or seeds: give all "
+                "ranks the same --params and --seed"
             )
         if report.weights != first.weights:
             raise BadInput(
-                f"{first.place} has the weights {first.weights} and {report.place} has "
+                f"{first.place} has the weights {first.weights}, but {report.place} has "
                 f"{report.weights}: give all ranks one file, on storage that all of them see"
             )
     on_gpu = [report for report in reports if report.uuid]
@@ -183,8 +160,8 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
         other = owners.setdefault((report.place.node, report.uuid), report)
         if other is not report:
             raise StageError(
-                f"{report.place} and rank {other.place.rank} have the same {report.device}, and "
-                "tensors go between GPUs alone: give each rank a GPU of its own"
+                f"{report.place} and rank {other.place.rank} have the same {report.device}, but "
+                "tensors go only between different GPUs: give each rank its own GPU"
             )
     if not on_gpu:
         return
@@ -192,9 +169,9 @@ def refuse_unequal(reports: Sequence[Report]) -> None:
     smallest = min(on_gpu, key=lambda report: report.memory_total_bytes)
     if smallest.memory_total_bytes < (1 - UNEQUAL_SHARE) * largest.memory_total_bytes:
         raise StageError(
-            f"{smallest.place} has {_gib(smallest)} ({smallest.device}) and {largest.place} has "
-            f"{_gib(largest)} ({largest.device}): ask for nodes with GPUs of one kind, because "
-            "the smallest would limit all and the slowest be waited for"
+            f"{smallest.place} has {_gib(smallest)} ({smallest.device}), but {largest.place} has "
+            f"{_gib(largest)} ({largest.device}): use nodes with GPUs of one kind, because the "
+            "smallest limits all"
         )
 
 

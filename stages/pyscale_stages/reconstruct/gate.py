@@ -1,4 +1,4 @@
-"""Whether ranks together compute what one computes alone: the gate of all other numbers."""
+"""The check that ranks together compute what one computes alone."""
 
 from __future__ import annotations
 
@@ -33,20 +33,7 @@ def gate_of(
     compared is an image of noise: near a solution the gradient would be as small as what
     rounding leaves of it.
 
-    Parameters
-    ----------
-    solver : Solver
-    problem : Problem
-    network : torch.nn.Module
-        The denoiser, to be shown the whole image.
-    params : ReconstructParams
-    seed : int
-        Of the noise.
-
-    Returns
-    -------
-    Gate or None
-        None on all ranks but the first, and where there is one alone.
+    Returns: None on all ranks but the first, and where there is one alone.
     """
     import torch
 
@@ -68,15 +55,17 @@ def gate_of(
             known = as_stage_error(raised)
             if not isinstance(known, ResourceExhausted):
                 raise
-            refused.append(f"one rank alone has no memory for {what} ({what_ran_out(known)})")
+            refused.append(
+                f"one rank alone has too little memory for {what} ({what_ran_out(known)})"
+            )
             return None
 
     def denoised_whole() -> torch.Tensor:
         needed, left = memory_needed_bytes(problem.shape, params), memory_left_bytes(image.device)
         if left is not None and needed > left:
             raise ResourceExhausted(
-                f"about {needed / 2**30:.1f} GiB are needed and {left / 2**30:.1f} GiB are left: "
-                "compare a smaller image"
+                f"about {needed / 2**30:.1f} GiB are needed, but {left / 2**30:.1f} GiB are "
+                "left: compare a smaller image"
             )
         found: torch.Tensor = network(image, params.sigma)
         return found
@@ -86,8 +75,8 @@ def gate_of(
     inside = torch.from_numpy(interior_mask(problem.shape, params))
     if not inside.any():
         refused.append(
-            f"tiles of {params.tile_px} px with a margin of {params.overlap_px} px hold all that "
-            "the network looks at for no pixel"
+            f"tiles of {params.tile_px} px with a margin of {params.overlap_px} px are too small "
+            "to hold the network's field of view for any pixel"
         )
     return Gate(
         gradient=None if serial is None else _deviation(gradient, serial),

@@ -76,16 +76,6 @@ def solver_of(
     """Build this rank's operators and measurements, and share the rest by the engine.
 
     All ranks call this: they agree on random weights and on the length of a step.
-
-    Parameters
-    ----------
-    problem : Problem
-    network : torch.nn.Module
-        The denoiser, on the context's device.
-    params : ReconstructParams
-    grid : Grid
-        The tiles, which the engine cuts in the same way.
-    context : TimedContext
     """
     import torch
     from deepinv.distributed import distribute
@@ -138,11 +128,6 @@ def timed_iterations(
 
     All ranks begin each iteration together. Nothing is computed between iterations: the objective
     there would leave in the caches what the next gradient begins with.
-
-    Raises
-    ------
-    StageError
-        If another rank is gone.
     """
     import torch
 
@@ -161,27 +146,7 @@ def timed_iterations(
 def timed_objectives(
     solver: Solver, group: Group, image: torch.Tensor, count: int
 ) -> tuple[float, tuple[float, ...]]:
-    """Compute the objective of an image so many times.
-
-    Parameters
-    ----------
-    solver : Solver
-    group : Group
-        Its ranks begin each time together.
-    image : torch.Tensor
-    count : int
-
-    Returns
-    -------
-    objective : float
-    seconds : tuple of float
-        What each time took, exchanges and waiting for other ranks included.
-
-    Raises
-    ------
-    StageError
-        If the objective is no number, or another rank is gone.
-    """
+    """Compute the objective of an image so many times."""
     seconds = []
     for _ in range(count):
         group.meet()
@@ -190,8 +155,8 @@ def timed_objectives(
         seconds.append(time.perf_counter() - start)
     if not math.isfinite(objective):
         raise StageError(
-            f"the objective of the last iteration is no number ({objective}), because iterations "
-            "with this denoiser diverge: give other weights"
+            f"the objective of the last iteration is not a number ({objective}), because "
+            "iterations with this denoiser diverge: use other weights"
         )
     return objective, tuple(seconds)
 

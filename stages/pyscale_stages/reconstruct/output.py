@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.task import Task
+from pyscale_stages.windows import ordered_ranks
 
 if TYPE_CHECKING:
     from pyscale_stages.task import Task
@@ -26,21 +29,12 @@ Image = npt.NDArray[np.float32]
 def write_image(task: Task, image: Image) -> None:
     """Write the reconstructed image into the task's output, uncompressed.
 
-    Parameters
-    ----------
-    task : Task
-    image : ndarray
-        float32, channels and lengths in pixels: (C, Y, X) or (C, Z, Y, X).
-
-    Raises
-    ------
-    StageError
-        If it has values that are NaN or infinite: times of such a computation mean nothing.
+    `image`: float32, channels and lengths in pixels: (C, Y, X) or (C, Z, Y, X).
     """
     if not np.isfinite(image).all():
         raise StageError(
-            "the reconstruction has values that are NaN or infinite, because its iterations "
-            "diverge with this denoiser: give other weights, or fewer iterations"
+            "the reconstruction has NaN or infinite values, because its iterations diverge with "
+            "this denoiser: use other weights, or fewer iterations"
         )
     import tifffile
 
@@ -57,15 +51,7 @@ def write_image(task: Task, image: Image) -> None:
 def read_image(folder: Path) -> Image:
     """Read the reconstructed image of an output folder.
 
-    Returns
-    -------
-    ndarray
-        float32, shape (C, Y, X) or (C, Z, Y, X).
-
-    Raises
-    ------
-    BadInput
-        If it is missing, damaged, cut short, or no such image.
+    Returns: float32, shape (C, Y, X) or (C, Z, Y, X).
     """
     import tifffile
 
@@ -79,7 +65,7 @@ def read_image(folder: Path) -> Image:
                 or series.axes not in AXES.values()
             ):
                 raise BadInput(
-                    f"{path} is no image that this stage wrote: give the output folder of a "
+                    f"{path} is not an image that this stage wrote: name the output folder of a "
                     "reconstruction"
                 )
             end, size = series.dataoffset + series.nbytes, path.stat().st_size
@@ -92,3 +78,14 @@ def read_image(folder: Path) -> Image:
             f"{path} is missing or damaged ({error}): run the reconstruction again"
         ) from error
     return image
+
+
+def merge(task: Task) -> None:
+    """Copy the image of the first rank, where all ranks of one trial are given."""
+    first, window = ordered_ranks(task)[0]
+    # One that was cut short must not go on as if it were whole.
+    read_image(first)
+    with task.writing(IMAGE) as path:
+        copyfile(first / IMAGE, path)
+    task.write_whole(window)
+    task.count(frames=1)

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams, Surroundings
 
 Problem = Literal["colour_deblur", "tomography_2d", "tomography_3d"]
 STEP_PX = 8
@@ -19,23 +19,23 @@ class ReconstructParams(StageParams):
 
     problem: Problem = Field(
         "colour_deblur",
-        description="colour_deblur of a colour image seen through several anisotropic Gaussian "
-        "blurs, tomography_2d by parallel beams, tomography_3d by cone beams",
+        description="Problem: colour_deblur of a colour image behind anisotropic Gaussian blurs, "
+        "tomography_2d by parallel beams, or tomography_3d by cone beams",
     )
     size_px: int = Field(256, ge=32, description="Height and width of the image, and its depth")
     operators: int = Field(
         8,
         ge=1,
-        description="Parts that the physics is shared by: blurs, or groups of angles",
+        description="Parts of the physics that ranks share: blurs, or groups of angles",
     )
     angles: int = Field(100, ge=1, description="Projections of a tomography")
     projector: Literal["torch", "astra"] = Field(
         "torch",
-        description="What computes cone beams: torch by samples along rays, on any device, or "
-        "ASTRA, which needs an NVIDIA GPU",
+        description="Projector of cone beams: torch by samples along rays, on any device, or "
+        "astra, which needs an NVIDIA GPU",
     )
     noise: float = Field(
-        0.01, ge=0, description="Standard deviation of the noise, as a share of the largest value"
+        0.01, ge=0, description="Standard deviation of the noise, relative to the largest value"
     )
     channels: tuple[int, int, int, int] = Field(
         (64, 128, 256, 512), description="Channels of the denoiser DRUNet at its four scales"
@@ -43,18 +43,18 @@ class ReconstructParams(StageParams):
     blocks: int = Field(4, ge=1, description="Residual blocks of the denoiser at each scale")
     weights: Path | None = Field(
         None,
-        description="File of the denoiser's weights; none takes random ones, by which only times "
-        "mean something",
+        description="File of the denoiser's weights; none uses random ones, which only give "
+        "valid times",
     )
-    sigma: float = Field(0.05, gt=0, description="Noise that the denoiser is told to remove")
+    sigma: float = Field(0.05, gt=0, description="Noise level that the denoiser removes")
     tile_px: int = Field(448, ge=16, description="Length of a tile, without its margin")
     overlap_px: int = Field(32, ge=0, description="Margin of a tile on each side")
     tiles_at_once: int = Field(1, ge=1, description="Tiles in one call of the denoiser")
     whole_at_one: bool = Field(
-        True, description="Let one rank denoise the image uncut, as published: several cut it"
+        True, description="Let one rank denoise the whole image, as published; several ranks cut it"
     )
-    warmup_iterations: int = Field(2, ge=1, description="Iterations before any is timed")
-    iterations: int = Field(10, ge=1, description="Iterations that are timed")
+    warmup_iterations: int = Field(2, ge=1, description="Iterations before timing")
+    iterations: int = Field(10, ge=1, description="Timed iterations")
     gate: bool = Field(
         True, description="Compare gradient and denoiser with those of one rank, after all timing"
     )
@@ -64,8 +64,8 @@ class ReconstructParams(StageParams):
         for name in ("size_px", "tile_px", "overlap_px"):
             if getattr(self, name) % STEP_PX:
                 raise ValueError(
-                    f"{name} {getattr(self, name)} is no multiple of {STEP_PX}, by which the "
-                    "denoiser shrinks an image: give one that is"
+                    f"{name} {getattr(self, name)} is not a multiple of {STEP_PX}, by which the "
+                    "denoiser shrinks an image: use one that is"
                 )
         return self
 
@@ -73,8 +73,8 @@ class ReconstructParams(StageParams):
     def _astra_computes_cones(self) -> ReconstructParams:
         if self.projector == "astra" and self.problem != "tomography_3d":
             raise ValueError(
-                f"projector astra computes the cone beams of tomography_3d, and {self.problem} has "
-                "none: leave it out"
+                "projector astra is only for the cone beams of tomography_3d, not for "
+                f"{self.problem}: leave it out"
             )
         return self
 
@@ -82,7 +82,45 @@ class ReconstructParams(StageParams):
     def _parts_are_of_angles(self) -> ReconstructParams:
         if self.problem != "colour_deblur" and self.operators > self.angles:
             raise ValueError(
-                f"{self.angles} angles cannot be put into {self.operators} groups: give fewer "
-                "operators, or more angles"
+                f"{self.angles} angles cannot form {self.operators} groups: use fewer operators, "
+                "or more angles"
             )
         return self
+
+
+_PROBLEMS: dict[Problem, str] = {
+    "colour_deblur": "colour deblurring",
+    "tomography_2d": "2D tomography",
+    "tomography_3d": "3D tomography",
+}
+
+
+def method(params: ReconstructParams, _device: Device) -> Method:
+    """DeepInverse's plug-and-play reconstruction with DRUNet."""
+    published = {
+        name: ReconstructParams.model_fields[name].default for name in ("channels", "blocks")
+    }
+    is_smaller = any(getattr(params, name) != value for name, value in published.items())
+    astra = params.projector == "astra"
+    return Method(
+        "DeepInverse",
+        f"{_PROBLEMS[params.problem]} with {'a smaller ' if is_smaller else ''}DRUNet",
+        versioned="deepinv",
+        packages=("deepinv", "torch", *(["astra-toolbox"] if astra else [])),
+        cites=(
+            *("tachella2025", "zhang2022", "venkatakrishnan2013", "paszke2019"),
+            *(["vanaarle2016"] if astra else []),
+        ),
+        stand_in=(
+            f"a DRUNet of {params.blocks} {'block' if params.blocks == 1 else 'blocks'} at each "
+            f"scale with {', '.join(map(str, params.channels))} channels: its times are not those "
+            "of the published network"
+        )
+        if is_smaller
+        else None,
+    )
+
+
+def weights_file(params: ReconstructParams) -> Surroundings:
+    """Name the file of weights, where one is given."""
+    return Surroundings(files=() if params.weights is None else (params.weights,))

@@ -56,17 +56,8 @@ HEAD_3D = (
 def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
     """Make the image that a problem reconstructs.
 
-    Parameters
-    ----------
-    params : ReconstructParams
-        Which problem, and how large.
-    seed : int
-        What a colour image follows from; a head is the same for every seed.
-
-    Returns
-    -------
-    Tensor of float32 on the CPU, values from 0 to 1
-        (1, 3, y, x) of a colour image, (1, 1, y, x) and (1, 1, z, y, x) of a head.
+    Returns: float32 on the CPU, values from 0 to 1; (1, 3, y, x) of a colour image, (1, 1, y, x)
+    and (1, 1, z, y, x) of a head.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Where a rank runs, and its errors as sentences that say so."""
+"""The place of a rank, named in its errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pyscale_stages.errors import ResourceExhausted, as_stage_error
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.parting import LostRank
+from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct.params import ReconstructParams
 
 
@@ -34,15 +34,7 @@ class Place:
 
 @contextmanager
 def told(place: Place, params: ReconstructParams) -> Iterator[None]:
-    """Have errors say in which rank and on which node they arose, and what memory would spare.
-
-    Raises
-    ------
-    ResourceExhausted
-        If memory ran out: with the parameters that take less of it.
-    StageError
-        Whatever else a user can act on, as it is but for the place; any other error unchanged.
-    """
+    """Have errors say in which rank and on which node they arose, and what memory would spare."""
     try:
         yield
     except LostRank:
@@ -67,7 +59,7 @@ def _sparing(place: Place, params: ReconstructParams) -> str:
     """What takes less memory, with the values that were too large."""
     if place.ranks == 1 and params.whole_at_one:
         return (
-            f"lower size_px ({params.size_px}), or start several ranks, which cut the image into "
+            f"lower size_px ({params.size_px}), start several ranks, which cut the image into "
             "tiles, or give the rank more memory"
         )
     lower = [f"tile_px ({params.tile_px})", f"size_px ({params.size_px})"]

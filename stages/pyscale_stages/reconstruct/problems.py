@@ -10,7 +10,6 @@ import numpy as np
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.conebeam import ConeBeam
-from pyscale_stages.reconstruct.kernels import anisotropic_gaussian
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import phantom
 from pyscale_stages.torchvision_cpu import make_importable
@@ -18,6 +17,13 @@ from pyscale_stages.torchvision_cpu import make_importable
 if TYPE_CHECKING:
     import torch
     from deepinv.physics import LinearPhysics
+
+LENGTHS_PX = (2.0, 4.0)
+"""Standard deviations along a blur, from the first to the last."""
+WIDTHS_PX = (1.2, 0.6)
+"""Standard deviations across it: the longest is the narrowest."""
+KERNEL_PX = 25
+"""Holds three standard deviations of the longest to each side."""
 
 HALF_TURN, TURN = 180.0, 360.0
 """Degrees that suffice for parallel beams, and those of cone beams."""
@@ -27,13 +33,8 @@ HALF_TURN, TURN = 180.0, 360.0
 class Problem:
     """One image and the operators through which it is known.
 
-    Parameters
-    ----------
-    params : ReconstructParams
-    seed : int
-        What the noise of each operator follows from.
-    image : Tensor of float32 on the CPU
-        The truth, (1, channels, *lengths), values from 0 to 1.
+    `seed`: what the noise of each operator follows from. `image`: float32 on the CPU; the truth,
+    (1, channels, *lengths), values from 0 to 1.
     """
 
     params: ReconstructParams
@@ -60,24 +61,7 @@ class Problem:
 
         It is not normalised: operators scaled apart would no longer be parts of one.
 
-        Parameters
-        ----------
-        index : int
-            Which, from 0 to `operators`.
-        device : torch.device or str
-
-        Returns
-        -------
-        deepinv.physics.LinearPhysics
-            Of blurs (1, 3, y, x) to the same; of parallel beams (1, 1, y, x) to (1, 1, cells,
-            angles); of cone beams (1, 1, z, y, x) to (1, 1, rows, angles, columns).
-
-        Raises
-        ------
-        MissingPart
-            Cone beams are to be computed by ASTRA, and that or an NVIDIA GPU is missing.
-        ModuleNotFoundError
-            DeepInverse is not installed.
+        `index`: which, from 0 to `operators`.
         """
         make_importable()
         import deepinv.physics
@@ -103,23 +87,8 @@ class Problem:
         The noise follows from the seed and the operator's number alone: it is drawn on the CPU,
         and is the same on every device and for every number of ranks.
 
-        Parameters
-        ----------
-        index : int
-            Which operator, from 0 to `operators`.
-        device : torch.device or str
-        operator : deepinv.physics.LinearPhysics, optional
-            The same operator on that device, where it is built already.
-
-        Returns
-        -------
-        Tensor of float32 on the device
-            As the operator's answer.
-
-        Raises
-        ------
-        MissingPart
-            As of `operator`.
+        `index`: which operator, from 0 to `operators`. `operator`: the same operator on that
+        device, where it is built already. Returns: float32 on the device; as the operator's answer.
         """
         import torch
 
@@ -133,18 +102,7 @@ class Problem:
 
 
 def problem_of(params: ReconstructParams, seed: int) -> Problem:
-    """Make the image of a problem; its operators are built where they are wanted.
-
-    Parameters
-    ----------
-    params : ReconstructParams
-    seed : int
-        What a colour image and all noise follow from.
-
-    Returns
-    -------
-    Problem
-    """
+    """Make the image of a problem; its operators are built where they are wanted."""
     return Problem(params, seed, phantom(params, seed))
 
 
@@ -154,15 +112,7 @@ def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:
     All angles are spread evenly, and shared out in order: no two operators differ by more than
     one angle.
 
-    Parameters
-    ----------
-    params : ReconstructParams
-    index : int
-        Which operator, from 0.
-
-    Returns
-    -------
-    tuple of float
+    `index`: which operator, from 0.
     """
     whole = HALF_TURN if params.problem == "tomography_2d" else TURN
     first, stop = (number * params.angles // params.operators for number in (index, index + 1))
@@ -204,7 +154,7 @@ def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
 
     if torch.device(device).type != "cuda" or torch.version.cuda is None:
         raise MissingPart(
-            f"the projector astra needs an NVIDIA GPU, and this rank computes on {device}: give "
+            f"the projector astra needs an NVIDIA GPU, but this rank computes on {device}: give "
             "it one, or set projector to torch"
         )
     try:
@@ -221,3 +171,21 @@ def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
             f"the projector astra needs astra-toolbox, which cannot be imported here ({error}): "
             f"{how_to_install('reconstruct_astra')}, or set projector to torch"
         ) from error
+
+
+def anisotropic_gaussian(index: int, count: int) -> torch.Tensor:
+    """Make one blur of several, whose directions are spread evenly over half a turn.
+
+    `index`: which, from 0. Returns: float32, (1, 1, KERNEL_PX, KERNEL_PX); its sum is 1, so that no
+    blur makes an image brighter.
+    """
+    import torch
+
+    share = index / max(1, count - 1)
+    along, across = (first + share * (last - first) for first, last in (LENGTHS_PX, WIDTHS_PX))
+    angle = np.pi * index / count
+    off = np.arange(KERNEL_PX) - KERNEL_PX // 2
+    u = np.cos(angle) * off[None, :] + np.sin(angle) * off[:, None]
+    v = np.cos(angle) * off[:, None] - np.sin(angle) * off[None, :]
+    kernel = np.exp(-0.5 * ((u / along) ** 2 + (v / across) ** 2))
+    return torch.from_numpy((kernel / kernel.sum()).astype(np.float32)[None, None])

@@ -1,4 +1,4 @@
-"""How near a reconstruction is to the image that was measured."""
+"""Distance of a reconstruction from the measured image."""
 
 from __future__ import annotations
 
@@ -15,17 +15,9 @@ if TYPE_CHECKING:
 def psnr_db(image: Image, truth: Image, where: npt.NDArray[np.bool_] | None = None) -> float | None:
     """Peak signal-to-noise ratio, where the largest possible value is 1.
 
-    Parameters
-    ----------
-    image, truth : ndarray
-        float32, channels and lengths, of one shape.
-    where : ndarray of bool or None
-        Of the lengths' shape: which pixels count; None is all.
-
-    Returns
-    -------
-    float or None
-        In dB; None where no pixel counts, or the two are equal.
+    `image`, `truth`: float32, channels and lengths, of one shape. `where`: bool or None; of the
+    lengths' shape: which pixels count; None is all. Returns: in dB; None where no pixel counts, or
+    the two are equal.
     """
     squares = np.square(image.astype(np.float64) - truth).mean(axis=0)
     if where is not None:

@@ -6,8 +6,7 @@ import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.hearing import hearing
+from pyscale_stages.ranks.group import Group, hearing
 from pyscale_stages.ranks.rank import Rank
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
@@ -145,8 +144,8 @@ def _warn_of_idle_physics(task: Task, params: ReconstructParams, group: Group) -
     idle = group.count - params.operators
     if group.number == 0 and idle > 0:
         task.warn(
-            f"{group.count} ranks share {params.operators} operators, so that {idle} of them wait "
-            "while the others compute the gradient: start fewer, or give more operators",
+            f"{group.count} ranks share {params.operators} operators, so {idle} of them wait "
+            "while the others compute the gradient: use fewer ranks, or more operators",
             "idle-ranks",
         )
 

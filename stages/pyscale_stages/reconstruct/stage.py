@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.reconstruct.agreement import check
-from pyscale_stages.reconstruct.merge import merge
-from pyscale_stages.reconstruct.output import IMAGE
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.output import IMAGE, merge
+from pyscale_stages.reconstruct.params import ReconstructParams, method, weights_file
 from pyscale_stages.reconstruct.run import run
-from pyscale_stages.reconstruct.surroundings import weights_file
 
 STAGE = Stage(
     name="reconstruct",
@@ -18,12 +16,13 @@ STAGE = Stage(
     output=IMAGE,
     packages=("deepinv", "torch", "torchvision", "astra-toolbox"),
     determinism=(
-        "The same seed, parameters and ranks give the same image on one device, but for the order "
-        "of sums; tiles change it near their borders; times are never the same"
+        "The same seed, parameters and ranks give the same image on one device, apart from the "
+        "order of sums; tiles change it near their borders; times differ"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",
     surroundings=weights_file,

@@ -1,4 +1,4 @@
-"""How an image is cut for the denoiser, and which of its pixels the cuts cannot change.
+"""Cuts of an image for the denoiser, and the pixels that they cannot change.
 
 The engine cuts the image in the same way; this says beforehand what that will give.
 """
@@ -91,16 +91,16 @@ def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid
     size = " x ".join(str(length) for length in lengths)
     if not _can_be_cut(lengths, params):
         raise BadInput(
-            f"tile_px {tile_px} with overlap_px {overlap_px} cuts no image of {size} pixels: give "
-            f"less than {min(lengths)} for both, or a larger size_px"
+            f"tile_px {tile_px} with overlap_px {overlap_px} does not fit an image of {size} "
+            f"pixels: set both below {min(lengths)}, or raise size_px"
         )
     grid = Grid(
         tuple(_cuts(length, tile_px, overlap_px) for length in lengths), tile_px, overlap_px, ranks
     )
     if grid.tiles < ranks:
         raise BadInput(
-            f"{ranks} ranks cannot share the {grid.tiles} tiles of {tile_px} px that an image of "
-            f"{size} pixels has: start at most {grid.tiles} ranks, or lower tile_px"
+            f"{ranks} ranks cannot share the {grid.tiles} tiles of {tile_px} px of an image of "
+            f"{size} pixels: start at most {grid.tiles} ranks, or lower tile_px"
         )
     return grid
 
@@ -110,11 +110,6 @@ def receptive_field_px(blocks: int) -> int:
 
     Where a pixel lies among the eight that share one at the coarsest scale shifts its view; this
     is the farthest of all.
-
-    Parameters
-    ----------
-    blocks : int
-        Residual blocks at each scale.
     """
     period = 2**_HALVINGS
     steps = _STEPS_OF_A_BLOCK * blocks
@@ -141,18 +136,9 @@ def interior(
     It does not depend on how many ranks there are, so that the same pixels are compared for one
     that cuts nothing and for many.
 
-    Parameters
-    ----------
-    shape : sequence of int
-        Channels and lengths of the image, in pixels.
-    params : ReconstructParams
-
-    Returns
-    -------
-    tuple of ndarray of bool, or None
-        For each axis of length n, shape (n,): a pixel is of the interior where all axes say so
-        (`numpy.ix_` selects these). None where tiles of this size cut no such image, or leave
-        no such pixel.
+    `shape`: channels and lengths of the image, in pixels. Returns: for each axis of length n, shape
+    (n,): a pixel is of the interior where all axes say so (`numpy.ix_` selects these). None where
+    tiles of this size cut no such image, or leave no such pixel.
     """
     import numpy as np
 

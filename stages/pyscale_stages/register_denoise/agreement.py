@@ -1,4 +1,4 @@
-"""Whether two outputs agree, and how far an output is from the true drift."""
+"""Agreement of two outputs, and distance of an output from the true drift."""
 
 from __future__ import annotations
 
@@ -85,13 +85,6 @@ def drift_errors(
 
     The reference frame, which is right by definition, is not counted. `drift` is the true drift
     (dy, dx) of each frame of the movie, in pixels, shape (frames, 2).
-
-    Returns
-    -------
-    dict
-        `drift_error_px` and `drift_error_max_px`, mean and largest over the frames, at the
-        image centre; `drift_error_corner_max_px`, largest over frames and corners;
-        `drift_uncorrected_px`, the mean drift of the input.
     """
     params = RegisterDenoiseParams.model_validate(window.params)
     rows = np.arange(*window.frames)
@@ -120,13 +113,13 @@ def _true_drift(truth: Path, window: Window, counted: int | None) -> Vector:
         drift: Vector = table.select("dy_px", "dx_px").to_numpy()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"--truth {truth} has no {TRUTH_FILE} that can be read: "
-            "give a truth folder of a synthetic movie"
+            f"--truth {truth} has no readable {TRUTH_FILE}: name a truth folder of a synthetic "
+            "movie"
         ) from error
     if table["frame"].to_list() != list(range(window.movie_frames)):
         raise BadInput(
-            f"{path} does not hold the frames 0:{window.movie_frames} of the movie: "
-            "give the truth of the movie that was registered"
+            f"{path} does not hold the frames 0:{window.movie_frames} of the movie: name the "
+            "truth of the registered movie"
         )
     return drift
 
@@ -136,7 +129,7 @@ def _common_window(reference: Path, other: Path) -> Window:
     if (first.frames, first.movie_frames) != (second.frames, second.movie_frames):
         raise BadInput(
             f"{reference} holds the frames {first.frames[0]}:{first.frames[1]} of "
-            f"{first.movie_frames} and {other} the frames {second.frames[0]}:{second.frames[1]} "
+            f"{first.movie_frames}, but {other} the frames {second.frames[0]}:{second.frames[1]} "
             f"of {second.movie_frames}: check two outputs of the same frames"
         )
     return first
@@ -146,7 +139,7 @@ def _refuse_different_movies(reference: Movie, other: Movie) -> None:
     layouts = [(m.n_frames, m.n_channels, *m.shape_yx) for m in (reference, other)]
     if layouts[0] != layouts[1]:
         raise BadInput(
-            f"{reference.path} has (frames, channels, height, width) = {layouts[0]} and "
+            f"{reference.path} has (frames, channels, height, width) = {layouts[0]}, but "
             f"{other.path} has {layouts[1]}: check two outputs of one movie"
         )
 

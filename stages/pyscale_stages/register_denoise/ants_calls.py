@@ -28,16 +28,10 @@ class RegistrationFailed(Exception):  # noqa: N818 - what happened, not a defect
 class Correction:
     """The transform that ANTs found for one frame.
 
-    Attributes
-    ----------
-    linear : LinearTransform
-    files : tuple of str
-        The whole transform as ANTs' files, in the order that `move` needs.
-    warp_max_px, warp_mean_px : float
-        Largest and mean length of the deformation's displacement; 0 without deformation.
-    correlation, correlation_unmoved : float or None
-        Pearson correlation of the reference with the moved frame, and with the frame where it
-        was; None where nothing was registered.
+    `files`: the whole transform as ANTs' files, in the order that `move` needs. `warp_max_px`,
+    `warp_mean_px`: largest and mean length of the deformation's displacement; 0 without
+    deformation. `correlation`, `correlation_unmoved`: Pearson correlation of the reference with the
+    moved frame, and with the frame where it was; None where nothing was registered.
     """
 
     linear: LinearTransform
@@ -61,18 +55,8 @@ def register(
 ) -> Correction:
     """Find the transform that makes `frame` look like `reference`.
 
-    Parameters
-    ----------
-    reference, frame : ndarray, shape (Y, X)
-        Neither of one value everywhere.
-    params : RegisterDenoiseParams
-    scratch : Path
-        Empty folder for ANTs' files; `move` reads them there.
-
-    Raises
-    ------
-    RegistrationFailed
-        If ANTs reports a failure or a transform that is no transform.
+    `reference`, `frame`: shape (Y, X); neither of one value everywhere. `scratch`: empty folder for
+    ANTs' files; `move` reads them there.
     """
     import ants
 
@@ -123,20 +107,10 @@ def register(
 def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatImage], Mask]:
     """Show the channels of a frame where the reference has them, linearly interpolated.
 
-    Parameters
-    ----------
-    images : list of ndarray, shape (Y, X)
-    files : tuple of str
-        ANTs' files of the transform.
-
-    Returns
-    -------
-    list of ndarray, shape (Y, X)
-        What the camera did not see is filled with the channel's background. 0 would lie far below
-        a camera's offset: a segmentation that scales a frame by its percentiles would then lose
-        the dim cells.
-    ndarray of bool, shape (Y, X)
-        Where the camera saw the specimen.
+    `images`: shape (Y, X). Returns: shape (Y, X); what the camera did not see is filled with the
+    channel's background. 0 would lie far below a camera's offset: a segmentation that scales a
+    frame by its percentiles would then lose the dim cells. Returns: shape (Y, X); where the camera
+    saw the specimen.
     """
     fills = [float(np.percentile(image, BACKGROUND_PERCENTILE)) for image in images]
     moved = [_moved(image, files, fill) for image, fill in zip(images, fills, strict=True)]

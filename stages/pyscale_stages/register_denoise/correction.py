@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ from pyscale_stages.register_denoise.ants_calls import (
     RegistrationFailed,
     move,
     register,
+    write_transform,
 )
 from pyscale_stages.register_denoise.denoisers import Fallback, denoise
 from pyscale_stages.register_denoise.doubts import is_doubtful
@@ -24,6 +25,8 @@ from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform, Status
 from pyscale_stages.validarea import Mask
 
+NOWHERE = LinearTransform()
+
 IDENTITY = Correction(LinearTransform())
 
 
@@ -31,15 +34,9 @@ IDENTITY = Correction(LinearTransform())
 class CorrectedFrame:
     """One frame of the output.
 
-    Attributes
-    ----------
-    pixels : ndarray, shape (C, Y, X)
-    seen : ndarray of bool, shape (Y, X)
-        Which of them the camera saw; the others were filled.
-    row : dict
-        The frame's row in the table of transforms.
-    fallbacks : tuple
-        What the noise of each channel was taken for; empty without a denoiser.
+    `pixels`: shape (C, Y, X). `seen`: shape (Y, X); which of them the camera saw; the others were
+    filled. `row`: the frame's row in the table of transforms. `fallbacks`: what the noise of each
+    channel was taken for; empty without a denoiser.
     """
 
     pixels: Pixels
@@ -51,23 +48,8 @@ class CorrectedFrame:
 def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> FloatImage | None:
     """Driving channel of what the frame `start` is registered to.
 
-    Parameters
-    ----------
-    movie : Movie
-    start : int
-        First frame of the task's window; what it is registered to may lie outside.
-    params : RegisterDenoiseParams
-
-    Returns
-    -------
-    ndarray, shape (Y, X), or None
-        None where nothing is registered: nothing was asked for, or the first frame has none
-        before it.
-
-    Raises
-    ------
-    BadInput
-        If the reference frame has one value everywhere.
+    Returns: shape (Y, X); None where nothing is registered: nothing was asked for, or the first
+    frame has none before it.
     """
     if not params.registration:
         return None
@@ -102,20 +84,7 @@ def correct_frame(
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
 
-    Parameters
-    ----------
-    frame : ndarray, shape (C, Y, X)
-    index : int
-        Its absolute index.
-    reference : ndarray, shape (Y, X), or None
-    params : RegisterDenoiseParams
-    movie_path : Path
-        Named in errors.
-
-    Raises
-    ------
-    BadInput
-        If ANTs cannot register the frame.
+    `frame`: shape (C, Y, X). `index`: its absolute index. `reference`: shape (Y, X).
     """
     to = index - 1 if params.adds_up else params.reference_frame
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.
@@ -189,3 +158,32 @@ def _corrected(
     if files:
         images, seen = move(images, files)
     return np.stack([as_dtype(image, dtype) for image in images]), seen, fallbacks
+
+
+class Composition:
+    """Where the specimen has drifted since frame 0, frame by frame.
+
+    The same frames and steps give the same pixels, whether one task added them up or `merge` did.
+    """
+
+    def __init__(self) -> None:
+        self._so_far = NOWHERE
+
+    def placed(self, frame: CorrectedFrame) -> CorrectedFrame:
+        """Add the next frame's step, and show the frame where frame 0 has it."""
+        step = LinearTransform(**{field.name: frame.row[field.name] for field in fields(NOWHERE)})
+        self._so_far = step.after(self._so_far)
+        if self._so_far == NOWHERE:
+            return frame
+        images = [channel.astype(np.float32) for channel in frame.pixels]
+        height, width = frame.pixels.shape[1:]
+        with TemporaryDirectory(prefix="pyscale_ants_") as scratch:
+            file = Path(scratch) / "sum.mat"
+            write_transform(self._so_far, (height, width), file)
+            moved, seen = move(images, (str(file),))
+        dtype = frame.pixels.dtype
+        return CorrectedFrame(
+            pixels=np.stack([as_dtype(image, dtype) for image in moved]),
+            seen=seen,
+            row=frame.row | asdict(self._so_far),
+        )

@@ -26,11 +26,11 @@ WHAT_WAS_DONE: dict[Fallback, tuple[str, str]] = {
     "even": (
         "noise-unlike-camera",
         "do not show noise that grows with brightness, as a camera's does, so they were denoised "
-        "as if it were even",
+        "as if it were uniform",
     ),
     "none": (
         "noise-unknown",
-        "show no noise that can be estimated, so they were left as they are",
+        "show no noise that can be estimated, so they were not denoised",
     ),
 }
 
@@ -57,11 +57,7 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
     """Denoise one frame of one channel by itself.
 
-    Parameters
-    ----------
-    image : ndarray, shape (Y, X)
-    params : RegisterDenoiseParams
-        With a denoiser.
+    `image`: shape (Y, X).
     """
     if params.denoiser == "ants":
         return Denoised(_ants(image, params))

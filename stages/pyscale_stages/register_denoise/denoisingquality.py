@@ -1,4 +1,4 @@
-"""How near denoised frames are to the true ones without noise."""
+"""Distance of denoised frames from the true ones without noise."""
 
 from __future__ import annotations
 
@@ -41,20 +41,6 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
     signal-to-noise ratio above that of the movie, and `bias_brightest`, the signed error of the
     brightest tenth of the true pixels as a share of the range of all. There are none where no
     frame was denoised and left in place, or the truth does not hold clean frames and noise.
-
-    Parameters
-    ----------
-    task : Task
-        Its truth is a folder of truth in the camera's coordinates.
-    folder : Path
-        Output of the stage.
-    window : Window
-        Of that output.
-
-    Raises
-    ------
-    BadInput
-        If the truth cannot be read or is another movie's.
     """
     truth = task.spec.truth
     params = RegisterDenoiseParams.model_validate(window.params)
@@ -95,7 +81,7 @@ def _clean_movie(path: Path, output: Movie, window: Window) -> Movie:
         height, width = output.shape_yx
         raise BadInput(
             f"{path} does not hold {window.movie_frames} frames of {height} x {width} pixels: "
-            "give the truth of the movie that was denoised"
+            "name the truth of the denoised movie"
         )
     return movie
 
@@ -127,6 +113,6 @@ def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:
         rows = table.select("channel", "frame", "noise_rms_counts").rows()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{truth / NOISE_FILE} cannot be read as a table of noise: make the movie again"
+            f"{truth / NOISE_FILE} is not a readable table of noise: make the movie again"
         ) from error
     return {(channel, frame): rms for channel, frame, rms in rows}

@@ -1,4 +1,4 @@
-"""Which transforms are hardly drift, and what the reader must know of them."""
+"""Transforms that are hardly drift, and their warnings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,7 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     It is where the moved frame shows little likeness to the reference, or less than it had
     unmoved, or where it moved by more than half its size or changed its area twofold.
 
-    Parameters
-    ----------
-    found : Correction
-    shape_yx : tuple of int
-        Height and width of the frame in pixels.
+    `shape_yx`: height and width of the frame in pixels.
     """
     height, width = shape_yx
     linear = found.linear
@@ -47,29 +43,20 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
 def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
     """Count the frames that were not registered although registration was asked for.
 
-    Parameters
-    ----------
-    transforms : DataFrame
-        Table of transforms of a window.
-    params : RegisterDenoiseParams
-
-    Returns
-    -------
-    list of Warned
-        One for each reason, also where no frame of this window has it: those of others may.
+    Returns: one for each reason, also where no frame of this window has it: those of others may.
     """
     if params.adds_up:
-        left = "were moved as the frame before them"
+        left = "were moved like the frame before them"
         constant = "they have one value everywhere, or the frame before them has,"
         doubtful = (
-            "what registration to the frame before them found is hardly drift; where cells wander, "
-            "register by a channel of what stays in place"
+            "registration to the frame before them found an implausible drift; where cells "
+            "wander, register by a channel of what stays in place"
         )
     else:
-        left = "were left where they are"
+        left = "were not moved"
         constant = "they have one value everywhere"
         doubtful = (
-            f"what registration to the reference frame {params.reference_frame} found is hardly "
+            f"registration to the reference frame {params.reference_frame} found an implausible "
             "drift; where cells wander, register by a channel of what stays in place; where the "
             "specimen changes over the movie, set reference to previous, or choose a "
             "reference_frame nearer to the frames"

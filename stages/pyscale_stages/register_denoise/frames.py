@@ -1,4 +1,4 @@
-"""Frames of the stage in and out: what it accepts, and how its output is written."""
+"""Frames of the stage in and out: accepted input, and how its output is written."""
 
 from __future__ import annotations
 
@@ -17,14 +17,7 @@ FloatImage = npt.NDArray[np.float32]
 
 
 def refuse_unusable(movie: Movie, params: RegisterDenoiseParams) -> None:
-    """Say what the parameters ask of the movie that it does not have.
-
-    Raises
-    ------
-    BadInput
-        For an absent channel or reference frame, pixels of a type without an OME-TIFF
-        counterpart, or frames too small for the coarsest level.
-    """
+    """Say what the parameters ask of the movie that it does not have."""
     if not movie.dtype.kind == "f" and not (movie.dtype.kind in "iu" and movie.dtype.itemsize <= 4):
         raise BadInput(
             f"{movie.path} has pixels of type {movie.dtype}: "
@@ -34,8 +27,8 @@ def refuse_unusable(movie: Movie, params: RegisterDenoiseParams) -> None:
         return
     if params.channel >= movie.n_channels:
         raise BadInput(
-            f"{movie.path} has no channel {params.channel} to register: "
-            f"it has {movie.n_channels}, counted from 0"
+            f"{movie.path} has no channel {params.channel} to register: it has "
+            f"{movie.n_channels}, counted from 0"
         )
     if params.reference_frame >= movie.n_frames:
         raise BadInput(
@@ -47,7 +40,7 @@ def refuse_unusable(movie: Movie, params: RegisterDenoiseParams) -> None:
         height, width = movie.shape_yx
         raise BadInput(
             f"{movie.path} has frames of {height} x {width} pixels, too small to shrink by "
-            f"{max(params.shrink_factors)}: give shrink_factors of at most {max(largest, 1)}"
+            f"{max(params.shrink_factors)}: use shrink_factors of at most {max(largest, 1)}"
         )
 
 

@@ -25,12 +25,8 @@ class CameraNoise:
 
     The camera's offset is in the intercept, where neither has to be known.
 
-    Attributes
-    ----------
-    gain : float
-        Counts a photo-electron; above 0.
-    intercept : float
-        Variance of reading, less the gain times the offset.
+    `gain`: counts a photo-electron; above 0. `intercept`: variance of reading, less the gain times
+    the offset.
     """
 
     gain: float
@@ -66,14 +62,8 @@ def camera_noise(image: Image) -> CameraNoise | None:
     out bins that are mostly edges. The way is that of Foi et al., IEEE Transactions on Image
     Processing 17, 1737 (2008), in short.
 
-    Parameters
-    ----------
-    image : ndarray, shape (Y, X)
-
-    Returns
-    -------
-    CameraNoise or None
-        None where the noise does not grow with brightness or too few pixels tell.
+    `image`: shape (Y, X). Returns: None where the noise does not grow with brightness or too few
+    pixels tell.
     """
     from scipy.stats import theilslopes
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams
 
 Iterations = tuple[Annotated[int, Field(ge=0, le=100_000)], ...]
 
@@ -25,14 +25,14 @@ class RegisterDenoiseParams(StageParams):
     reference: Literal["frame", "previous"] = Field(
         "frame",
         description="Register every frame to one reference frame, or each to the frame before it "
-        "(for specimens that change over the movie): the shifts between neighbours are then "
-        "added up from frame 0 when windows are merged",
+        "(for specimens that change over the movie); shifts between neighbours are "
+        "then added up from frame 0 when windows are merged",
     )
     reference_frame: int = Field(
         0,
         ge=0,
-        description="Frame of the whole movie that all others are registered to, from 0; "
-        "every window reads it, so that no frame's result depends on the window",
+        description="Frame of the whole movie that all others are registered to, from 0; every "
+        "window reads it, so results do not depend on the window",
     )
     channel: int = Field(
         0, ge=0, description="Channel that is registered, from 0; all channels move with it"
@@ -40,7 +40,7 @@ class RegisterDenoiseParams(StageParams):
     iterations: Iterations = Field(
         (2100, 1200, 1200, 10),
         min_length=1,
-        description="Most iterations of the linear registration at each level, coarsest first",
+        description="Maximum iterations of the linear registration at each level, coarsest first",
     )
     shrink_factors: tuple[Annotated[int, Field(ge=1, le=64)], ...] = Field(
         (6, 4, 2, 1), description="Factor by which frames are shrunk at each level"
@@ -57,23 +57,23 @@ class RegisterDenoiseParams(StageParams):
     syn_iterations: Iterations = Field(
         (40, 20, 0),
         min_length=1,
-        description="Most iterations of the deformation at each level, coarsest first; "
-        "each level has twice the resolution of the one before, the last has all of it",
+        description="Maximum iterations of the deformation at each level, coarsest first; each "
+        "level doubles the resolution, the last has the full one",
     )
     denoiser: Literal["none", "wavelet", "nlm", "ants"] = Field(
         "wavelet",
-        description="Denoiser of every channel; wavelet and nlm (non-local means) first make the "
-        "camera's noise even, ants is ANTs' adaptive non-local means",
+        description="Denoiser of every channel; wavelet and nlm (non-local means) first equalise "
+        "the camera's noise, ants is ANTs' adaptive non-local means",
     )
     noise_model: Literal["Gaussian", "Rician"] = Field(
         "Gaussian",
-        description="Noise that ants expects; Rician is that of magnetic resonance",
+        description="Noise model of ants; Rician is that of magnetic resonance",
     )
     patch_radius_px: int = Field(
         1, ge=1, le=8, description="Radius of the patches that ants compares"
     )
     search_radius_px: int = Field(
-        2, ge=1, le=32, description="Radius around a pixel within which ants seeks patches"
+        2, ge=1, le=32, description="Radius around a pixel within which ants searches for patches"
     )
     denoise_shrink_factor: int = Field(
         1, ge=1, le=8, description="Factor by which ants shrinks a frame to estimate its noise"
@@ -90,12 +90,12 @@ class RegisterDenoiseParams(StageParams):
             )
         if self.reference == "previous" and self.reference_frame:
             raise ValueError(
-                f"reference is previous, so shifts are added up from frame 0: leave out "
+                "reference is previous, so shifts are added up from frame 0: leave out "
                 f"reference_frame {self.reference_frame}"
             )
         if self.reference == "previous" and self.transform == "SyN":
             raise ValueError(
-                "reference is previous, but deformations cannot be added up: choose the transform "
+                "reference is previous, but deformations cannot be added up: use the transform "
                 "Translation, Rigid or Affine"
             )
         if not self.registration and self.denoiser == "none":
@@ -109,3 +109,33 @@ class RegisterDenoiseParams(StageParams):
     def adds_up(self) -> bool:
         """Whether frames are registered to their neighbours, and the transforms added up."""
         return self.registration and self.reference == "previous"
+
+
+DENOISERS = {
+    "wavelet": (
+        "wavelets",
+        ("PyWavelets", "scikit-image"),
+        ("chang2000", "coifman1995", "lee2019"),
+    ),
+    "nlm": ("non-local means", ("scikit-image",), ("buades2011",)),
+    "ants": ("ANTs non-local means", (), ("manjon2010",)),
+}
+"""Short name, packages and citations of each denoiser."""
+
+
+def method(params: RegisterDenoiseParams, _device: Device) -> Method:
+    """ANTs' registration by the transform, and the denoiser."""
+    names, packages, cites = [], [], []
+    if params.registration:
+        names.append(f"ANTs {params.transform}")
+        cites += ["avants2011", *(["avants2008"] if params.transform == "SyN" else [])]
+    if params.registration or params.denoiser == "ants":
+        packages.append("antspyx")
+        cites.append("tustison2021")
+    if params.denoiser != "none":
+        name, needs, sources = DENOISERS[params.denoiser]
+        names.append(name)
+        packages += needs
+        cites += [*sources, *(["vanderwalt2014"] if "scikit-image" in needs else [])]
+    first, *rest = names
+    return Method(first, ", ".join(rest), packages=tuple(packages), cites=tuple(cites))

@@ -15,8 +15,8 @@ from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.parquet import write_table
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
-from pyscale_stages.register_denoise.composition import Composition
 from pyscale_stages.register_denoise.correction import (
+    Composition,
     CorrectedFrame,
     correct_frame,
     driving_channel,
@@ -34,7 +34,7 @@ from pyscale_stages.register_denoise.frames import (
     output_shape,
     refuse_unusable,
 )
-from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams, method
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     read_transforms,
@@ -65,12 +65,7 @@ def run(task: Task) -> None:
         reference = reference_image(movie, start, params)
     frames = _frames(task, movie, start, stop)
     first = next(frames)
-    with task.span("import"):
-        import polars  # noqa: F401
-
-        import_denoiser(params)
-        if params.registration:
-            import ants  # noqa: F401
+    preload(task)
     with task.span("compute"):
         if params.registration:
             set_seed(task.spec.seed)
@@ -101,6 +96,19 @@ def run(task: Task) -> None:
         task.write_window((start, stop), movie.n_frames)
 
 
+def preload(task: Task) -> None:
+    """Import what computes and writes."""
+    params = task.params
+    assert isinstance(params, RegisterDenoiseParams)
+    with task.span("import"):
+        import polars  # noqa: F401
+        import tifffile  # noqa: F401
+
+        import_denoiser(params)
+        if params.registration:
+            import ants  # noqa: F401
+
+
 def merge(task: Task) -> None:
     """Join the frames, valid areas and transforms of all windows, a block of frames at a time.
 
@@ -120,8 +128,8 @@ def merge(task: Task) -> None:
             movie.dtype,
         ) != (n_frames, first.dtype):
             raise BadInput(
-                f"{movie.path} does not hold {n_frames} frames like those of {first.path}: "
-                f"run the window in {folder} again on the same movie"
+                f"{movie.path} does not hold {n_frames} frames like those of {first.path}: run "
+                f"the window in {folder} again on the same movie"
             )
     movie_frames = windows[0][1].movie_frames
     transforms = pl.concat(
@@ -197,14 +205,16 @@ STAGE = Stage(
     moves_frames=lambda params: params.registration,
     packages=("antspyx", "PyWavelets", "scikit-image"),
     determinism=(
-        "same bytes with one thread, whatever the window; with more threads ANTs adds up its "
-        "metric in a changing order, which moved the corners of a frame of 201 x 199 pixels by "
-        "up to 0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN); wavelet and nlm use "
-        "one thread in any case"
+        "same bytes with one thread, whatever the window; with more threads ANTs sums its metric "
+        "in a changing order, which moved the corners of a frame of 201 x 199 pixels by up to "
+        "0.05 px (Translation), 0.8 px (Rigid) and 3.2 px (Affine, SyN); wavelet and nlm always "
+        "use one thread"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu",)),
     extra="register_denoise",
+    preload=preload,
 )

@@ -59,14 +59,8 @@ class LinearTransform:
     ) -> LinearTransform:
         """Move a transform about any centre to the centre of the image.
 
-        Parameters
-        ----------
-        parameters : array_like, shape (6,)
-            ITK's order: the matrix row by row, then the translation, in (y, x).
-        centre_px : array_like, shape (2,)
-            Centre b of that transform: it maps p to M (p - b) + b + s.
-        shape_yx : tuple of int
-            Height and width of the image.
+        `parameters`: shape (6,); ITK's order: the matrix row by row, then the translation, in (y,
+        x). `centre_px`: shape (2,); centre b of that transform: it maps p to M (p - b) + b + s.
         """
         values = np.asarray(parameters, float)
         matrix = values[:4].reshape(2, 2)
@@ -105,17 +99,8 @@ def centre_and_corners(shape_yx: tuple[int, int]) -> Points:
 def mapped(table: pl.DataFrame, points: Points) -> Points:
     """Where each frame's linear transform reads the input for each point.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Transforms of F frames.
-    points : ndarray, shape (P, 2)
-        Points (y, x) relative to the image centre.
-
-    Returns
-    -------
-    ndarray, shape (F, P, 2)
-        Points relative to the image centre.
+    `points`: shape (P, 2); points (y, x) relative to the image centre. Returns: shape (F, P, 2);
+    points relative to the image centre.
     """
     matrices = table.select("m00", "m01", "m10", "m11").to_numpy().reshape(-1, 2, 2)
     shifts = table.select("ty_px", "tx_px").to_numpy()
@@ -134,13 +119,7 @@ def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 
 def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
-    """Read the transforms in an output folder, sorted by frame.
-
-    Raises
-    ------
-    BadInput
-        If they are not there or not those of the window `frames`.
-    """
+    """Read the transforms in an output folder, sorted by frame."""
     import polars as pl
 
     path = folder / TRANSFORMS_FILE
@@ -148,7 +127,7 @@ def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
         table = pl.read_parquet(path, glob=False).cast(table_of([]).schema).sort("frame")
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{path} cannot be read as a table of transforms: run the stage on that window again"
+            f"{path} is not a readable table of transforms: run the stage on that window again"
         ) from error
     if table["frame"].to_list() != list(range(*frames)):
         raise BadInput(

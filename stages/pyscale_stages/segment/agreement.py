@@ -13,8 +13,7 @@ import numpy.typing as npt
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment.crop import Crop, centre_crop
-from pyscale_stages.segment.labels import LABELS_FILE, open_labels
+from pyscale_stages.segment.labels import LABELS_FILE, Crop, centre_crop, open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
@@ -36,18 +35,10 @@ TOLERANCE = 0.99
 class Matches:
     """Cells of two label images that are the same cell by their intersection over union.
 
-    Attributes
-    ----------
-    matched : int
-        Pairs of cells with an IoU of `TRUTH_IOU` or more.
-    matched_closely : int
-        Pairs with an IoU of `AGREEMENT_IOU` or more.
-    cells_reference, cells_other : int
-        All cells of either image.
-    identical_px, size_px : int
-        Pixels with the same label, and all pixels.
-    jaccard : float
-        Sum of the IoU of each cell of the reference with the cell that covers most of it.
+    `matched`: pairs of cells with an IoU of `TRUTH_IOU` or more. `matched_closely`: pairs with an
+    IoU of `AGREEMENT_IOU` or more. `identical_px`, `size_px`: pixels with the same label, and all
+    pixels. `jaccard`: sum of the IoU of each cell of the reference with the cell that covers most
+    of it.
     """
 
     matched: int = 0
@@ -94,8 +85,8 @@ def check(task: Task) -> Agreement:
     window = read_window(other_folder)
     if read_window(reference_folder).frames != window.frames:
         raise BadInput(
-            f"{reference_folder} and {other_folder} hold other frames of the movie: "
-            "compare outputs of the same frames"
+            f"{reference_folder} and {other_folder} hold different frames of the movie: compare "
+            "outputs of the same frames"
         )
     length = window.frames[1] - window.frames[0]
     reference = open_labels(reference_folder, length)
@@ -191,7 +182,7 @@ def _matches_by_frame(
     """Match a crop of frames start to stop of the reference with all frames of the other."""
     if crop.shape_yx != other.shape_yx:
         raise BadInput(
-            f"{reference.path} has frames of {crop.shape_yx}, {other.path} of "
+            f"{reference.path} has frames of {crop.shape_yx}, but {other.path} of "
             f"{other.shape_yx}: compare label images of one movie"
         )
     pairs = zip(
@@ -224,8 +215,8 @@ def _same_part(path: Path, true: Labels, length_px: int | None, other: Movie) ->
     (height, width), (rows, columns) = true.shape, other.shape_yx
     if rows > height or columns > width or (length_px is None and true.shape != other.shape_yx):
         raise BadInput(
-            f"the truth {path} has images of {true.shape}, and {other.path} labels of "
-            f"{other.shape_yx} pixels: give the truth of this movie"
+            f"the truth {path} has images of {true.shape}, but {other.path} has labels of "
+            f"{other.shape_yx} pixels: name the truth of this movie"
         )
     return Crop((height - rows) // 2, (width - columns) // 2, other.shape_yx).of(true)
 
@@ -240,7 +231,7 @@ def _open_truth(task: Task, folder: Path, window: Window) -> tuple[Movie, Crop]:
     if truth.n_frames != window.movie_frames or not np.issubdtype(truth.dtype, np.unsignedinteger):
         raise BadInput(
             f"{truth.path} does not hold the true labels of the {window.movie_frames} frames of "
-            "this movie: give the truth that was made with it"
+            "this movie: name the truth that was made with it"
         )
     # Outputs of earlier versions name no length: they hold whole frames.
     return truth, centre_crop(truth, SegmentParams.model_validate(window.params).length_px)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pyscale_stages.contract import Call
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment import accelerator, device
+from pyscale_stages.segment import device
 from pyscale_stages.segment.doubts import Doubts
 from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
 from pyscale_stages.segment.params import SegmentParams
@@ -20,19 +20,48 @@ if TYPE_CHECKING:
     import torch
 
 
+class _Loaded(NamedTuple):
+    """A model, and what building it leaves behind."""
+
+    segmenter: Segmenter
+    versions: dict[str, str]
+    random_states: tuple[Any, Any]
+
+
+_LOADED: dict[tuple[Model, str, int], _Loaded] = {}
+"""Models that this process, or the one that it is a fork of, keeps for its tasks."""
+
+
+def load_for_tasks(task: Task, model: Model) -> None:
+    """Build a model for all tasks of this process and its forks, with the task's device and seed.
+
+    One thread builds it: a fork could not use the threads of a pool.
+    """
+    import numpy as np
+    import torch
+
+    spec = task.spec
+    with task.span("model_load"):
+        segmenter = model.build(device.prepare(spec.device, threads=1, seed=spec.seed))
+        states = (torch.get_rng_state(), np.random.get_state())  # noqa: NPY002 - Cellpose's
+        _LOADED[model, spec.device, spec.seed] = _Loaded(segmenter, _weights_of(model), states)
+
+
+def _weights_of(model: Model) -> dict[str, str]:
+    found = {"weights_sha256": sha256_of(model.weights)}
+    if model.size_weights is not None:
+        found["size_weights_sha256"] = sha256_of(model.size_weights)
+    return found
+
+
 class ModelCalls:
     """Calls of one model in one task.
 
     The model is built at the first call, which thereby knows what it cost.
 
-    Parameters
-    ----------
-    task : Task
-        Keeps the calls, their spans, and the most memory that torch held on the device.
-    params : SegmentParams
-        Also say how often each frame is segmented, and whether on a new model each time.
-    model : Model
-        What is built; its libraries are imported already.
+    `task`: keeps the calls, their spans, and the most memory that torch held on the device.
+    `params`: also say how often each frame is segmented, and whether on a new model each time.
+    `model`: what is built; its libraries are imported already.
     """
 
     def __init__(self, task: Task, params: SegmentParams, model: Model) -> None:
@@ -48,19 +77,7 @@ class ModelCalls:
 
         What warns of them is counted in `doubts`.
 
-        Parameters
-        ----------
-        frame : ndarray
-            Shape (Y, X).
-        number : int
-            Which frame of the movie it is.
-        limits : tuple of float, optional
-            See `Segmenter.segment`.
-
-        Returns
-        -------
-        ndarray
-            Shape (Y, X); see `Segmenter.segment`.
+        `frame`: shape (Y, X). Returns: shape (Y, X); see `Segmenter.segment`.
         """
         for _ in range(self._params.calls - 1):
             self._call(frame, number, limits)
@@ -102,13 +119,32 @@ class ModelCalls:
         # Two networks at once would take the memory of two.
         self._segmenter = None
         with self._task.span("model_load"):
+            if (loaded := self._loaded()) is not None:
+                self._segmenter = loaded
+                return loaded, None
             start = time.monotonic()
             self._segmenter = self._model.build(self._device)
             self._wait()
             build_s = time.monotonic() - start
             if not self._task.calls:
-                self._record_weights()
+                self._task.versions |= _weights_of(self._model)
         return self._segmenter, build_s
+
+    def _loaded(self) -> Segmenter | None:
+        """The model that this process has kept, if it has one, as if it had just been built."""
+        spec = self._task.spec
+        loaded = _LOADED.get((self._model, spec.device, spec.seed))
+        if loaded is None or self._params.build_each_call:
+            return None
+        import numpy as np
+        import torch
+
+        # Preparing it sets threads, and seeds what building it has then drawn from.
+        assert self._device.type == spec.device
+        torch.set_rng_state(loaded.random_states[0])
+        np.random.set_state(loaded.random_states[1])  # noqa: NPY002
+        self._task.versions |= loaded.versions
+        return loaded.segmenter
 
     @cached_property
     def _device(self) -> torch.device:
@@ -116,23 +152,18 @@ class ModelCalls:
         return device.prepare(spec.device, threads=spec.threads, seed=spec.seed)
 
     def _wait(self) -> None:
-        accelerator.wait_for(self._device)
+        device.wait_for(self._device)
 
     def _most_held_bytes(self) -> int | None:
-        held = accelerator.held_bytes(self._device)
+        held = device.held_bytes(self._device)
         return None if held is None else max(held, self._task.gpu_own_peak_bytes or 0)
-
-    def _record_weights(self) -> None:
-        self._task.versions["weights_sha256"] = sha256_of(self._model.weights)
-        if self._model.size_weights is not None:
-            self._task.versions["size_weights_sha256"] = sha256_of(self._model.size_weights)
 
     def _warn_of_padding(self, frame: Pixels, segmenter: Segmenter) -> None:
         height, width = frame.shape
         if min(height, width) < segmenter.tile_px:
             self._task.warn(
                 f"{width} x {height} pixels are less than a tile of the network "
-                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, and "
-                "its time for each pixel says little of larger frames",
+                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, so "
+                "its time per pixel does not apply to larger frames",
                 "less-than-a-tile",
             )

@@ -28,20 +28,8 @@ TILE_PX = 224
 class Cellpose3Segmenter:
     """A network of Cellpose 3 with its weights on a device.
 
-    Parameters
-    ----------
-    weights : Path
-        A state dict as `CPnet.save_model` writes it; float16 and float32 are both read.
-    device : torch.device
-    size_weights : Path, optional
-        Those of the model's size model, where `estimate_diameter` is on.
-
-    Raises
-    ------
-    MissingPart
-        If the weights are for Cellpose 4.
-    BadInput
-        If they are not weights of Cellpose.
+    `weights`: a state dict as `CPnet.save_model` writes it; float16 and float32 are both read.
+    `size_weights`: those of the model's size model, where `estimate_diameter` is on.
     """
 
     tile_px = TILE_PX
@@ -96,17 +84,8 @@ class Cellpose3Segmenter:
 def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
     """Build a CPnet that also works in Cellpose when its last level is narrow.
 
-    Parameters
-    ----------
-    widths : list of int
-        Channels of the input and of each level, like [2, 32, 64, 128, 256].
-    mkldnn : bool, optional
-        Use oneDNN's own layout of tensors, as Cellpose does on a CPU; not for training.
-
-    Returns
-    -------
-    CPnet
-        With random weights.
+    `widths`: channels of the input and of each level. `mkldnn`: use oneDNN's own layout of
+    tensors, as Cellpose does on a CPU; not for training.
     """
     from cellpose.resnet_torch import CPnet
     from torch.nn.functional import pad
@@ -124,13 +103,7 @@ def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
 
 
 def widths_of(path: Path, state: State) -> list[int]:
-    """Channels of the input and of each level, read from the shapes of the weights.
-
-    Raises
-    ------
-    BadInput
-        If they are not those of a CPnet for the two channels that Cellpose 3 gives it.
-    """
+    """Channels of the input and of each level, read from the shapes of the weights."""
     projections: list[torch.Tensor] = []
     for level in count():
         found = state.get(f"downsample.down.res_down_{level}.proj.1.weight")
@@ -139,8 +112,8 @@ def widths_of(path: Path, state: State) -> list[int]:
         projections.append(found)
     if not projections or projections[0].shape[1] != INPUT_CHANNELS:
         raise BadInput(
-            f"{path} holds no network for {INPUT_CHANNELS} input channels: "
-            "give weights of Cellpose 3 that were trained with its usual channels"
+            f"{path} holds no network for {INPUT_CHANNELS} input channels: name weights of "
+            "Cellpose 3 that were trained with its usual channels"
         )
     return [INPUT_CHANNELS, *(int(weight.shape[0]) for weight in projections)]
 
@@ -155,4 +128,4 @@ def _fill(net: Any, state: State, path: Path) -> None:
     # Weights of Cellpose 2 lack the diameters; the network then keeps its own 30 px.
     absent = sorted(set(missing) - {"diam_mean", "diam_labels"}) + list(unexpected)
     if absent:
-        raise BadInput(f"{path} is no network of Cellpose 3 ({absent[0]}): give another file")
+        raise BadInput(f"{path} is not a network of Cellpose 3 ({absent[0]}): name another file")

@@ -21,18 +21,7 @@ OTHER_TILE_PX = 384
 class Cellpose4Segmenter:
     """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default.
 
-    Parameters
-    ----------
-    weights : Path
-        A state dict as Cellpose 4 writes it.
-    device : torch.device
-
-    Raises
-    ------
-    MissingPart
-        If the weights are for Cellpose 3.
-    BadInput
-        If they are not weights of Cellpose.
+    `weights`: a state dict as Cellpose 4 writes it.
     """
 
     trained_diameter_px: float | None = None

@@ -14,22 +14,7 @@ if TYPE_CHECKING:
 
 
 def prepare(name: Device, *, threads: int, seed: int) -> torch.device:
-    """Set torch up for a reproducible task and return a device that works.
-
-    Parameters
-    ----------
-    name : {"cpu", "cuda", "mps"}
-    threads : int
-        Threads of torch and of OpenCV, which Cellpose resizes with.
-    seed : int
-
-    Raises
-    ------
-    MissingPart
-        If the device cannot run a kernel.
-    ResourceExhausted
-        If others have left none of its memory.
-    """
+    """Set torch up for a reproducible task and return a device that works."""
     import cv2
     import numpy as np
     import torch
@@ -56,3 +41,31 @@ def prepare(name: Device, *, threads: int, seed: int) -> torch.device:
             image = torch.ones((1, 1, 8, 8), device=device)
             float(torch.nn.functional.conv2d(image, image[:, :, :3, :3]).sum())
     return device
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done all that it was given.
+
+    A CPU has when it answers; a GPU is given work and answers at once.
+    """
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def held_bytes(device: torch.device) -> int | None:
+    """Most memory of the device that torch has held for this process; None on a CPU.
+
+    Of Apple's GPU torch tells what it holds now. It keeps what it once took, so that after a
+    call this is the most of that call.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.max_memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.driver_allocated_memory()
+    return None

@@ -27,12 +27,7 @@ SAMPLED_PX = 512
 
 
 class Doubts:
-    """What was found in the frames of a window, held against what the model is for.
-
-    Parameters
-    ----------
-    params : SegmentParams
-    """
+    """What was found in the frames of a window, held against what the model is for."""
 
     def __init__(self, params: SegmentParams) -> None:
         self._params = params
@@ -44,12 +39,7 @@ class Doubts:
     def add(self, frame: Pixels, labels: Labels, segmenter: Segmenter) -> None:
         """Count what was found in one frame.
 
-        Parameters
-        ----------
-        frame, labels : ndarray
-            Shape (Y, X), what was segmented and the result.
-        segmenter : Segmenter
-            Knows the size that it was trained on.
+        `frame`, `labels`: shape (Y, X), what was segmented and the result.
         """
         counts = self._counts
         areas_px = np.bincount(labels.ravel())[1:]
@@ -79,8 +69,8 @@ class Doubts:
         if sized and self._trained_px is not None:
             for code, than in (("small", "narrower than half"), ("large", "wider than twice")):
                 text = (
-                    f"are {than} the {self._trained_px:.3g} px that {model} was trained on"
-                    f"{nothing}. Give diameter_px, or choose another model"
+                    f"are {than} the {self._trained_px:.3g} px that {model} was trained "
+                    f"on{nothing}. Set diameter_px, or choose another model"
                 )
                 yield self._warned(f"{code}-objects", code, "objects", text, MOST)
         if model == EMBEDDED_MODEL:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import write_pages
 from pyscale_stages.segment.models import Labels
 
@@ -51,17 +52,43 @@ class LabelStack:
 
 
 def open_labels(folder: Path, n_frames: int) -> Movie:
-    """Open the labels in an output folder.
-
-    Raises
-    ------
-    BadInput
-        If they are not the label images of that many frames.
-    """
+    """Open the labels in an output folder."""
     movie = Movie.open(folder / LABELS_FILE)
     if movie.n_frames != n_frames or movie.n_channels != 1 or movie.dtype.kind != "u":
         raise BadInput(
-            f"{movie.path} is not the label images of the {n_frames} frames that its window "
-            "names: run the stage on that window again"
+            f"{movie.path} does not hold the label images of the {n_frames} frames that its "
+            "window names: run the stage on that window again"
         )
     return movie
+
+
+@dataclass(frozen=True)
+class Crop:
+    """A rectangle of every frame of a movie, in pixels."""
+
+    top: int
+    left: int
+    shape_yx: tuple[int, int]
+
+    def of(self, frame: Pixels) -> Pixels:
+        """Cut it out of a frame of shape (Y, X), as pixels that follow each other in memory."""
+        height, width = self.shape_yx
+        rows, columns = slice(self.top, self.top + height), slice(self.left, self.left + width)
+        return np.ascontiguousarray(frame[rows, columns])
+
+
+def centre_crop(movie: Movie, length_px: int | None) -> Crop:
+    """The square of that side in the middle of a movie's frames; with None, the whole frame.
+
+    Where the rest is odd, its larger half lies below and to the right.
+    """
+    height, width = movie.shape_yx
+    if length_px is None:
+        return Crop(0, 0, movie.shape_yx)
+    if length_px > min(height, width):
+        raise BadInput(
+            f"length_px asks for {length_px} x {length_px} pixels in the middle of each frame, "
+            f"but those of {movie.path.name} have {width} x {height}: set at most "
+            f"{min(height, width)}, or leave length_px out for the whole frame"
+        )
+    return Crop((height - length_px) // 2, (width - length_px) // 2, (length_px, length_px))

@@ -29,14 +29,8 @@ many along each axis, so their pixels, held twice (2 * 2 * 1.44), and the answer
 def least_bytes(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) -> int:
     """Least memory that segmenting one frame takes, beside libraries and network.
 
-    Parameters
-    ----------
-    shape_yx : tuple of int
-        Height and width in pixels of what is segmented.
-    movie : Movie
-        Where it is read from: a whole frame of it is in memory, too.
-    params : SegmentParams
-        With a diameter, or a model of one's own, the frame may be shrunk for the network.
+    `shape_yx`: height and width in pixels of what is segmented. `movie`: where it is read from: a
+    whole frame of it is in memory, too.
     """
     as_large = (
         params.model in CELLPOSE_OF_MODEL
@@ -49,18 +43,12 @@ def least_bytes(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) 
 
 
 def refuse_beyond_memory(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) -> None:
-    """Refuse a frame for which this process may not have the memory.
-
-    Raises
-    ------
-    ResourceExhausted
-        If `least_bytes` is more than its control group or the machine has for it.
-    """
+    """Refuse a frame for which this process may not have the memory."""
     least, usable = least_bytes(shape_yx, movie, params), usable_bytes()
     if least > usable:
         height, width = shape_yx
         raise ResourceExhausted(
             f"segmenting {width} x {height} pixels of {movie.path.name} takes at least "
-            f"{least / GIB:.1f} GiB of memory and this task can have {usable / GIB:.1f} GiB: give "
-            "it more, or segment only the middle of each frame (the parameter length_px)"
+            f"{least / GIB:.1f} GiB of memory, but this task can have {usable / GIB:.1f} GiB: "
+            "give it more, or segment only the middle of each frame (the parameter length_px)"
         )

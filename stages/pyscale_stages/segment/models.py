@@ -1,4 +1,4 @@
-"""Which weights a task uses, and the adapter of the Cellpose version that runs them.
+"""The weights of a task, and the adapter of the Cellpose version that runs them.
 
 Weights are never downloaded: a model that Cellpose would fetch must already lie in its folder.
 """
@@ -6,6 +6,7 @@ Weights are never downloaded: a model that Cellpose would fetch must already lie
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -49,18 +50,9 @@ class Segmenter(Protocol):
     def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
         """Label a frame.
 
-        Parameters
-        ----------
-        frame : ndarray
-            One channel, shape (Y, X).
-        params : SegmentParams
-        limits : tuple of float, optional
-            Values that become 0 and 1; None takes the frame's own percentiles, where it is scaled.
-
-        Returns
-        -------
-        ndarray
-            Shape (Y, X), uint16 or uint32; 0 is background, cells are 1 to their number.
+        `frame`: one channel, shape (Y, X). `limits`: values that become 0 and 1; None takes the
+        frame's own percentiles, where it is scaled. Returns: shape (Y, X), uint16 or uint32; 0 is
+        background, cells are 1 to their number.
         """
         ...
 
@@ -101,8 +93,8 @@ def find_model(params: SegmentParams) -> Model:
         return Model(cellpose, weights)
     if cellpose == 4:
         raise BadInput(
-            "estimate_diameter asks for a size model and Cellpose 4 has none: leave it out, or "
-            "choose a model of Cellpose 3"
+            "estimate_diameter needs a size model, which Cellpose 4 does not have: leave it out, "
+            "or choose a model of Cellpose 3"
         )
     from pyscale_stages.segment.sizemodel import find_size_weights
 
@@ -139,7 +131,7 @@ def refuse_other_version(model: str, needed: int, installed: int) -> None:
         image = IMAGE_OF_CELLPOSE[needed]
         remedy = f'run the image {image} (in a run of pyscale: segment = "{image}" under [images])'
     else:
-        remedy = f"{how_to_install(EXTRA_OF_CELLPOSE[needed])} in an environment of its own"
+        remedy = f"{how_to_install(EXTRA_OF_CELLPOSE[needed])} in a separate environment"
     raise MissingPart(
         f"the model {model} needs Cellpose {needed}, but {version('cellpose')} is installed: "
         f"{remedy}, or choose a model of Cellpose {installed}"
@@ -163,26 +155,33 @@ def find_weights(model: str) -> Path:
         if path.is_file():
             return path
         raise MissingPart(
-            f"the weights of {model} are absent, and a measured task downloads nothing: "
-            f"put Cellpose's file {model!r} into {path.parent}, or name a folder that has it in "
+            f"the weights of {model!r} are missing, and a measured task downloads nothing: put "
+            f"Cellpose's file {model!r} into {path.parent}, or name a folder that has it in "
             f"{MODEL_FOLDER_VARIABLE}"
         )
     path = Path(model).expanduser()
     if path.is_file():
         return path
     raise BadInput(
-        f"there is no model {model!r}, neither by that name nor as a file: "
+        f"unknown model {model}, and no file has this name: "
         f"{did_you_mean(model, CELLPOSE_OF_MODEL)}, or give the path of a weights file"
     )
 
 
 def import_cellpose(cellpose: int) -> None:
     """Import what the adapter of this major version needs; the slow part of a start."""
+    if "cellpose.models" in sys.modules:
+        return
     if cellpose == 4:
         from pyscale_stages import torchvision_cpu
 
         torchvision_cpu.make_importable()
-    import_module("cellpose.models")
+        import_module("cellpose.models")
+        return
+    from pyscale_stages.segment.compiled import kept_by_numba
+
+    with kept_by_numba():
+        import_module("cellpose.models")
 
 
 def model_folder() -> Path:

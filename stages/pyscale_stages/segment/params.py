@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.resources import embedded_model
 
 EMBEDDED_MODEL = "pyscale-tiny"
 EMBEDDED_PURPOSE = "a small nuclei model, for timing and for nuclei"
@@ -25,16 +27,19 @@ class SegmentParams(StageParams):
         ),
     )
     diameter_px: float | None = Field(
-        None, gt=0, description="Typical cell diameter; None is what the model was trained on"
+        None, gt=0, description="Typical cell diameter; None is that of the model's training cells"
     )
     cellprob_threshold: float = Field(
-        0.0, ge=-6, le=6, description="Lower finds more and larger cells, higher fewer"
+        0.0,
+        ge=-6,
+        le=6,
+        description="Threshold of cells; lower finds more and larger cells, higher fewer",
     )
     flow_threshold: float = Field(
-        0.4, ge=0, description="Largest flow error of a cell that is kept; 0 keeps all"
+        0.4, ge=0, description="Largest flow error of a kept cell; 0 keeps all"
     )
-    min_size_px: int = Field(15, ge=0, description="Cells with fewer pixels are dropped")
-    batch_size: int = Field(8, ge=1, description="Tiles of a frame that the network sees at once")
+    min_size_px: int = Field(15, ge=0, description="Smallest kept cell in pixels")
+    batch_size: int = Field(8, ge=1, description="Tiles of a frame per network call")
     normalise: bool = Field(
         True, description="Scale each frame so that its percentiles 1 and 99 become 0 and 1"
     )
@@ -47,22 +52,54 @@ class SegmentParams(StageParams):
         1,
         ge=1,
         description=(
-            "How often each frame is segmented, the last for its labels: a process's first call "
-            "takes longer than those after it"
+            "Repeats of each frame, the last for its labels: a process's first call takes longer"
         ),
     )
     build_each_call: bool = Field(
-        False, description="Build the model anew before each call, and not once for all"
+        False, description="Rebuild the model before each call instead of once"
     )
     estimate_diameter: bool = Field(
-        False, description="Let Cellpose 3 estimate the cells' diameter anew in each call"
+        False, description="Let Cellpose 3 estimate the cells' diameter in each call"
     )
 
     @model_validator(mode="after")
     def _one_diameter(self) -> Self:
         if self.estimate_diameter and self.diameter_px is not None:
             raise ValueError(
-                f"diameter_px {self.diameter_px:g} is given and estimate_diameter is on: "
+                f"diameter_px {self.diameter_px:g} and estimate_diameter exclude each other: "
                 "leave one of them out"
             )
         return self
+
+
+_CITES = {
+    EMBEDDED_MODEL: ("stringer2021", "stringer2025"),
+    "cyto3": ("stringer2021", "stringer2025"),
+    "cpsam": ("pachitariu2025",),
+    "cpsam_v2": ("pachitariu2025",),
+}
+
+
+def method(params: SegmentParams, _device: Device) -> Method:
+    """Cellpose with the model."""
+    details = [
+        Path(params.model).name,
+        *(["estimated diameter"] if params.estimate_diameter else []),
+    ]
+    return Method(
+        "Cellpose",
+        ", ".join(details),
+        versioned="cellpose",
+        packages=("cellpose", "torch"),
+        # Weights that are a user's own were trained with one of these versions.
+        cites=(*_CITES.get(params.model, ("stringer2021", "pachitariu2022")), "paszke2019"),
+        stand_in=_stand_in() if params.model == EMBEDDED_MODEL else None,
+    )
+
+
+def _stand_in() -> str:
+    size_mb = embedded_model(EMBEDDED_MODEL).stat().st_size / 1e6
+    return (
+        f"{EMBEDDED_MODEL}, a small nuclei model of {size_mb:.0f} MB for timing: its times are not "
+        "those of Cellpose's published models"
+    )

@@ -37,16 +37,10 @@ PARTS = (
 class Hook:
     """A function of Cellpose whose time belongs to a part.
 
-    Attributes
-    ----------
-    part : str
-        One of `PARTS`.
-    module, function : str
-        Where Cellpose looks the function up when it calls it; a method as `Class.method`.
-    then : str or None
-        The part that the rest of the function's caller belongs to, once it has returned.
-    whole : bool
-        Whether all that happens inside belongs to it, also what is hooked itself.
+    `part`: one of `PARTS`. `module`, `function`: where Cellpose looks the function up when it calls
+    it; a method as `Class.method`. `then`: the part that the rest of the function's caller belongs
+    to, once it has returned. `whole`: whether all that happens inside belongs to it, also what is
+    hooked itself.
     """
 
     part: str
@@ -90,13 +84,9 @@ SIZE_HOOK = Hook("diameter", "cellpose.models", "SizeModel.eval", whole=True)
 class PartTimes:
     """Seconds by part; each moment counts once, for the innermost part that is open.
 
-    Parameters
-    ----------
-    names : iterable of str
-        The parts that are told, also where they took no time.
-    wait : callable
-        Returns when the device has done its work; called wherever a part begins or ends, so
-        that work counts where it was asked for.
+    `names`: the parts that are told, also where they took no time. `wait`: returns when the device
+    has done its work; called wherever a part begins or ends, so that work counts where it was asked
+    for.
     """
 
     def __init__(self, names: tuple[str, ...], wait: Callable[[], None]) -> None:
@@ -138,13 +128,7 @@ class PartTimes:
 
 @contextmanager
 def timed_parts(hooks: tuple[Hook, ...], wait: Callable[[], None]) -> Iterator[PartTimes]:
-    """Time the parts of what the block calls; afterwards Cellpose is as it was.
-
-    Raises
-    ------
-    MissingPart
-        If the installed Cellpose lacks one of the functions: its time would go missing.
-    """
+    """Time the parts of what the block calls; afterwards Cellpose is as it was."""
     told = {name for hook in hooks for name in (hook.part, hook.then)}
     times = PartTimes(tuple(name for name in PARTS if name in told), wait)
     with ExitStack() as restoring:
@@ -176,6 +160,6 @@ def _find(hook: Hook) -> tuple[Any, str, Callable[..., Any]]:
         return owner, name, getattr(owner, name)
     except AttributeError as error:
         raise MissingPart(
-            f"Cellpose {version('cellpose')} has no {hook.where}, by which the part {hook.part} "
-            "of a call is timed: install the version that pyscale names"
+            f"Cellpose {version('cellpose')} lacks {hook.where}, which times the part "
+            f"{hook.part} of a call: install the version that pyscale names"
         ) from error

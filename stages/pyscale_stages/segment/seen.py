@@ -16,15 +16,8 @@ LEAST_CONTRAST = 1e-3
 def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:
     """Percentiles of the pixels that the camera saw.
 
-    Parameters
-    ----------
-    frame, seen : ndarray
-        Shape (Y, X); where the latter is 0 the frame was filled.
-
-    Returns
-    -------
-    tuple of float or None
-        None where all was seen, or nothing with any contrast: the frame's own percentiles do.
+    `frame`, `seen`: shape (Y, X); where the latter is 0 the frame was filled. Returns: None where
+    all was seen, or nothing with any contrast: the frame's own percentiles do.
     """
     is_seen = seen > 0
     if is_seen.all() or not is_seen.any():

@@ -61,18 +61,10 @@ class SizeWeights(Record):
 
 
 def find_size_weights(model: str) -> Path:
-    """File of the size model that belongs to a model, by the model's name or path.
-
-    Raises
-    ------
-    BadInput
-        If Cellpose 4 runs the model: it estimates no diameters.
-    MissingPart
-        If the file is absent.
-    """
+    """File of the size model that belongs to a model, by the model's name or path."""
     if CELLPOSE_OF_MODEL.get(model, 3) != 3:
         raise BadInput(
-            f"estimate_diameter asks for a size model, and {model} of Cellpose 4 has none: "
+            f"estimate_diameter needs a size model, which {model} of Cellpose 4 does not have: "
             "leave it out, or choose a model of Cellpose 3"
         )
     (path,) = size_files(model)
@@ -111,23 +103,8 @@ def size_files(model: str) -> tuple[Path, ...]:
 def load_size_model(path: Path, cellpose_model: Any) -> Any:
     """Build Cellpose's size model on a loaded network.
 
-    Parameters
-    ----------
-    path : Path
-        As `find_size_weights` gives it.
-    cellpose_model : cellpose.models.CellposeModel
-        The network whose styles the size model knows.
-
-    Returns
-    -------
-    cellpose.models.SizeModel
-        Its `eval` estimates the diameter in pixels, first from the style alone, then from the
-        cells found at that size.
-
-    Raises
-    ------
-    BadInput
-        If the file holds no size model.
+    Returns: its `eval` estimates the diameter in pixels, first from the style alone, then from the
+    cells found at that size.
     """
     from cellpose.models import SizeModel
 
@@ -146,13 +123,7 @@ def load_size_model(path: Path, cellpose_model: Any) -> Any:
 
 
 def read_size_weights(path: Path) -> SizeWeights:
-    """Read a size model, pyscale's or Cellpose's; nothing in the file is executed.
-
-    Raises
-    ------
-    BadInput
-        If the file holds none.
-    """
+    """Read a size model, pyscale's or Cellpose's; nothing in the file is executed."""
     try:
         if path.suffix == ".json":
             return SizeWeights.model_validate_json(path.read_bytes())
@@ -162,8 +133,8 @@ def read_size_weights(path: Path) -> SizeWeights:
         lacking = isinstance(error, ValidationError | KeyError)
         reason = "it lacks some of its numbers" if lacking else str(error).partition("\n")[0]
         raise BadInput(
-            f"{path} cannot be read as a size model ({reason}): give the one that Cellpose 3 "
-            "saved for these weights, or leave estimate_diameter out"
+            f"{path} is not a readable size model ({reason}): name the one that Cellpose 3 saved "
+            "for these weights, or leave estimate_diameter out"
         ) from error
 
 

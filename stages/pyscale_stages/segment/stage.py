@@ -10,11 +10,10 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import models
 from pyscale_stages.segment.agreement import check
-from pyscale_stages.segment.calls import ModelCalls
-from pyscale_stages.segment.crop import centre_crop
-from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, open_labels
+from pyscale_stages.segment.calls import ModelCalls, load_for_tasks
+from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
 from pyscale_stages.segment.memory import refuse_beyond_memory
-from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.segment.seen import limits_of
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
@@ -67,8 +66,8 @@ def merge(task: Task) -> None:
         shape_yx = shape_yx or labels.shape_yx
         if labels.shape_yx != shape_yx:
             raise BadInput(
-                f"{labels.path} has frames of {labels.shape_yx}, the windows before it "
-                f"{shape_yx}: give windows of one movie"
+                f"{labels.path} has frames of {labels.shape_yx}, but the windows before it "
+                f"{shape_yx}: use windows of one movie"
             )
         for frame in labels.frames(0, stop - start, channel=0):
             stack.add(frame)
@@ -77,9 +76,20 @@ def merge(task: Task) -> None:
     task.write_whole(windows[0][1])
 
 
+def preload(task: Task) -> None:
+    """Import Cellpose and load the model."""
+    params = task.params
+    assert isinstance(params, SegmentParams)
+    model = _model(task, params)
+    if not params.build_each_call:
+        load_for_tasks(task, model)
+
+
 def _model(task: Task, params: SegmentParams) -> models.Model:
     model = models.find_model(params)
     with task.span("import"):
+        import tifffile  # noqa: F401 - what reads and writes frames
+
         models.import_cellpose(model.cellpose)
     return model
 
@@ -105,14 +115,16 @@ STAGE = Stage(
     packages=("cellpose", "torch", "opencv-python-headless", "fastremap", "scipy"),
     determinism=(
         "same bytes on one device with the same versions and threads, whatever the window; "
-        "another device or number of threads rounds otherwise, which can move boundary pixels "
+        "another device or number of threads rounds differently, which can move boundary pixels "
         "and, rarely, split, join or drop a doubtful cell"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="segment",
     image=models.image_of,
     surroundings=models.surroundings,
+    preload=preload,
 )

@@ -1,4 +1,4 @@
-"""Which slides lie at a path."""
+"""Slides at a path."""
 
 from __future__ import annotations
 
@@ -51,22 +51,11 @@ def slide_files(path: Path) -> list[Path]:
 
 
 def check_readable(path: Path) -> None:
-    """Refuse what no reader can open.
-
-    Parameters
-    ----------
-    path : Path
-        A file.
-
-    Raises
-    ------
-    BadInput
-        If there is none, this user may not read it, or it is empty.
-    """
+    """Refuse what no reader can open."""
     if not path.exists():
         raise BadInput(f"{path} does not exist: give the path of a slide")
     if not os.access(path, os.R_OK):
-        raise BadInput(f"{path} may not be read by this user: change its permissions")
+        raise BadInput(f"{path} is not readable for this user: change its permissions")
     if path.is_file() and path.stat().st_size == 0:
         raise BadInput(f"{path} is empty (0 bytes): the copy or download failed; fetch it again")
 

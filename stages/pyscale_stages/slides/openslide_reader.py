@@ -11,8 +11,7 @@ import numpy as np
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
-from pyscale_stages.slides.perprocess import PerProcess
-from pyscale_stages.slides.slide import Level, Pixels, Region, Slide, number_said
+from pyscale_stages.slides.slide import Level, PerProcess, Pixels, Region, Slide, number_said
 
 if TYPE_CHECKING:
     import openslide
@@ -21,19 +20,7 @@ _GLASS = "ffffff"
 
 
 class OpenSlideSlide(Slide):
-    """A slide in any format that OpenSlide knows, as 8-bit RGB.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    BadInput
-        If OpenSlide cannot open it.
-    MissingPart
-        If OpenSlide is not installed.
-    """
+    """A slide in any format that OpenSlide knows, as 8-bit RGB."""
 
     dtype = np.dtype(np.uint8)
     channels = 3
@@ -80,7 +67,8 @@ class OpenSlideSlide(Slide):
             self._slide.close()
             raise BadInput(
                 f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or take it out of the folder"
+                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
+                "folder"
             ) from error
 
     def close(self) -> None:
@@ -106,5 +94,5 @@ def _open(path: Path) -> openslide.OpenSlide:
     except openslide.OpenSlideError as error:
         raise BadInput(
             f"{path} is not a slide that OpenSlide can read ({error}): copy it again if it is "
-            "damaged, or take it out of the folder"
+            "damaged, or remove it from the folder"
         ) from error

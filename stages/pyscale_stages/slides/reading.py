@@ -60,7 +60,7 @@ def open_slide(path: Path, reader: Reader = "auto") -> Slide:
         from pyscale_stages.slides.stack_reader import StackSlide
 
         return StackSlide(path)
-    raise BadInput(f"no reader is called {reader}: there are {', '.join(READERS)}")
+    raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
 
 
 def _by_file(path: Path) -> Slide:

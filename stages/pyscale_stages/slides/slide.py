@@ -1,18 +1,27 @@
-"""What patches are read from: an image in levels, of which regions are read."""
+"""The source of patches: an image in levels, of which regions are read."""
 
 from __future__ import annotations
 
 import math
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
+
+COARSER = 1.25
+"""Scanners differ by less at one magnification; the next one is twice as coarse."""
+FINER = 2.5
+"""Levels are at most 4 times coarser than the next, so that one this near lies in any pyramid."""
+
+Handle = TypeVar("Handle")
 
 Pixels = npt.NDArray[Any]
 
@@ -21,12 +30,8 @@ Pixels = npt.NDArray[Any]
 class Level:
     """One size at which a slide is kept.
 
-    Attributes
-    ----------
-    height_px, width_px : int
-        Size in pixels of this level.
-    downsample : float
-        Pixels of level 0 that one pixel of this level covers, along one side.
+    `height_px`, `width_px`: size in pixels of this level. `downsample`: pixels of level 0 that one
+    pixel of this level covers, along one side.
     """
 
     height_px: int
@@ -57,16 +62,9 @@ class Region:
 def levels_of(shapes: list[tuple[int, int]]) -> tuple[Level, ...]:
     """Describe levels from their sizes.
 
-    Parameters
-    ----------
-    shapes : list of (int, int)
-        Height and width of each level in pixels, the finest first.
-
-    Returns
-    -------
-    tuple of Level
-        How much coarser one is follows from both sides: their ratios differ where a side was
-        rounded, and the mean is taken.
+    `shapes`: height and width of each level in pixels, the finest first. Returns: how much coarser
+    one is follows from both sides: their ratios differ where a side was rounded, and the mean is
+    taken.
     """
     height, width = shapes[0]
     return tuple(Level(h, w, (height / h + width / w) / 2) for h, w in shapes)
@@ -181,3 +179,90 @@ class Slide(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class PerProcess(Generic[Handle]):
+    """Open a handle when it is first needed, and once more in every process that inherits this.
+
+    A handle of a C library is no use after pickling, and after a fork two processes would move
+    one file's position under each other's feet.
+
+    `opener`: opens the handle; must be picklable. `closer`: closes it; must be picklable. Without
+    one it closes when nothing refers to it any more.
+    """
+
+    def __init__(
+        self, opener: Callable[[], Handle], closer: Callable[[Handle], None] | None = None
+    ) -> None:
+        self._opener = opener
+        self._closer = closer
+        self._handle: Handle | None = None
+        self._process = 0
+
+    def get(self) -> Handle:
+        """Give the handle of this process."""
+        if self._handle is None or self._process != os.getpid():
+            self._handle, self._process = self._opener(), os.getpid()
+        return self._handle
+
+    def close(self) -> None:
+        """Close the handle of this process, if it has one."""
+        if self._closer and self._handle is not None and self._process == os.getpid():
+            self._closer(self._handle)
+        self._handle = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_handle": None}
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChoice:
+    """A level, and how far it is from what was asked.
+
+    `scale`: micrometres per pixel of the level, in those asked; 1 where they are equal, or none
+    were.
+    """
+
+    level: int
+    scale: float
+
+
+def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
+    """Choose the level whose pixels are nearest in size to those asked.
+
+    Patches are taken from it as they are, never resampled; of two levels equally near the finer
+    one is taken.
+
+    Parameters
+    ----------
+    slide : Slide
+    mpp : float or None
+        Micrometres per pixel asked; None takes the finest level.
+
+    Returns
+    -------
+    LevelChoice
+
+    Raises
+    ------
+    BadInput
+        If the slide does not say how large its pixels are, its finest level is coarser than
+        asked by more than a quarter, or its coarsest more than 2.5 times finer.
+    """
+    if mpp is None:
+        return LevelChoice(0, 1.0)
+    if slide.mpp is None:
+        raise BadInput(
+            f"{slide.path} has no pixel size, so {mpp:g} micrometres per pixel cannot be found "
+            "in it: leave out --grid mpp"
+        )
+    sizes = [slide.mpp * level.downsample for level in slide.levels]
+    nearest = min(range(len(sizes)), key=lambda level: abs(sizes[level] - mpp))
+    scale = sizes[nearest] / mpp
+    if sizes[0] > COARSER * mpp or scale < 1 / FINER:
+        held = ", ".join(f"{size:.3g}" for size in sizes)
+        raise BadInput(
+            f"{slide.path} has no level near {mpp:g} micrometres per pixel (it has {held}): use "
+            "one of these with --grid mpp, or leave that out"
+        )
+    return LevelChoice(nearest, scale)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.movie import Movie
-from pyscale_stages.slides.perprocess import PerProcess
-from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
+from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of
 from pyscale_stages.slides.tifffacts import mpp_of
 
 KEPT_BYTES = 64 * 2**20
@@ -21,15 +20,7 @@ KEPT_BYTES = 64 * 2**20
 class StackSlide(Slide):
     """A TIFF stack, whose frames are planes; whole frames are decoded for any region of them.
 
-    Parameters
-    ----------
-    path : Path
-        A TIFF file.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be read as frames.
+    `path`: a TIFF file.
     """
 
     def __init__(self, path: Path) -> None:

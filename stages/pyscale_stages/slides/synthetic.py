@@ -90,13 +90,7 @@ def write_slide(
     number: int = 0,
     advance: Callable[[int], None] | None = None,
 ) -> None:
-    """Write one of the slides, by its number from 0.
-
-    Raises
-    ------
-    OSError
-        If the disk refuses.
-    """
+    """Write one of the slides, by its number from 0."""
     from pyscale_stages.slides.synthpyramid import write_pyramid
     from pyscale_stages.slides.synthspecimen import Specimen
 

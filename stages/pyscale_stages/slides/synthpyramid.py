@@ -38,26 +38,8 @@ def write_pyramid(
     The full resolution comes first, then a thumbnail in strips, then a quarter and a sixteenth
     of the resolution. These are made while the full one is drawn, and wait on the disk.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    specimen : Specimen
-    shape_yx : tuple of int
-        Height and width in pixels.
-    tile_px : int
-        Side of a tile, a multiple of 16.
-    mpp : float
-        Micrometres a pixel.
-    quality : int
-        Of the JPEG tiles, up to 100.
-    advance : callable
-        Told the uncompressed bytes of the full resolution as they are drawn.
-
-    Raises
-    ------
-    OSError
-        If the disk refuses.
+    `shape_yx`: height and width in pixels. `mpp`: micrometres a pixel. `advance`: told the
+    uncompressed bytes of the full resolution as they are drawn.
     """
     from tifffile import TiffWriter
 

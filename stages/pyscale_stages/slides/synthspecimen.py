@@ -20,14 +20,8 @@ FAT_BELOW = -72
 class Specimen:
     """One slide's content, the same wherever and in whatever order it is looked at.
 
-    Parameters
-    ----------
-    shape_yx : tuple of int
-        Height and width of the slide in pixels.
-    mpp : float
-        Micrometres a pixel.
-    seed : tuple of int
-        Everything random follows from it.
+    `shape_yx`: height and width of the slide in pixels. `mpp`: micrometres a pixel. `seed`:
+    everything random follows from it.
     """
 
     def __init__(self, shape_yx: tuple[int, int], mpp: float, seed: tuple[int, ...]) -> None:
@@ -40,17 +34,8 @@ class Specimen:
     def tile(self, y0: int, x0: int, side: int) -> NDArray[np.uint8]:
         """Draw a square tile.
 
-        Parameters
-        ----------
-        y0, x0 : int
-            Its corner in pixels, a multiple of its side. It may reach beyond the slide.
-        side : int
-            Its side in pixels, a multiple of `NODE_PX`.
-
-        Returns
-        -------
-        numpy.ndarray
-            RGB, (side, side, 3), uint8.
+        `y0`, `x0`: its corner in pixels, a multiple of its side. It may reach beyond the slide.
+        `side`: its side in pixels, a multiple of `NODE_PX`. Returns: RGB, (side, side, 3), uint8.
         """
         stains = self._stains
         nodes = side // NODE_PX + 1

@@ -43,11 +43,7 @@ class Stains:
     def of(cls, random: np.random.Generator, mpp: float) -> Stains:
         """Draw the textures and nuclei of one slide.
 
-        Parameters
-        ----------
-        random : numpy.random.Generator
-        mpp : float
-            Micrometres a pixel: what has a size in nature keeps it.
+        `mpp`: micrometres a pixel: what has a size in nature keeps it.
         """
         feature_nodes = TISSUE_FEATURE_UM / mpp / NODE_PX
         return cls(

@@ -1,4 +1,4 @@
-"""TIFF files opened for what their directories say, and how large their pixels are."""
+"""Facts of a TIFF file from its directories, including the size of its pixels."""
 
 from __future__ import annotations
 
@@ -36,13 +36,7 @@ DAMAGE = (
 
 @contextmanager
 def opened(path: Path) -> Iterator[tifffile.TiffFile]:
-    """Open a TIFF file, for its directories.
-
-    Raises
-    ------
-    BadInput
-        If there is none at `path`, or its directories cannot be read.
-    """
+    """Open a TIFF file, for its directories."""
     import tifffile
 
     check_readable(path)
@@ -51,23 +45,15 @@ def opened(path: Path) -> Iterator[tifffile.TiffFile]:
             yield tiff
     except DAMAGE as error:
         raise BadInput(
-            f"{path} is not a slide that can be read, or is damaged ({error}): copy it again, or "
-            "take it out of the folder"
+            f"{path} is not a readable slide, or is damaged ({error}): copy it again, or remove "
+            "it from the folder"
         ) from error
 
 
 def mpp_of(path: Path) -> float | None:
     """Read how large a pixel of a TIFF is.
 
-    Returns
-    -------
-    float or None
-        Micrometres per pixel; None where the file does not say.
-
-    Raises
-    ------
-    BadInput
-        If `path` is no TIFF that can be read.
+    Returns: micrometres per pixel; None where the file does not say.
     """
     with opened(path) as tiff:
         return mpp_in(tiff)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.perprocess import PerProcess
-from pyscale_stages.slides.slide import Pixels, Region, Slide
+from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide
 from pyscale_stages.slides.tifflayout import OtherKind, TiffLayout, tiff_layout
 
 KEPT_BYTES = 32 * 2**20
@@ -25,11 +24,7 @@ class TiledTiff(Slide):
 
     Tiles that were never written are white where pixels are 8-bit colours, and else 0.
 
-    Parameters
-    ----------
-    path : Path
-    layout : TiffLayout
-        What its directories say.
+    `layout`: what its directories say.
     """
 
     def __init__(self, path: Path, layout: TiffLayout) -> None:
@@ -96,8 +91,8 @@ class TiledTiff(Slide):
         except (ValueError, RuntimeError, OSError) as error:
             row, column = divmod(number, index.across)
             raise BadInput(
-                f"{self.path} cannot be read at level {level}, tile {row}, {column} ({error}): it "
-                "is damaged; copy it again, or take it out of the folder"
+                f"{self.path} cannot be read at level {level}, tile {row}, {column} ({error}): "
+                "it is damaged; copy it again, or remove it from the folder"
             ) from error
 
     def close(self) -> None:
@@ -111,17 +106,11 @@ class TiledTiff(Slide):
 
 
 def open_tiled_tiff(path: Path) -> TiledTiff:
-    """Open a tiled TIFF.
-
-    Raises
-    ------
-    BadInput
-        If `path` is no TIFF, is damaged, or is one that only another reader can read.
-    """
+    """Open a tiled TIFF."""
     layout = tiff_layout(path)
     if isinstance(layout, OtherKind):
         raise BadInput(
-            f"{path} is not one for the reader tifffile ({layout.why}): take the reader "
-            f"{layout.reader}, or leave that out"
+            f"the reader tifffile does not support {path} ({layout.why}): use the reader "
+            f"{layout.reader}, or leave --grid reader out"
         )
     return TiledTiff(path, layout)

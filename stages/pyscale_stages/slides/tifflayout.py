@@ -1,4 +1,4 @@
-"""Where the tiles of a TIFF lie, and what they hold: its directories, parsed once."""
+"""Layout and content of the tiles of a TIFF: its directories, parsed once."""
 
 from __future__ import annotations
 
@@ -23,14 +23,9 @@ if TYPE_CHECKING:
 class TiledLevel:
     """The tiles of one level.
 
-    Attributes
-    ----------
-    across, down : int
-        Tiles side by side, and rows of them.
-    offsets, counts : ndarray of int64
-        Shape (groups, tiles): where each tile lies and how many bytes it has. A group holds all
-        samples of a pixel, or one channel where channels are kept apart.
-    decoder : TileDecoder
+    `across`, `down`: tiles side by side, and rows of them. `offsets`, `counts`: int64; shape
+    (groups, tiles): where each tile lies and how many bytes it has. A group holds all samples of a
+    pixel, or one channel where channels are kept apart.
     """
 
     across: int
@@ -44,17 +39,8 @@ class TiledLevel:
 class TiffLayout:
     """A tiled TIFF, as its directories describe it.
 
-    Attributes
-    ----------
-    levels : tuple of Level
-    tiles : tuple of TiledLevel
-        The same levels.
-    mpp : float or None
-        Micrometres per pixel of level 0.
-    channels : int
-    dtype : numpy dtype
-    has_gaps : bool
-        Whether a tile was never written.
+    `tiles`: the same levels. `mpp`: micrometres per pixel of level 0. `has_gaps`: whether a tile
+    was never written.
     """
 
     levels: tuple[Level, ...]
@@ -69,12 +55,7 @@ class TiffLayout:
 class OtherKind:
     """A TIFF that is none of tiles which lie behind each other.
 
-    Attributes
-    ----------
-    why : str
-        What is different, in words.
-    reader : str
-        The reader that knows such files.
+    `why`: what is different, in words.
     """
 
     why: str
@@ -82,24 +63,10 @@ class OtherKind:
 
 
 def tiff_layout(path: Path) -> TiffLayout | OtherKind:
-    """Parse the directories of a tiled TIFF.
-
-    Parameters
-    ----------
-    path : Path
-
-    Returns
-    -------
-    TiffLayout or OtherKind
-
-    Raises
-    ------
-    BadInput
-        If `path` is no TIFF, or ends before its pixels do.
-    """
+    """Parse the directories of a tiled TIFF."""
     with opened(path) as tiff:
         if not tiff.series:
-            raise BadInput(f"{path} holds no image: copy it again, or take it out of the folder")
+            raise BadInput(f"{path} holds no image: copy it again, or remove it from the folder")
         other = _other_kind(tiff)
         if other:
             return other
@@ -177,8 +144,8 @@ def _index(
     counts = np.array([page.databytecounts for page in pages], np.int64)
     if offsets.size != groups * tiles or counts.size != groups * tiles:
         raise BadInput(
-            f"{path} lists {offsets.size} tiles where its size needs {groups * tiles}: "
-            "it is damaged; copy it again"
+            f"{path} lists {offsets.size} tiles instead of {groups * tiles}: it is damaged; copy "
+            "it again"
         )
     end, size = int((offsets + counts).max()), path.stat().st_size
     if end > size:

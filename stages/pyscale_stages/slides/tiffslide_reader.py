@@ -12,8 +12,7 @@ import numpy as np
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
-from pyscale_stages.slides.perprocess import PerProcess
-from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of, number_said
+from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of, number_said
 from pyscale_stages.slides.tifffacts import DAMAGE
 
 if TYPE_CHECKING:
@@ -21,19 +20,7 @@ if TYPE_CHECKING:
 
 
 class TiffSlideSlide(Slide):
-    """A TIFF slide as TiffSlide reads it.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    BadInput
-        If TiffSlide cannot open it.
-    MissingPart
-        If TiffSlide is not installed.
-    """
+    """A TIFF slide as TiffSlide reads it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,7 +43,8 @@ class TiffSlideSlide(Slide):
         except DAMAGE as error:
             raise BadInput(
                 f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or take it out of the folder"
+                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
+                "folder"
             ) from error
 
     def close(self) -> None:
@@ -79,7 +67,7 @@ def _open(path: Path) -> tiffslide.TiffSlide:
         import tiffslide
     except ImportError as error:
         raise MissingPart(
-            f"TiffSlide, which was asked to read {path}, is not installed here ({error}): "
+            f"the reader tiffslide for {path} is not installed here ({error}): "
             f"{how_to_install('loader')}, or leave out --grid reader"
         ) from error
     check_readable(path)
@@ -90,6 +78,6 @@ def _open(path: Path) -> tiffslide.TiffSlide:
     except DAMAGE as error:
         raise BadInput(
             f"{path} is not a slide that TiffSlide can read ({error}): copy it again if it is "
-            "damaged, or take it out of the folder"
+            "damaged, or remove it from the folder"
         ) from error
     return slide

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.slides.jpegtile import is_whole
-
 if TYPE_CHECKING:
     import tifffile
+
+_SCAN, _END = 0xDA, 0xD9
+_BETWEEN_SCANS = frozenset({_SCAN, 0xC4, 0xDB, 0xDD})
+"""Markers that may follow a scan: another, or tables for it."""
+_PADDING = b"\0\xff"
+_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]")
+"""In a scan, 0xff is followed by 0 or by a number from the restart markers, and else a marker."""
 
 NONE, JPEG, APERIO_JPEG2000_YCBCR = 1, 7, 33003
 _IMAGES = {
@@ -40,20 +46,11 @@ _JPEG_GREY, _JPEG_RGB, _JPEG_YCBCR = 1, 2, 3
 class TileDecoder:
     """How tiles of one level are decoded.
 
-    Attributes
-    ----------
-    compression : int
-        TIFF's number of it.
-    height_px, width_px, samples : int
-        Shape of a tile as kept in the file; tiles at an edge are as large as all others.
-    dtype : str
-        Of a sample as kept in the file, with its byte order.
-    predictor : int
-        TIFF's number of what was done to samples before they were compressed.
-    tables : bytes or None
-        Quantisation and Huffman tables that JPEG tiles share.
-    colours, colours_out : int or None
-        Colours of JPEG tiles, and those wanted, in libjpeg's numbers.
+    `compression`: TIFF's number of it. `height_px`, `width_px`, `samples`: shape of a tile as kept
+    in the file; tiles at an edge are as large as all others. `dtype`: of a sample as kept in the
+    file, with its byte order. `predictor`: TIFF's number of what was done to samples before they
+    were compressed. `tables`: quantisation and Huffman tables that JPEG tiles share. `colours`,
+    `colours_out`: colours of JPEG tiles, and those wanted, in libjpeg's numbers.
     """
 
     compression: int
@@ -70,10 +67,7 @@ class TileDecoder:
     def of(cls, page: tifffile.TiffPage) -> TileDecoder | str:
         """Find out how the tiles of a page are decoded.
 
-        Returns
-        -------
-        TileDecoder or str
-            In words why not, where this reader cannot.
+        Returns: in words why not, where this reader cannot.
         """
         refusal = _refusal(page)
         if refusal:
@@ -103,21 +97,13 @@ class TileDecoder:
     def decode(self, data: bytes) -> npt.NDArray[Any]:
         """Decode one tile.
 
-        Returns
-        -------
-        ndarray
-            Shape (height_px, width_px, samples).
-
-        Raises
-        ------
-        ValueError, RuntimeError
-            If the bytes are no tile of this shape: libraries raise errors of their own kinds.
+        Returns: shape (height_px, width_px, samples).
         """
         import imagecodecs
 
         if self.compression == JPEG:
             if not is_whole(data):
-                raise ValueError("its JPEG data are not whole")
+                raise ValueError("its JPEG data are incomplete")
             pixels = imagecodecs.jpeg8_decode(
                 data,
                 tables=self.tables,
@@ -130,7 +116,7 @@ class TileDecoder:
             return self._unpacked(data)
         shape = (self.height_px, self.width_px, self.samples)
         if pixels.size != self.height_px * self.width_px * self.samples:
-            raise ValueError(f"a tile has the shape {pixels.shape} in place of {shape}")
+            raise ValueError(f"a tile has the shape {pixels.shape} instead of {shape}")
         decoded: npt.NDArray[Any] = pixels.reshape(shape)
         return decoded
 
@@ -178,3 +164,38 @@ def _refusal(page: tifffile.TiffPage) -> str:
     if page.photometric == _PHOTOMETRIC_YCBCR and is_plain:
         return "its pixels are YCbCr without JPEG"
     return ""
+
+
+def is_whole(data: bytes) -> bool:
+    """Find whether the scans of a JPEG image end where they should.
+
+    Decoders fill what they cannot decode with grey, and only warn of it. This finds damage that
+    cuts a scan short; changed bytes that still decode to something cannot be found.
+
+    `data`: a JPEG image.
+    """
+    try:
+        scan = _scan_after(data, 2)
+        while scan:
+            found = _MARKER.search(data, scan)
+            if found is None:
+                return False
+            marker = data[found.start() + 1]
+            if marker == _END:
+                return not data[found.end() :].strip(_PADDING)
+            if marker not in _BETWEEN_SCANS:
+                return False
+            scan = _scan_after(data, found.start())
+    except IndexError:
+        pass
+    return False
+
+
+def _scan_after(data: bytes, at: int) -> int:
+    """Where the next scan begins, past the segments from `at` on; 0 where they are none."""
+    while data[at] == 0xFF:
+        after = at + 2 + (data[at + 2] << 8) + data[at + 3]
+        if data[at + 1] == _SCAN:
+            return after
+        at = after
+    return 0

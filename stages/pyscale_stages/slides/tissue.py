@@ -1,4 +1,4 @@
-"""Where on a slide there is tissue, by Otsu's threshold on a small picture of it."""
+"""The tissue on a slide, by Otsu's threshold on a small picture of it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,8 @@ _REDUCING_GAP = 2.0
 class Tissue(NamedTuple):
     """Where there is tissue.
 
-    Attributes
-    ----------
-    mask : ndarray of bool
-        Shape (height, width) of the picture.
-    downsample : float
-        Pixels of level 0 in one of the picture, along the side where they are more.
+    `mask`: bool; shape (height, width) of the picture. `downsample`: pixels of level 0 in one of
+    the picture, along the side where they are more.
     """
 
     mask: npt.NDArray[np.bool_]
@@ -76,28 +72,14 @@ def tissue_mask(slide: Slide) -> Tissue:
 def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]:
     """Make a small picture of a whole slide.
 
-    Parameters
-    ----------
-    slide : Slide
-    longest_px : int
-        Neither side is longer.
-
-    Returns
-    -------
-    ndarray of uint8
-        Shape (height, width, 3).
-
-    Raises
-    ------
-    BadInput
-        If its pixels are no 8-bit ones, grey or in colours, or cannot be read.
+    Returns: uint8; shape (height, width, 3).
     """
     from PIL import Image
 
     if slide.dtype != np.uint8 or slide.channels not in {1, _COLOURS}:
         raise BadInput(
-            f"{slide.path} has {slide.channels} channels of {slide.dtype}, in which tissue cannot "
-            "be told from glass: take --grid tissue=false"
+            f"{slide.path} has {slide.channels} channels of {slide.dtype}, which do not tell "
+            "tissue from glass: use --grid tissue=false"
         )
     number = _level_for_picture(slide, longest_px)
     level = slide.levels[number]

@@ -13,8 +13,7 @@ import numpy as np
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.files import check_readable
-from pyscale_stages.slides.perprocess import PerProcess
-from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
+from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of
 
 if TYPE_CHECKING:
     import zarr
@@ -27,17 +26,7 @@ _CHANNELS = ("c", "s")
 class ZarrSlide(Slide):
     """An OME-Zarr image of version 0.4 or 0.5; times and depths are its planes, times first.
 
-    Parameters
-    ----------
-    path : Path
-        Its folder.
-
-    Raises
-    ------
-    BadInput
-        If there is no such image, or its description does not fit its arrays.
-    MissingPart
-        If zarr is not installed.
+    `path`: its folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +71,8 @@ class ZarrSlide(Slide):
         except Exception as error:  # zarr and the libraries that decode for it have many kinds
             raise BadInput(
                 f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or take it out of the folder"
+                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
+                "folder"
             ) from error
         order = sorted(range(len(kept)), key=lambda axis: "yxcs".index(kept[axis]))
         pixels: Pixels = found.transpose(order).reshape(
@@ -143,9 +133,7 @@ def _group(path: Path) -> tuple[zarr.Group, Mapping[str, Any]]:
                 return group, dict(described["multiscales"][0])  # type: ignore[index,arg-type]
             except _NOT_AS_DESCRIBED as error:
                 raise _wrongly_described(path, error) from error
-    raise BadInput(
-        f"{path} is not an OME-Zarr image: give the folder of one, whose metadata has multiscales"
-    )
+    raise BadInput(f"{path} is not an OME-Zarr image: name a folder whose metadata has multiscales")
 
 
 _NOT_AS_DESCRIBED = (ValueError, LookupError, TypeError, AttributeError)
@@ -154,8 +142,8 @@ _NOT_AS_DESCRIBED = (ValueError, LookupError, TypeError, AttributeError)
 
 def _wrongly_described(path: Path, error: Exception) -> BadInput:
     return BadInput(
-        f"{path} has metadata that are not OME-Zarr's ({type(error).__name__}: {error}): it is "
-        "damaged; copy it again, or convert it to OME-Zarr again"
+        f"{path} has invalid OME-Zarr metadata ({type(error).__name__}: {error}): it is damaged; "
+        "copy it again, or convert it to OME-Zarr again"
     )
 
 

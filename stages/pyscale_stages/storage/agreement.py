@@ -17,13 +17,7 @@ KEY = ["test", "workers", "repeat"]
 
 
 def check(task: Task) -> Agreement:
-    """Say which share of the tests gave the same checksums of what was read.
-
-    Raises
-    ------
-    BadInput
-        If a folder is no output of this stage.
-    """
+    """Say which share of the tests gave the same checksums of what was read."""
     folders = folders_to_check(task)
     reference, other = (results(read_table(folder)) for folder in folders)
     return agreement_of(reference, other, identical=same_bytes(*folders, (TIMINGS,)))
@@ -68,8 +62,8 @@ def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: boo
         identical=identical,
         score=score,
         measure=(
-            "share of repeats of tests that both outputs have and that read the same bytes in "
-            "both, by CRC-32, of all in either; times are not compared"
+            "share of repeats of tests, of all in either output, that both outputs have and that "
+            "read the same bytes in both (CRC-32); times are not compared"
         ),
         tolerance=1.0,
         details={

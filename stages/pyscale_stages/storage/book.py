@@ -1,7 +1,8 @@
-"""What the tests of one task share: where they work, and where their results are kept."""
+"""Shared state of the tests of one task: work folder and results."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from pyscale_stages.storage.cachestate import Proof
 from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
+
+QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 @dataclass
@@ -81,3 +84,24 @@ class FileSet:
     def total_bytes(self) -> int:
         """Size of all files."""
         return sum(file.stat().st_size for file in self.files)
+
+
+def latency_details(latency_ns: Sequence[int]) -> dict[str, float]:
+    """Give percentiles, mean and maximum in seconds.
+
+    A percentile is a latency that was observed, the smallest that at least this share of the
+    samples do not exceed. It is left out where no sample lies beyond it: the 99.9th percentile
+    of 500 samples would be their maximum under another name.
+
+    `latency_ns`: in any order; at least one.
+    """
+    import numpy as np
+
+    seconds = np.asarray(latency_ns) / 1e9
+    details = {"latency_mean_s": float(seconds.mean()), "latency_max_s": float(seconds.max())}
+    for name, share in QUANTILES.items():
+        # Rounded, because 1000 * (1 - 0.999) is a little less than 1.
+        if round(len(seconds) * (1 - share), 9) >= 1:
+            found = np.quantile(seconds, share, method="inverted_cdf")
+            details[f"latency_{name}_s"] = float(found)
+    return details

@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pyscale_stages.machine.timingtable import WORKER
 from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.storage.params import Mode
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RESIDENCY = "residency.parquet"
+_TYPES = {
+    WORKER: "Int64",
+    "test": "String",
+    "repeat": "Int64",
+    "workers": "Int64",
+    "mode": "String",
+    "file": "String",
+    "size_bytes": "Int64",
+    "resident_before_bytes": "Int64",
+    "resident_after_bytes": "Int64",
+    "method": "String",
+    "state": "String",
+    "reason": "String",
+}
 
 _WORSE: tuple[CacheState, ...] = ("verified-cold", "evicted-unverified", "unsupported", "warm")
 """From the state that is proved to the one that is surely not cold."""
@@ -88,3 +108,11 @@ def _warmed(path: Path) -> FileState:
     before = pagecache.probe(path)
     after = pagecache.warm(path)
     return FileState(path.name, before, after, pagecache.state_of(after), after.reason)
+
+
+def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Make one row of each proof."""
+    import polars as pl
+
+    schema = {name: getattr(pl, kind) for name, kind in _TYPES.items()}
+    return pl.DataFrame(proofs, schema=schema).with_columns(pl.lit(0, pl.Int64).alias(WORKER))

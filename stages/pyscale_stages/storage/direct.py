@@ -1,4 +1,4 @@
-"""Whether files can be read past the page cache by O_DIRECT, and in blocks of which size."""
+"""Check for reads past the page cache by O_DIRECT, and their block size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def why_not_direct(path: Path) -> str:
     """Say why a file cannot be read past the page cache; empty where it can."""
     fs_type = filesystem_of(path).fs_type
     if fs_type in IN_MEMORY:
-        return f"{fs_type} keeps its files in memory: there is nothing that could be passed by"
+        return f"{fs_type} keeps its files in memory, so there is no cache to bypass"
     if not hasattr(os, "O_DIRECT"):
         return "this operating system has no O_DIRECT"
     try:

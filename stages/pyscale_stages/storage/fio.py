@@ -105,7 +105,7 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
         )
         if done.returncode:
             said = _last_line(done.stderr or done.stdout).rstrip(".")
-            remedy = ": take a larger stack" if TOO_LITTLE in said else ""
+            remedy = ": use a larger stack" if TOO_LITTLE in said else ""
             return f"fio failed: {said}{remedy}"
         return read_of(done.stdout, block_bytes)
 
@@ -115,16 +115,7 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
 def read_of(answer: str, block_bytes: int) -> Read | str:
     """Take the time, the bytes and the latencies from fio's JSON.
 
-    Parameters
-    ----------
-    answer : str
-        What fio printed; its notes may stand before the JSON.
-    block_bytes : int
-
-    Returns
-    -------
-    Read or str
-        A string where there is no time in it, and why.
+    Returns: a string where there is no time in it, and why.
     """
     try:
         found: dict[str, Any] = json.loads(answer[answer.index("{") :])["jobs"][0]["read"]
@@ -132,11 +123,11 @@ def read_of(answer: str, block_bytes: int) -> Read | str:
         reads = found["total_ios"]
         latency = found["clat_ns"]
     except (ValueError, KeyError, IndexError) as error:
-        return f"fio answered what is not understood ({type(error).__name__}: {error})"
+        return f"unreadable answer of fio ({type(error).__name__}: {error})"
     if not amount:
-        return f"no file holds a whole block of {block_bytes} bytes, and fio reads no less"
+        return f"no file holds a whole block of {block_bytes} bytes, the least that fio reads"
     if not wall_s:
-        return "fio, which counts milliseconds, saw no time pass: take a larger stack"
+        return "the test is too short for fio, which counts milliseconds: use a larger stack"
     percentile = latency.get("percentile", {})
     details = {"block_bytes": float(block_bytes), "reads_per_s": reads / wall_s}
     details |= {
@@ -147,4 +138,4 @@ def read_of(answer: str, block_bytes: int) -> Read | str:
 
 def _last_line(text: str) -> str:
     lines = text.strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "no output"

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.storage.book import Book
+from pyscale_stages.storage.book import Book, latency_details
 from pyscale_stages.storage.cachestate import prepare
-from pyscale_stages.storage.latencies import latency_details
 from pyscale_stages.storage.reads import DamagedRead
 from pyscale_stages.timing import Timing
 

@@ -64,15 +64,7 @@ def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
 
 
 def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool) -> Read:
-    """Let one process read each share, all at once.
-
-    Raises
-    ------
-    ReaderLost
-        If one ends early.
-    OSError
-        What a reader met.
-    """
+    """Let one process read each share, all at once."""
     from pyscale_stages.storage.reads import Read
 
     # Forked from a server that has nothing else in it: a fork of this process could inherit a
@@ -128,7 +120,7 @@ def _answers(pipes: Sequence[Connection]) -> list[tuple[float, float, int]]:
                 answer = pipe.recv()
             except EOFError:
                 raise ReaderLost(
-                    f"one of {len(pipes)} reader processes ended early: look whether the task has "
+                    f"one of {len(pipes)} reader processes ended early: check that the task has "
                     "memory and processes enough for so many"
                 ) from None
             if isinstance(answer, Exception):

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from pyscale_stages.contract import StageParams
+from pyscale_stages.contract import Device, Method, StageParams
 
 Mode = Literal["cold", "warm", "direct"]
 MovieFormat = Literal["mrc", "tiff", "eer"]
@@ -34,22 +34,24 @@ class StorageParams(StageParams):
     stack: Literal["laptop", "published"] = Field(
         "laptop",
         description=(
-            "Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files "
-            "(0.26 GB), 'published' 50000 in 500 files (13 GB)"
+            "Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files (0.26 "
+            "GB), 'published' 50000 in 500 files (13 GB)"
         ),
     )
-    particles: int | None = Field(None, ge=1, description="Particles; None is the preset's number")
+    particles: int | None = Field(
+        None, ge=1, description="Number of particles; None uses the preset's"
+    )
     particle_side_px: int | None = Field(
-        None, ge=1, le=8192, description="Side of a square particle; None is the preset's"
+        None, ge=1, le=8192, description="Side of a square particle; None uses the preset's"
     )
     particle_files: int | None = Field(
-        None, ge=1, description="Files that the particles lie in; None is the preset's number"
+        None, ge=1, description="Files of the particle stack; None uses the preset's number"
     )
     cache_folder: Path | None = Field(
         None,
         description=(
-            "Folder, often of a local SSD, that the stack is also copied to and read from; "
-            "None leaves that out"
+            "Folder, often of a local SSD, that the stack is also copied to and read from; None "
+            "omits that test"
         ),
     )
     movie_formats: tuple[MovieFormat, ...] = Field(
@@ -64,12 +66,12 @@ class StorageParams(StageParams):
         ),
     )
     movie_frames: int | None = Field(
-        None, ge=1, description="Frames of a movie; None is the set's number"
+        None, ge=1, description="Frames of a movie; None uses the set's number"
     )
     movie_side_px: int | None = Field(
-        None, ge=64, le=16384, description="Height and width of a frame; None is the set's"
+        None, ge=64, le=16384, description="Height and width of a frame; None uses the set's"
     )
-    small_files: int = Field(1_000, ge=1, description="Files of the test of metadata")
+    small_files: int = Field(1_000, ge=1, description="Files of the metadata test")
     small_file_bytes: int = Field(4_096, ge=1, description="Size of each of them")
     readers: tuple[Positive, ...] = Field(
         (1, 2, 4), description="Numbers of processes that read the stack at once"
@@ -78,14 +80,14 @@ class StorageParams(StageParams):
         ("cold", "warm", "direct"),
         min_length=1,
         description=(
-            "How files are read: 'cold' after driving them out of this node's page cache, 'warm' "
+            "Reading of files: 'cold' after evicting them from this node's page cache, 'warm' "
             "from it, 'direct' past it by O_DIRECT"
         ),
     )
     block_bytes: int = Field(
         1 << 20, ge=4096, multiple_of=4096, description="Bytes of a read call in sequential reads"
     )
-    repeats: int = Field(3, ge=1, description="Times that each test is done")
+    repeats: int = Field(3, ge=1, description="Repeats of each test")
     fio: bool = Field(True, description="Also measure by fio, where it is installed")
 
     @model_validator(mode="after")
@@ -120,3 +122,8 @@ class StorageParams(StageParams):
         """Bytes of the stack divided by those of CryoSPARC's benchmark."""
         particles, side_px, _ = PRESETS["published"]
         return self.stack_bytes / (particles * side_px**2 * PIXEL_BYTES)
+
+
+def method(params: StorageParams, _device: Device) -> Method:
+    """Reads and writes of files; fio's where it is installed."""
+    return Method("file system tests", f"stack {params.stack}", packages=("imagecodecs",))

@@ -1,4 +1,4 @@
-"""Which tests there are, and in which order one repeat does them."""
+"""The tests of the stage, and their order in one repeat."""
 
 from __future__ import annotations
 

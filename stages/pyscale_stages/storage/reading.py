@@ -33,14 +33,9 @@ class Piece:
 class Reader:
     """Reads by `preadv` into a buffer that is allocated, touched and aligned beforehand.
 
-    Parameters
-    ----------
-    largest_bytes : int
-        The largest block or piece that will be read.
-    direct : bool
-        Read by O_DIRECT. What is asked for is widened to whole blocks, as any program must.
-    alignment_bytes : int
-        Size of these blocks.
+    `largest_bytes`: the largest block or piece that will be read. `direct`: read by O_DIRECT. What
+    is asked for is widened to whole blocks, as any program must. `alignment_bytes`: size of these
+    blocks.
     """
 
     def __init__(
@@ -63,13 +58,7 @@ class Reader:
     def stream(self, path: Path, block_bytes: int, take: Take | None = None) -> int:
         """Read a file from end to end by blocks and return its bytes.
 
-        Parameters
-        ----------
-        path : Path
-        block_bytes : int
-            A multiple of the alignment, at most the largest that the reader was made for.
-        take : callable, optional
-            Given each block; only where no time is taken.
+        `take`: given each block; only where no time is taken.
         """
         block = self._buffer[:block_bytes]
         blocks = [block]
@@ -86,15 +75,7 @@ class Reader:
     def pick(
         self, files: Sequence[Path], pieces: Sequence[Piece], take: Take | None = None
     ) -> tuple[int, array[int]]:
-        """Read pieces in the given order, with every file open from the beginning.
-
-        Returns
-        -------
-        total_ns : int
-            From before the first piece to after the last one, without opening the files.
-        latency_ns : array of int
-            Of each piece.
-        """
+        """Read pieces in the given order, with every file open from the beginning."""
         latency_ns = array("q", bytes(8 * len(pieces)))
         with ExitStack() as stack:
             descriptors = [stack.enter_context(self._open(file)) for file in files]
@@ -129,7 +110,7 @@ class Reader:
         while got < wanted:
             count = os.preadv(descriptor, [into[got:]], start + got)
             if not count:
-                raise FileNotFoundError(2, "a file of the test is shorter than it was written")
+                raise FileNotFoundError(2, "a test file is shorter than it was written")
             got += count
 
     @contextmanager

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import StageError
-from pyscale_stages.storage.book import Book, Case, FileSet
+from pyscale_stages.storage.book import Book, Case, FileSet, latency_details
 from pyscale_stages.storage.cachestate import prepare, resident_bytes
 from pyscale_stages.storage.direct import alignment_of, why_not_direct
-from pyscale_stages.storage.latencies import latency_details
 from pyscale_stages.storage.movies import checksum
 from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.stack import Stack
@@ -44,16 +43,8 @@ def timed_read(
 ) -> None:
     """Bring files into a state, read them, compare what was read, and keep the timing.
 
-    Parameters
-    ----------
-    book : Book
-    case : Case
-    files : FileSet
-    read : callable
-        Reads and takes the time; a string says why it cannot.
-    verify : callable, optional
-        Reads again, in the same way, and returns a checksum. Right after a read through the
-        page cache it sees the very pages that the timed read brought in.
+    `verify`: reads again, in the same way, and returns a checksum. Right after a read through the
+    page cache it sees the very pages that the timed read brought in.
     """
     direct = case.mode == "direct"
     done: Read | str = why_not_direct(files.files[0]) if direct else ""
@@ -63,7 +54,7 @@ def timed_read(
         with book.task.span("read"):
             done = read()
         if direct and proof.all_cold and resident_bytes(files.files) > 0:
-            done = "the filesystem takes O_DIRECT, but reads through the page cache all the same"
+            done = "the filesystem accepts O_DIRECT but still reads through the page cache"
     if isinstance(done, str):
         more = {"workers": case.workers, "bottleneck": case.bottleneck}
         book.cannot(case.test, case.repeat, done, **more)
@@ -143,13 +134,7 @@ def random_order(book: Book, case: Case, stack: Stack) -> npt.NDArray[np.int64]:
 
 
 def verified(reader: Reader, files: FileSet, block_bytes: int) -> int:
-    """Checksum of the checksums of files, after comparing each with what was written.
-
-    Raises
-    ------
-    DamagedRead
-        If one is not what was written.
-    """
+    """Checksum of the checksums of files, after comparing each with what was written."""
     found = [checksum(reader, path, block_bytes) for path in files.files]
     _refuse_damage(files, found, files.crc32, "file")
     return zlib.crc32(np.array(found, "<u4").tobytes())
@@ -159,7 +144,6 @@ def _refuse_damage(files: FileSet, found: npt.ArrayLike, written: npt.ArrayLike,
     differ = np.asarray(found) != np.asarray(written)
     if differ.any():
         raise DamagedRead(
-            f"{differ.sum()} of {differ.size} {what}s in {files.folder} were not read as they "
-            f"were written, the first is number {differ.argmax()}: do not trust this storage "
-            "with data"
+            f"{differ.sum()} of {differ.size} {what}s in {files.folder} differ from what was "
+            f"written, the first is number {differ.argmax()}: do not trust this storage with data"
         )

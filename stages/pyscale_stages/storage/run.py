@@ -16,11 +16,11 @@ from pyscale_stages.machine.place import (
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.storage.book import Book
+from pyscale_stages.storage.cachestate import RESIDENCY, residency_table
 from pyscale_stages.storage.fio import fio_version
 from pyscale_stages.storage.movies import most_bytes, write_movies
 from pyscale_stages.storage.params import LOWER, StorageParams
 from pyscale_stages.storage.plan import Bench, tests_of
-from pyscale_stages.storage.residency import RESIDENCY, residency_table
 from pyscale_stages.task import Task
 
 SMALL_FILE_BYTES = 8192
@@ -83,7 +83,7 @@ def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
         refuse_lack_of_space(needed, LOWER)
         return place, None
     cache = ready(
-        params.cache_folder, "the cache_folder", "give another as cache_folder of stages.storage"
+        params.cache_folder, "the cache_folder", "name another cache_folder of stages.storage"
     )
     needed[cache] = needed.get(cache, 0) + params.stack_bytes
     refuse_lack_of_space(needed, LOWER)
@@ -97,7 +97,7 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
         task.versions |= filesystem_versions(cache, "cache")
         if cache.stat().st_dev == place.stat().st_dev:
             task.warn(
-                "cache_folder lies on the filesystem of the place: no other one is measured",
+                "cache_folder lies on the filesystem of the place, so no second one is measured",
                 "one-filesystem",
             )
     if params.fio:
@@ -105,7 +105,7 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
     if params.scale_to_published != 1:
         task.warn(
             f"the particle stack of {params.stack_bytes / 1e9:.3g} GB is "
-            f"{params.scale_to_published:.3g} times the 13.1 GB of CryoSPARC's benchmark: compare "
-            "rates with it, and no times",
+            f"{params.scale_to_published:.3g} times the 13.1 GB of CryoSPARC's benchmark: "
+            "compare rates with it, not times",
             "other-stack-size",
         )

@@ -43,17 +43,8 @@ def particles_by_file(params: StorageParams) -> list[int]:
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
     """Draw the particles of one file, which no compression makes smaller.
 
-    Parameters
-    ----------
-    seed : int
-    number : int
-        Which file: each has a stream of its own.
-    count, side_px : int
-
-    Returns
-    -------
-    ndarray of float32, shape (count, side_px, side_px)
-        Normally distributed, mean 0 and standard deviation 1, as in CryoSPARC's benchmark.
+    Returns: shape (count, side_px, side_px); normally distributed, mean 0 and standard deviation 1,
+    as in CryoSPARC's benchmark.
     """
     rng = np.random.default_rng([seed, number])
     return rng.standard_normal((count, side_px, side_px), dtype=np.float32)

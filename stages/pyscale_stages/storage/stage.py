@@ -8,8 +8,8 @@ from pyscale_stages.contract import Resources, Slot, Stage, Surroundings
 from pyscale_stages.machine.joining import merge
 from pyscale_stages.machine.timingtable import TIMINGS
 from pyscale_stages.storage.agreement import check
-from pyscale_stages.storage.params import StorageParams
-from pyscale_stages.storage.residency import RESIDENCY
+from pyscale_stages.storage.cachestate import RESIDENCY
+from pyscale_stages.storage.params import StorageParams, method
 from pyscale_stages.storage.run import room_bytes, run
 
 
@@ -21,12 +21,12 @@ def surroundings(params: StorageParams) -> Surroundings:
 
 STAGE = Stage(
     name="storage",
-    summary="What a filesystem can do: movies, particles, small files, many readers at once",
+    summary="Abilities of a filesystem: movies, particles, small files, many readers at once",
     params=StorageParams,
     inputs=(
         Slot(
             "place",
-            "folder whose filesystem is measured; without it, that of the output",
+            "folder whose filesystem is measured; default: the output folder",
             required=False,
             is_place=True,
         ),
@@ -34,12 +34,13 @@ STAGE = Stage(
     output=TIMINGS,
     packages=("imagecodecs",),
     determinism=(
-        "What is written is the same for the same seed, parameters and versions of NumPy, "
-        "tifffile and imagecodecs, and so are the checksums of what is read. Times never are"
+        "The same seed, parameters and versions of NumPy, tifffile and imagecodecs give the same "
+        "files and the same checksums. Times differ"
     ),
     run=run,
     merge=partial(merge, others=(RESIDENCY,)),
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,
     room_bytes=room_bytes,

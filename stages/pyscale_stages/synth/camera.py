@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.synth.cells import Cells
+from pyscale_stages.synth.drift import random_stream
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.shapes import Coverage, Labels
-from pyscale_stages.synth.streams import random_stream
 
 TEXTURE_SIDE = 256
 TEXTURE_STEPS_PER_PX = 2
@@ -60,21 +60,9 @@ class Microscope:
     ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
         """One channel of one frame, with its noise and without any.
 
-        Parameters
-        ----------
-        cells : structured ndarray
-            Cells of the channel's type.
-        coverage : Coverage
-            The pixels they cover, in camera coordinates.
-        labels : ndarray
-            Label image (Y, X) of the same coverage.
-        rng : numpy Generator
-            For photon and read noise.
-
-        Returns
-        -------
-        noisy, clean : ndarray
-            Camera counts (Y, X), uint16. The clean ones are those of a camera of even offset.
+        `coverage`: the pixels they cover, in camera coordinates. `labels`: label image (Y, X) of
+        the same coverage. Returns `noisy, clean`: camera counts (Y, X), uint16. The clean ones are
+        those of a camera of even offset.
         """
         from scipy.ndimage import gaussian_filter
 

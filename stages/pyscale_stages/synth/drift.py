@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.synth.streams import random_stream
+Stream = Literal["drift", "cells", "turnover", "texture", "camera", "noise"]
+_STREAMS: tuple[Stream, ...] = get_args(Stream)
 
 
 class Drifting(Protocol):
@@ -31,10 +32,7 @@ def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
 
     A random walk, reflected at `max_drift_px`, in fractions of a pixel.
 
-    Returns
-    -------
-    ndarray
-        Shape (frames, 2): dy and dx in pixels, zero in frame 0.
+    Returns: shape (frames, 2): dy and dx in pixels, zero in frame 0.
     """
     limit = params.max_drift_px
     path = np.zeros((params.frames, 2))
@@ -45,3 +43,8 @@ def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
     # A triangle wave reflects the walk at both limits and leaves zero where it is.
     reflected: npt.NDArray[np.float64] = limit - np.abs((path + limit) % (4 * limit) - 2 * limit)
     return reflected
+
+
+def random_stream(seed: int, stream: Stream, frame: int = 0) -> np.random.Generator:
+    """Random numbers for one purpose in one frame, independent of all others."""
+    return np.random.default_rng((seed, _STREAMS.index(stream), frame))

@@ -1,4 +1,4 @@
-"""What a synthetic movie is made of: its size, its cells, their life, and the camera."""
+"""Parameters of a synthetic movie: its size, its cells, their life, and the camera."""
 
 from __future__ import annotations
 

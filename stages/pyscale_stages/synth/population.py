@@ -15,9 +15,9 @@ from pyscale_stages.synth.cells import (
     places_of,
     with_looks,
 )
+from pyscale_stages.synth.drift import random_stream
 from pyscale_stages.synth.motion import Domain, moved, pushed_apart
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.synth.streams import random_stream
 
 MAX_TRACK_ID = np.iinfo(np.uint16).max
 
@@ -28,16 +28,6 @@ def simulate(params: SynthParams) -> Iterator[Cells]:
     Cells live in a domain larger than the field of view, so that they enter and leave it
     and a drifting camera never sees an edge of the world. The density profile sets how many
     there are: divisions fill up first, then cells arrive; a surplus leaves.
-
-    Yields
-    ------
-    structured ndarray
-        One row a cell (`CELL`). Pixel centres are whole numbers.
-
-    Raises
-    ------
-    BadInput
-        If the movie needs more track ids than a uint16 label can name.
     """
     domain = Domain(params)
     next_id = 1 + domain.capacity(0) * params.cell_types

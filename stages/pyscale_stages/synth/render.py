@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from pyscale_stages.synth.camera import Microscope
 from pyscale_stages.synth.cells import Cells
-from pyscale_stages.synth.drift import drift_path
+from pyscale_stages.synth.drift import drift_path, random_stream
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.population import simulate
 from pyscale_stages.synth.shapes import Labels, cover, label_image
-from pyscale_stages.synth.streams import random_stream
 
 Coordinates = Literal["camera", "specimen"]
 
@@ -24,16 +23,9 @@ Coordinates = Literal["camera", "specimen"]
 class RenderedFrame:
     """One frame: its cells, what the camera sees, and which pixels are whose.
 
-    Attributes
-    ----------
-    cells : structured ndarray
-        All live cells, in specimen coordinates, also those out of view.
-    image : ndarray
-        Camera counts, shape (C, Y, X), uint16.
-    clean : ndarray
-        The same without noise.
-    labels : dict
-        For "camera" and, where asked for, "specimen": a label image (Y, X) for each channel.
+    `cells`: all live cells, in specimen coordinates, also those out of view. `image`: camera
+    counts, shape (C, Y, X), uint16. `clean`: the same without noise. `labels`: for "camera" and,
+    where asked for, "specimen": a label image (Y, X) for each channel.
     """
 
     cells: Cells
@@ -71,11 +63,8 @@ def render_examples(
 ) -> Iterator[tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]]:
     """Render frames in memory, for training and tests: the same as the movie on disk.
 
-    Yields
-    ------
-    image, labels : ndarray
-        Each of shape (C, Y, X), uint16: camera counts, and the track id of each pixel's cell
-        (0 outside), in camera coordinates.
+    Returns `image, labels`: each of shape (C, Y, X), uint16: camera counts, and the track id of
+    each pixel's cell (0 outside), in camera coordinates.
     """
     for frame in render_frames(params, ("camera",)):
         yield frame.image, np.stack(frame.labels["camera"])

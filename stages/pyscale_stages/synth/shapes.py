@@ -25,16 +25,9 @@ CELLS_AT_ONCE = 512
 class Coverage:
     """Pixels that cells of one type cover in one frame; each pixel belongs to one cell.
 
-    Attributes
-    ----------
-    pixel : ndarray of int
-        Index into the flattened frame.
-    cell : ndarray of int
-        Row of the cell among those given.
-    level : ndarray of float
-        Distance from the cell's centre over that of its outline: 0 centre, 1 outline.
-    along, across : ndarray of float
-        Position in the cell's own axes, in pixels.
+    `pixel`: int; index into the flattened frame. `cell`: int; row of the cell among those given.
+    `level`: float; distance from the cell's centre over that of its outline: 0 centre, 1 outline.
+    `along`, `across`: float; position in the cell's own axes, in pixels.
     """
 
     pixel: npt.NDArray[np.int64]
@@ -52,19 +45,8 @@ def cover(cells: Cells, shift_yx: npt.NDArray[np.float64], shape_yx: tuple[int, 
     minus squared radius): borders between cells are straight, and the part of a star-shaped
     cell on its own side of them stays in one piece.
 
-    Parameters
-    ----------
-    cells : structured ndarray
-        Cells of one type, in specimen coordinates.
-    shift_yx : ndarray
-        Drift that is added to their position.
-    shape_yx : tuple of int
-        Height and width of the frame.
-
-    Returns
-    -------
-    Coverage
-        Without the cells that have fewer than `MIN_VISIBLE_PX` pixels in view.
+    `cells`: cells of one type, in specimen coordinates. `shift_yx`: drift that is added to their
+    position. Returns: without the cells that have fewer than `MIN_VISIBLE_PX` pixels in view.
     """
     chunks = [
         _inside(cells, start, shift_yx, shape_yx) for start in range(0, len(cells), CELLS_AT_ONCE)

@@ -19,10 +19,7 @@ class FrameSpool:
     side. When the block ends without an error, each stack becomes an OME-TIFF; in any case
     nothing of the spool stays behind.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files go, and the raw frames until then.
+    `folder`: where the files go, and the raw frames until then.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -74,13 +74,7 @@ def make_whole(folder: Path, params: Record, kind: Kind, write: Callable[[Path],
 
 
 def _is_there(folder: Path, params: Record, kind: Kind) -> bool:
-    """Whether the folder holds what these parameters give; False if there is nothing.
-
-    Raises
-    ------
-    BadInput
-        If there is something else.
-    """
+    """Whether the folder holds what these parameters give; False if there is nothing."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Whether two outputs hold the same tracks, and how right one is."""
+"""Agreement of two outputs on their tracks, and correctness of one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,7 @@ TOLERANCE = 0.999
 
 
 def check(task: Task) -> Agreement:
-    """Compare the links of two outputs, and those of the second with the truth if given.
-
-    Raises
-    ------
-    BadInput
-        If the outputs are not of the same frames, or a table cannot be read.
-    """
+    """Compare the links of two outputs, and those of the second with the truth if given."""
     reference, other = folders_to_check(task)
     frames = _frames_of_both(reference, other)
     # Beyond its own frames a window holds what it read as context.
@@ -82,7 +76,7 @@ def _frames_of_both(reference: Path, other: Path) -> tuple[int, int]:
     first, second = (read_window(folder).frames for folder in (reference, other))
     if first != second:
         raise BadInput(
-            f"{reference} holds the frames {first[0]}:{first[1]}, {other} the frames "
+            f"{reference} holds the frames {first[0]}:{first[1]}, but {other} the frames "
             f"{second[0]}:{second[1]}: compare outputs of the same frames"
         )
     return first

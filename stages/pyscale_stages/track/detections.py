@@ -21,12 +21,8 @@ LARGEST_LABEL = np.iinfo(np.int32).max
 class Detections:
     """Detections in the order of their frame, then of their label.
 
-    Attributes
-    ----------
-    frame, label : ndarray of int64, shape (n,)
-        Absolute frame and label in that frame.
-    y_px, x_px : ndarray of float64, shape (n,)
-        Centroid.
+    `frame`, `label`: shape (n,); absolute frame and label in that frame. `y_px`, `x_px`: shape
+    (n,); centroid.
     """
 
     frame: Ints
@@ -54,13 +50,7 @@ class Detections:
 
 
 def refuse_other_than_labels(movie: Movie) -> None:
-    """Raise unless the movie can hold labels.
-
-    Raises
-    ------
-    BadInput
-        If pixels are not integers, or frames have channels.
-    """
+    """Raise unless the movie can hold labels."""
     if movie.dtype.kind not in "ui":
         raise BadInput(
             f"{movie.path} holds {movie.dtype} pixels, but labels are whole numbers: "
@@ -79,17 +69,7 @@ def detect(labels: Pixels, frame: int) -> Detections:
     Sums of pixel coordinates are whole numbers below 2**53, so float64 holds them exactly
     and the centroids do not depend on the order of summation.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (Y, X)
-        0 is background.
-    frame : int
-        Absolute index of the frame.
-
-    Raises
-    ------
-    BadInput
-        If a label is negative or above 2**31 - 1.
+    `labels`: shape (Y, X); 0 is background. `frame`: absolute index of the frame.
     """
     places = np.flatnonzero(labels)
     values = labels.ravel()[places]
@@ -126,11 +106,7 @@ def joined(parts: Iterable[Detections]) -> Detections:
 def places(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
     """Replace each label by its place among those of the frame, from 1; 0 stays.
 
-    Parameters
-    ----------
-    labels : ndarray of int
-    known : ndarray of int64, shape (n,)
-        All labels that occur, ascending.
+    `labels`: int. `known`: shape (n,); all labels that occur, ascending.
     """
     largest = int(known.max(initial=0))
     if largest > labels.size:

@@ -1,4 +1,4 @@
-"""How far cells may move, stay lost and divide: given by the user, or taken from their size."""
+"""Limits on how far cells move, stay lost and divide: given by the user, or from their size."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ DISTANCES_FILE = "distances.json"
 class Distances:
     """Largest distances between the centroids of linked cells, in pixels.
 
-    Attributes
-    ----------
-    max_distance_px, gap_distance_px, splitting_distance_px : float
-        As the parameters of the same names.
-    median_diameter_px : float or None
-        Of the cells that a distance was taken from; None where the user gave all three.
+    `max_distance_px`, `gap_distance_px`, `splitting_distance_px`: as the parameters of the same
+    names. `median_diameter_px`: of the cells that a distance was taken from; None where the user
+    gave all three.
     """
 
     max_distance_px: float
@@ -37,11 +34,7 @@ def distances_of(labels: Movie, params: TrackParams) -> Distances:
     The frame is that of the movie and not of a window, so that every window of a movie works
     with the same distances.
 
-    Parameters
-    ----------
-    labels : Movie
-        With a cell in one frame at least, where a distance is not given.
-    params : TrackParams
+    `labels`: with a cell in one frame at least, where a distance is not given.
     """
     moving, gap = params.max_distance_px, params.gap_distance_px
     splitting = params.splitting_distance_px
@@ -56,10 +49,7 @@ def distances_of(labels: Movie, params: TrackParams) -> Distances:
 def median_diameter_px(labels: Pixels) -> float:
     """Median over the cells of a frame: the diameter of a disc of a cell's area.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (Y, X)
-        With one cell at least; 0 is background.
+    `labels`: shape (Y, X); with one cell at least; 0 is background.
     """
     _, areas_px2 = np.unique(labels[labels != 0], return_counts=True)
     return 2 * math.sqrt(float(np.median(areas_px2)) / math.pi)

@@ -1,4 +1,4 @@
-"""When links were probably cut at a limit: counted so that windows add up, with what to raise."""
+"""Warnings of links that were probably cut at a limit: counted so that windows add up."""
 
 from __future__ import annotations
 
@@ -52,18 +52,10 @@ def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iter
 
 
 def unlinked_cells(n_cells: int, n_links: int, remedy: str) -> Warned:
-    """Count the cells that have no link to a frame before.
-
-    Parameters
-    ----------
-    n_cells, n_links : int
-        Cells after the first frame that was read, and links to these.
-    remedy : str
-        What to do, after a colon.
-    """
+    """Count the cells that have no link to a frame before."""
     return Warned(
         code="unlinked-cells",
-        text="are linked to none before, as if cells moved farther than a link may reach: "
+        text="have no link to an earlier cell, as if cells moved farther than a link may reach: "
         f"{remedy}",
         concerned=n_cells - n_links,
         seen=n_cells,

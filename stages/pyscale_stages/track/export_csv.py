@@ -17,15 +17,7 @@ CSV_FILE = "tracks.csv"
 
 
 def export_csv(folder: Path, _labels: Movie | None, output: Path) -> None:
-    """Write `tracks.csv`: one line for each cell of each frame, ordered by track, then frame.
-
-    Parameters
-    ----------
-    folder : Path
-        Output of the stage for a whole movie.
-    output : Path
-        Folder to write into.
-    """
+    """Write `tracks.csv`: one line for each cell of each frame, ordered by track, then frame."""
     import polars as pl
 
     tracks = whole_tracks(folder)
@@ -47,19 +39,13 @@ def export_csv(folder: Path, _labels: Movie | None, output: Path) -> None:
 
 
 def whole_tracks(folder: Path) -> Tracks:
-    """Read the tracks of a whole movie.
-
-    Raises
-    ------
-    BadInput
-        If the folder is no output of this stage, or of a window alone.
-    """
+    """Read the tracks of a whole movie."""
     window = read_window(folder)
     if window.stage != "track":
         raise BadInput(f"{folder} is the output of {window.stage}, not of track")
     if window.frames != (0, window.movie_frames):
         raise BadInput(
             f"{folder} holds the frames {window.frames[0]}:{window.frames[1]} of "
-            f"{window.movie_frames}: merge all windows, and export what that gives"
+            f"{window.movie_frames}: merge all windows, and export the result"
         )
     return read_tracks(folder)

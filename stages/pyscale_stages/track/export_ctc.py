@@ -25,35 +25,20 @@ MOST_TRACKS = np.iinfo(np.uint16).max
 
 
 def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
-    """Write `mask000.tif`, `mask001.tif` … and `res_track.txt`.
-
-    Parameters
-    ----------
-    folder : Path
-        Output of the stage for a whole movie.
-    labels : Movie
-        The labels that were tracked.
-    output : Path
-        Folder to write into, without masks.
-
-    Raises
-    ------
-    BadInput
-        If the labels are missing or others than were tracked, or the folder has masks.
-    """
+    """Write `mask000.tif`, `mask001.tif` … and `res_track.txt`."""
     import tifffile
 
     if labels is None:
-        raise BadInput("the export ctc draws masks: give the labels that were tracked as --labels")
+        raise BadInput("the export ctc draws masks: give the tracked labels as --labels")
     if read_window(folder).inputs.get("labels") != fingerprint_of(labels.files):
-        raise BadInput(f"{labels.path} is not what was tracked in {folder}: give those labels")
+        raise BadInput(f"{labels.path} was not tracked in {folder}: give the labels that were")
     if any(output.glob("mask*.tif")):
-        raise BadInput(f"{output} holds masks already: give a new folder as --output")
+        raise BadInput(f"{output} already holds masks: name a new folder as --output")
     whole = whole_tracks(folder)
     tracks, parents = unbroken(whole)
     if len(parents) > MOST_TRACKS:
         raise BadInput(
-            f"{folder} has {len(parents)} tracks and masks of the challenge name at most "
+            f"{folder} has {len(parents)} tracks, but masks of the challenge name at most "
             f"{MOST_TRACKS}: export --as trackmate or csv"
         )
     cells, n_frames = tracks.detections, read_window(folder).movie_frames
@@ -61,7 +46,7 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
     for frame, image in enumerate(labels.frames(0, n_frames, channel=0)):
         here = cells.frame == frame
         if not np.array_equal(detect(image, frame).label, cells.label[here]):
-            raise BadInput(f"frame {frame} of {labels.path} has other cells than were tracked")
+            raise BadInput(f"frame {frame} of {labels.path} has other cells than the tracked ones")
         ids = np.concatenate([[0], tracks.track_id[here]]).astype(np.uint16)
         with atomic_path(output / f"mask{frame:0{digits}d}.tif") as path:
             tifffile.imwrite(path, ids[places(image, cells.label[here])], compression="zlib")
@@ -72,12 +57,8 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
 def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
     """Cut tracks where they miss a frame.
 
-    Returns
-    -------
-    tracks : Tracks
-        Each in every frame from its first to its last; without splits.
-    parents : ndarray of int64, shape (tracks,)
-        Track that each continues or is a daughter of, in the order of ids; 0 is none.
+    Returns `parents`: shape (tracks,); track that each continues or is a daughter of, in the order
+    of ids; 0 is none.
     """
     cells, links = tracks.detections, links_of(tracks)
     earlier, later = links.T

@@ -42,14 +42,7 @@ TRACK_FEATURES = (("TRACK_ID", "Track ID", "NONE", True),)
 def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
     """Write `tracks.xml`.
 
-    Parameters
-    ----------
-    folder : Path
-        Output of the stage for a whole movie.
-    labels : Movie or None
-        Where given, the image that TrackMate opens with the tracks.
-    output : Path
-        Folder to write into.
+    `labels`: where given, the image that TrackMate opens with the tracks.
     """
     tracks = whole_tracks(folder)
     with atomic_path(output / XML_FILE) as path, path.open("w", encoding="utf-8") as file:

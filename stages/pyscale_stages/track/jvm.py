@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,13 @@ def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
     scyjava.config.set_java_constraints(fetch="auto")
     for option in options(threads=threads, heap_mib=heap_mib):
         scyjava.config.add_option(option)
+
+
+def is_running() -> bool:
+    """Whether this process has the machine already, as a warm worker has after its first task."""
+    # Another backend never imports what would tell.
+    started = sys.modules.get("scyjava")
+    return started is not None and bool(started.jvm_started())
 
 
 def start(jars: Path | None) -> None:
@@ -153,9 +161,9 @@ def trackmate_jars(folder: Path) -> list[str]:
     jars = sorted(folder.rglob("*.jar"))
     if not any(jar.name.startswith("TrackMate") for jar in jars):
         raise MissingPart(
-            f"{folder} holds no TrackMate jar: give a Fiji folder, or a folder with "
-            f"{' and '.join(MAVEN_COORDINATES)} and what they need, as trackmate_jars "
-            f"or in {JARS_VARIABLE}"
+            f"{folder} holds no TrackMate jar: name a Fiji folder, or a folder with "
+            f"{' and '.join(MAVEN_COORDINATES)} and their dependencies, as trackmate_jars or in "
+            f"{JARS_VARIABLE}"
         )
     return [str(jar) for jar in jars]
 
@@ -190,7 +198,7 @@ def _start_from_maven() -> None:
         imagej.init(list(MAVEN_COORDINATES), mode="headless", add_legacy=False)
     except (OSError, RuntimeError, ValueError) as error:
         raise MissingPart(
-            f"TrackMate ({' and '.join(MAVEN_COORDINATES)}) could not be had from Maven "
-            f"({type(error).__name__}): connect to the network once, or give a Fiji folder as "
+            f"TrackMate ({' and '.join(MAVEN_COORDINATES)}) could not be fetched from Maven "
+            f"({type(error).__name__}): connect to the network once, or name a Fiji folder as "
             f"trackmate_jars or in {JARS_VARIABLE}"
         ) from error

@@ -30,19 +30,7 @@ def link(
 ) -> Ints:
     """Link the detections of a window.
 
-    Parameters
-    ----------
-    detections : Detections
-        All within the frames start to stop (excluded).
-    start, stop : int
-        The window.
-    params : TrackParams
-    distances : Distances
-
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Earlier and later detection of each link, as positions in `detections`.
+    Returns: shape (m, 2); earlier and later detection of each link, as positions in `detections`.
     """
     if len(detections) == 0:
         return NO_LINKS
@@ -79,20 +67,15 @@ def _without_lone_daughters(
 
 
 def refuse_beyond_memory(detections: Detections) -> None:
-    """Refuse frames with more cells than laptrack has memory for.
-
-    Raises
-    ------
-    ResourceExhausted
-        If its matrix of distances is larger than the memory that this process can have.
-    """
+    """Refuse frames with more cells than laptrack has memory for."""
     least = BYTES_A_PAIR * _most_pairs(detections)
     usable = usable_bytes()
     if least > usable:
         raise ResourceExhausted(
-            f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack takes at "
-            f"least {least / GIB:.1f} GiB of memory and this task can have {usable / GIB:.1f} GiB: "
-            'give it more, or choose backend = "overlap", which needs little beside the frames'
+            f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack takes "
+            f"at least {least / GIB:.1f} GiB of memory, but this task can have "
+            f'{usable / GIB:.1f} GiB: give it more, or choose backend = "overlap", which needs '
+            "little beside the frames"
         )
 
 
@@ -102,9 +85,8 @@ def long_time(detections: Detections) -> str | None:
     if least_s < SLOW_S:
         return None
     return (
-        f"laptrack takes some {least_s:.0f} to {most_s:.0f} s for each of the fullest frames, as "
-        "its time grows with the square of their cells: choose "
-        'backend = "overlap" if that is too long'
+        f"laptrack takes about {least_s:.0f} to {most_s:.0f} s for each of the fullest frames, "
+        'growing with the square of their cells: choose backend = "overlap" if that is too long'
     )
 
 

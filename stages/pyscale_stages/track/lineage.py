@@ -22,13 +22,8 @@ NO_LINKS = np.zeros((0, 2), dtype=np.int64)
 class Tracks:
     """Detections with the track of each, and which tracks came from which.
 
-    Attributes
-    ----------
-    detections : Detections
-    track_id : ndarray of int64, shape (n,)
-        Track of each detection, counted from 1.
-    splits : ndarray of int64, shape (s, 2)
-        Parent and child track of each split, ascending.
+    `track_id`: shape (n,); track of each detection, counted from 1. `splits`: shape (s, 2); parent
+    and child track of each split, ascending.
     """
 
     detections: Detections
@@ -49,18 +44,9 @@ class Tracks:
 def tracks_of(detections: Detections, links: Ints) -> Tracks:
     """Number the tracks that the links make.
 
-    Parameters
-    ----------
-    detections : Detections
-        In the order of frame, then label.
-    links : ndarray of int64, shape (m, 2)
-        Earlier and later detection of each link, as positions in `detections`; a detection
-        is the later one of at most one link.
-
-    Returns
-    -------
-    Tracks
-        Every detection is in one track, also one without links.
+    `detections`: in the order of frame, then label. `links`: shape (m, 2); earlier and later
+    detection of each link, as positions in `detections`; a detection is the later one of at most
+    one link.
     """
     predecessor = np.full(len(detections), -1, dtype=np.int64)
     predecessor[links[:, 1]] = links[:, 0]
@@ -86,15 +72,7 @@ def tracks_of(detections: Detections, links: Ints) -> Tracks:
 def links_of(tracks: Tracks) -> Ints:
     """Links that make these tracks: the inverse of `tracks_of`.
 
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Ascending by the later detection.
-
-    Raises
-    ------
-    BadInput
-        If a split names a track that does not exist.
+    Returns: shape (m, 2); ascending by the later detection.
     """
     order = np.lexsort((tracks.detections.frame, tracks.track_id))
     ids = tracks.track_id[order]

@@ -39,12 +39,7 @@ class _Frame:
 
 
 class OverlapLinker:
-    """Links the cells of frames that are given one after another.
-
-    Parameters
-    ----------
-    params : TrackParams
-    """
+    """Links the cells of frames that are given one after another."""
 
     def __init__(self, params: TrackParams) -> None:
         self._splitting = params.splitting
@@ -60,11 +55,7 @@ class OverlapLinker:
     def add(self, labels: Pixels, cells: Detections) -> None:
         """Link the cells of the next frame to those before.
 
-        Parameters
-        ----------
-        labels : ndarray of int, shape (Y, X)
-        cells : Detections
-            All cells of the frame, in the order of their labels.
+        `labels`: shape (Y, X). `cells`: all cells of the frame, in the order of their labels.
         """
         is_cell = np.arange(len(cells) + 1) > 0
         here = _Frame(places(labels.ravel(), cells.label), self._count, is_free=is_cell.copy())

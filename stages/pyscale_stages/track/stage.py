@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.contract import Device, Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -24,7 +24,7 @@ from pyscale_stages.track.export_ctc import export_ctc
 from pyscale_stages.track.export_trackmate import export_trackmate
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
-from pyscale_stages.track.params import TrackParams
+from pyscale_stages.track.params import TrackParams, method
 from pyscale_stages.track.stitch import stitch, without_forks
 from pyscale_stages.track.tables import TRACKS_FILE, copy_distances, write_distances, write_tracks
 from pyscale_stages.warned import Warned
@@ -59,7 +59,7 @@ def run(task: Task) -> None:
         long_time = laptrack_backend.long_time(detections)
         if long_time is not None:
             task.warn(long_time, "long-tracking")
-    _load(task, params)
+    preload(task)
     with task.span("compute"):
         if distances is None:
             links = overlaps.links
@@ -80,21 +80,15 @@ def run(task: Task) -> None:
 
 
 def merge(task: Task) -> None:
-    """Join the tracks of all windows.
-
-    Raises
-    ------
-    BadInput
-        If the windows do not fit together, or none has a cell.
-    """
+    """Join the tracks of all windows."""
     params = task.params
     assert isinstance(params, TrackParams)
     windows = ordered_windows(task)
     joined_windows = stitch(windows)
     if len(joined_windows.detections) == 0:
         raise BadInput(
-            "none of the windows has a cell, so there is nothing to track: "
-            "look at the labels, or segment the movie with other parameters"
+            "no window has a cell, so there is nothing to track: check the labels, or segment "
+            "the movie with other parameters"
         )
     task.warn_of(
         Warned(
@@ -151,26 +145,34 @@ def _warn(task: Task, detections: Detections, links: Ints, distances: Distances 
 def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
     if (start, stop) == (0, labels.n_frames):
         raise BadInput(
-            f"{labels.path} has no label in any frame, so there is nothing to track: "
-            "look at the labels, or segment the movie with other parameters"
+            f"{labels.path} has no label in any frame, so there is nothing to track: check the "
+            "labels, or segment the movie with other parameters"
         )
     task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
-def _load(task: Task, params: TrackParams) -> None:
+def preload(task: Task) -> None:
     """Import the tracker's libraries; start Java where it is TrackMate."""
+    params = task.params
+    assert isinstance(params, TrackParams)
     jars = jvm.jars_folder(params.trackmate_jars, os.environ)
     with task.span("import"):
         import polars  # noqa: F401 - imported here, so that writing is only writing
+        import tifffile  # noqa: F401
 
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above
-        elif params.backend == "trackmate":
+        elif params.backend == "trackmate" and not jvm.is_running():
             heap_mib = jvm.fitting_heap_mib(params.trackmate_heap_mib, os.environ)
             jvm.configure(from_maven=jars is None, threads=task.spec.threads, heap_mib=heap_mib)
-    if params.backend == "trackmate":
+    if params.backend == "trackmate" and not jvm.is_running():
         with task.span("model_load"):
             jvm.start(jars)
+
+
+def why_unforkable(params: TrackParams, _device: Device) -> str:
+    """Why a warm worker must do its tasks itself."""
+    return "Java cannot be forked" if params.backend == "trackmate" else ""
 
 
 def image_of(params: TrackParams) -> str:
@@ -187,16 +189,20 @@ STAGE = Stage(
     packages=("laptrack", "scipy", "networkx", "pandas", "pyimagej", "jpype1"),
     determinism=(
         "same bytes for the same labels and versions; merged windows give the whole movie's "
-        "links: with the backend overlap always, as a link depends on the frames it spans alone; "
-        "with laptrack but for chains of competing gaps longer than overlap_frames; TrackMate's "
-        "gap costs depend on all cells of a window, so its merged links must be checked"
+        "links: always with the backend overlap, where a link depends only on the frames it "
+        "spans; with laptrack except for chains of competing gaps longer than overlap_frames; "
+        "TrackMate's gap costs depend on all cells of a window, so its merged links must be "
+        "checked"
     ),
     run=run,
     merge=merge,
     check=check,
+    method=method,
     resources=Resources(cpus=1, memory_gib=4.0),
     extra="track",
     image=image_of,
     surroundings=jvm.surroundings,
+    preload=preload,
+    why_unforkable=why_unforkable,
     exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
 )

@@ -25,17 +25,10 @@ from pyscale_stages.track.tables import read_tracks
 class Stitched:
     """Detections of the whole movie, and the links that the windows gave them.
 
-    Attributes
-    ----------
-    detections : Detections
-    links : ndarray of int64, shape (m, 2)
-        Earlier and later detection, as positions in `detections`.
-    agreed : ndarray of bool, shape (m,)
-        Whether the window that holds the earlier detection has the link, too.
-    crossing : int
-        Links between detections of two windows.
-    disputed : int
-        Links between detections of two windows that one of these two has and the other has not.
+    `links`: shape (m, 2); earlier and later detection, as positions in `detections`. `agreed`:
+    shape (m,); whether the window that holds the earlier detection has the link, too. `crossing`:
+    links between detections of two windows. `disputed`: links between detections of two windows
+    that one of these two has and the other has not.
     """
 
     detections: Detections
@@ -48,15 +41,7 @@ class Stitched:
 def stitch(windows: Sequence[tuple[Path, Window]]) -> Stitched:
     """Take each detection and each link from the window that it belongs to.
 
-    Parameters
-    ----------
-    windows : sequence of (Path, Window)
-        Output folders in the order of their frames.
-
-    Raises
-    ------
-    BadInput
-        If two windows hold different cells of one frame.
+    `windows`: output folders in the order of their frames.
     """
     detections = []
     by_later, by_earlier = [], []
@@ -97,10 +82,7 @@ def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
     kept, then the nearer in time, as all trackers prefer short gaps. A division that one window
     found is kept where tracks may divide.
 
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Links in the order of the earlier, then of the later detection.
+    Returns: shape (m, 2); links in the order of the earlier, then of the later detection.
     """
     links, agreed = stitched.links, stitched.agreed
     order = np.lexsort((links[:, 1], ~agreed, links[:, 0]))

@@ -66,13 +66,7 @@ def copy_distances(task: Task, windows: Sequence[Path]) -> None:
 
 
 def read_tracks(folder: Path) -> Tracks:
-    """Read both tables of an output folder.
-
-    Raises
-    ------
-    BadInput
-        If a table is missing, damaged or has other columns.
-    """
+    """Read both tables of an output folder."""
     table = read_table(folder / TRACKS_FILE, ("frame", "label", "track_id", "y_px", "x_px"))
     splits = read_table(folder / SPLITS_FILE, ("parent_id", "child_id"))
     table = table.sort("frame", "label")
@@ -89,13 +83,7 @@ def read_tracks(folder: Path) -> Tracks:
 
 
 def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Read the named columns of a Parquet file.
-
-    Raises
-    ------
-    BadInput
-        If the file is missing, damaged or lacks a column.
-    """
+    """Read the named columns of a Parquet file."""
     import polars as pl
 
     try:
@@ -103,10 +91,10 @@ def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
         return table.select(columns)
     except pl.exceptions.ColumnNotFoundError as error:
         raise BadInput(
-            f"{path} lacks a column of {', '.join(columns)}: it is not the table that its name says"
+            f"{path} lacks a column of {', '.join(columns)}: it is another table than its name says"
         ) from error
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{path} cannot be read ({str(error).splitlines()[0]}): "
-            "it is missing or damaged; run what writes it again"
+            f"{path} cannot be read ({str(error).splitlines()[0]}): it is missing or damaged; "
+            "run the stage that writes it again"
         ) from error

@@ -68,28 +68,7 @@ def link(
 ) -> Ints:
     """Link the detections of a window in the Java machine that `jvm.start` has started.
 
-    Parameters
-    ----------
-    detections : Detections
-        All within the frames start to stop (excluded).
-    start, stop : int
-        The window.
-    params : TrackParams
-    distances : Distances
-    threads : int
-        Threads of TrackMate.
-
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Earlier and later detection of each link, as positions in `detections`.
-
-    Raises
-    ------
-    BadInput
-        If TrackMate refuses its input.
-    MissingPart
-        If TrackMate's classes are not on the class path.
+    Returns: shape (m, 2); earlier and later detection of each link, as positions in `detections`.
     """
     if len(detections) == 0:
         return NO_LINKS
@@ -102,8 +81,8 @@ def link(
     trackmate.setNumThreads(threads)
     if not (trackmate.checkInput() and trackmate.process()):
         raise BadInput(
-            f"TrackMate ended with {str(trackmate.getErrorMessage()).strip()!r}: "
-            "check the distances and the labels"
+            f"TrackMate ended with {str(trackmate.getErrorMessage()).strip()!r}: check the "
+            "distances and the labels"
         )
     tracks = model.getTrackModel()
     edges = [
@@ -118,16 +97,8 @@ def link(
 def links_of_edges(edges: Sequence[tuple[int, ...]], detections: Detections) -> Ints:
     """Links in the direction of time from TrackMate's edges, which have none.
 
-    Parameters
-    ----------
-    edges : sequence of (int, int)
-        Positions in `detections` of the two spots of each edge, in either order.
-    detections : Detections
-
-    Returns
-    -------
-    ndarray of int64, shape (m, 2)
-        Ascending by the later detection.
+    `edges`: positions in `detections` of the two spots of each edge, in either order. Returns:
+    shape (m, 2); ascending by the later detection.
     """
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     backwards = detections.frame[pairs[:, 0]] > detections.frame[pairs[:, 1]]
@@ -179,6 +150,6 @@ def _class(name: str) -> Any:
         return jimport(name)
     except TypeError as error:
         raise MissingPart(
-            f"Java does not find {name}: the jars are not TrackMate 7 with all it needs; "
-            f"give another Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}"
+            f"Java does not find {name}: the jars are not TrackMate 7 with all dependencies; "
+            f"name another Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}"
         ) from error

@@ -1,4 +1,4 @@
-"""How right the links are, where the true tracks are known."""
+"""Correctness of links where the true tracks are known."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sized
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.track.ctcmeasures import ctc_measures
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.track.tables import TRACKS_FILE, read_table
@@ -27,28 +27,10 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     last of a parent and the first of its child, after unmatched cells are left out: so the
     link measures judge the tracking, and the detection measures the segmentation before it.
 
-    Parameters
-    ----------
-    found : Tracks
-        Output within the frames.
-    truth : Path
-        Folder with the true `tracks.parquet`, or one of the Cell Tracking Challenge. Of several
-        channels, the one that matches most detections is the one that was segmented.
-    frames : tuple of int
-        First frame and end (excluded) that the output holds.
-
-    Returns
-    -------
-    dict
-        `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
-        where there are any, `division_precision` and `division_recall`: a division is right
-        where the mother and all her daughters are. With a truth of the Cell Tracking Challenge
-        also its own measures (`ctc_measures`).
-
-    Raises
-    ------
-    BadInput
-        If the truth cannot be read.
+    Returns: `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
+    where there are any, `division_precision` and `division_recall`: a division is right where the
+    mother and all her daughters are. With a truth of the Cell Tracking Challenge also its own
+    measures (`ctc_measures`).
     """
     candidates = [channel.within(*frames) for channel in _true_tracks(truth / TRACKS_FILE)]
     matches = [_matched(found.detections, true.detections) for true in candidates]
@@ -99,7 +81,7 @@ def _true_tracks(path: Path) -> list[Tracks]:
     table = read_table(path, columns) if synthetic else own_tracks(path.parent)
     table = table.sort("frame", "track_id")
     if table.is_empty():
-        raise BadInput(f"{path} holds no track: give the truth folder of a synthetic movie")
+        raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
         ids = part["track_id"].cast(int).to_numpy()
@@ -137,3 +119,56 @@ def _matched(found: Detections, true: Detections) -> Ints:
         near = distance_px[a, b] < MATCH_PX
         pairs.append(np.stack([here[a[near]], there[b[near]]], axis=1))
     return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
+
+
+def ctc_measures(
+    found: Tracks, true: Tracks, pairs: Ints, frames: tuple[int, int]
+) -> dict[str, float]:
+    """Measure two graphs of tracks by what it takes to make one into the other.
+
+    The challenge matches masks; here detections are matched by their centroids, which is the same
+    where the labels that were tracked are those of the truth.
+
+    `pairs`: shape (m, 2); positions of detections and of true cells that stand for each other.
+    Returns: `ctc_det`, `ctc_tra` and `ctc_lnk` (Matula et al. 2015), 1 where nothing has to be
+    changed; none where there is no true link or nothing was found.
+    """
+    # One frame has no links, and of none the library counts nothing.
+    if frames[1] - frames[0] < 2 or not (len(found.detections) and len(true.detections)):
+        return {}
+    from ctc_metrics.metrics import det, lnk, tra
+    from ctc_metrics.utils.representations import count_acyclic_graph_correction_operations
+
+    costs = count_acyclic_graph_correction_operations(
+        _table(true, frames),
+        _table(found, frames),
+        # The library takes the labels of a frame for sorted, as those of masks are.
+        _by_frame(true, np.argsort(true.track_id), frames),
+        _by_frame(found, np.argsort(found.track_id), frames),
+        _by_frame(true, pairs[:, 1], frames),
+        _by_frame(found, pairs[:, 0], frames),
+    )
+    if not costs["num_edges"]:
+        return {}
+    return {"ctc_det": det(**costs), "ctc_tra": tra(**costs)[0], "ctc_lnk": lnk(**costs)}
+
+
+def _table(tracks: Tracks, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Track, first and last frame, and parent or 0, one row for each track."""
+    ids, place = np.unique(tracks.track_id, return_inverse=True)
+    rows = np.zeros((len(ids), 4), np.int64)
+    rows[:, 0] = ids
+    rows[:, 1] = np.iinfo(np.int64).max
+    np.minimum.at(rows[:, 1], place, tracks.detections.frame)
+    np.maximum.at(rows[:, 2], place, tracks.detections.frame)
+    rows[np.searchsorted(ids, tracks.splits[:, 1]), 3] = tracks.splits[:, 0]
+    # The library takes the first list for frame 0.
+    rows[:, 1:3] -= frames[0]
+    return rows
+
+
+def _by_frame(tracks: Tracks, places: Ints, frames: tuple[int, int]) -> list[list[int]]:
+    """Tracks of the detections at these places, a list for each frame."""
+    frame = tracks.detections.frame[places]
+    ids = tracks.track_id[places]
+    return [ids[frame == one].tolist() for one in range(*frames)]

@@ -23,13 +23,7 @@ def is_ctc(folder: Path) -> bool:
 
 
 def ctc_labels(folder: Path) -> TrueLabels:
-    """True segmentation: `SEG` where there is one, which may lack frames, else the track masks.
-
-    Raises
-    ------
-    BadInput
-        If there is no label image.
-    """
+    """True segmentation: `SEG` where there is one, which may lack frames, else the track masks."""
     for inside in (folder / "SEG", folder, folder / "TRA"):
         images = _images(inside) if inside.is_dir() else {}
         if images:
@@ -40,7 +34,7 @@ def ctc_labels(folder: Path) -> TrueLabels:
                 is_sparse=first.startswith("man_seg"),
             )
     raise BadInput(
-        f"{folder} holds no man_seg*.tif, man_track*.tif or mask*.tif: give the folder that does"
+        f"{folder} holds no man_seg*.tif, man_track*.tif or mask*.tif: name the folder that does"
     )
 
 
@@ -51,17 +45,11 @@ def track_file(folder: Path) -> Path | None:
 
 
 def ctc_tracks(folder: Path) -> tuple[TrueLabels, dict[int, int]]:
-    """Masks whose labels are tracks, and the parent of each track that has one.
-
-    Raises
-    ------
-    BadInput
-        If there is no table of tracks, or it is damaged.
-    """
+    """Masks whose labels are tracks, and the parent of each track that has one."""
     file = track_file(folder)
     if file is None:
         raise BadInput(
-            f"{folder} holds no {' or '.join(TRACK_FILES)}, so its tracks are not known: give the "
+            f"{folder} holds no {' or '.join(TRACK_FILES)}, so its tracks are unknown: name the "
             "folder that has it"
         )
     images = _images(file.parent)

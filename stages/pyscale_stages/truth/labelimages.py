@@ -17,14 +17,8 @@ SUFFIXES = (*TIFF_SUFFIXES, PNG)
 class TrueLabels:
     """Label images of some frames of a movie, read one by one.
 
-    Attributes
-    ----------
-    path : Path
-        What the user named.
-    images : dict of int to tuple of Path and int
-        File and the image in it, by frame of the movie.
-    is_sparse : bool
-        Whether frames without an image are frames that nobody labelled.
+    `path`: what the user named. `images`: file and the image in it, by frame of the movie.
+    `is_sparse`: whether frames without an image are frames that nobody labelled.
     """
 
     path: Path
@@ -32,41 +26,24 @@ class TrueLabels:
     is_sparse: bool = False
 
     def frames(self, start: int, stop: int) -> Iterator[tuple[int, Pixels]]:
-        """Labels (Y, X) of each frame from start to stop that has them, with its number.
-
-        Raises
-        ------
-        BadInput
-            If a file is damaged, or does not hold whole numbers from 0 on.
-        """
+        """Labels (Y, X) of each frame from start to stop that has them, with its number."""
         for frame in range(start, stop):
             if frame in self.images:
                 file, index = self.images[frame]
                 yield frame, _checked(file, _read(file, index))
 
     def refuse_unfit(self, n_frames: int) -> None:
-        """Raise where these are not the labels of a movie of that length.
-
-        Raises
-        ------
-        BadInput
-        """
+        """Raise where these are not the labels of a movie of that length."""
         last = max(self.images)
         if last >= n_frames or not (self.is_sparse or len(self.images) == n_frames):
             raise BadInput(
                 f"the truth {self.path} has {len(self.images)} label images, of frames up to "
-                f"{last}, and the movie has {n_frames} frames: give the truth of this movie"
+                f"{last}, but the movie has {n_frames} frames: name the truth of this movie"
             )
 
 
 def label_images(path: Path) -> TrueLabels:
-    """Open a stack or an image, or a folder with a file for each frame in natural order.
-
-    Raises
-    ------
-    BadInput
-        If there is no readable image.
-    """
+    """Open a stack or an image, or a folder with a file for each frame in natural order."""
     if path.is_dir():
         files = image_files(path)
         return TrueLabels(path, {frame: (file, 0) for frame, file in enumerate(files)})
@@ -106,7 +83,7 @@ def _read(file: Path, index: int) -> Pixels:
         decoded: Pixels = imagecodecs.png_decode(file.read_bytes())
     except (OSError, ValueError, RuntimeError) as error:
         raise BadInput(
-            f"{file} is not a PNG image that can be read: it is damaged; copy it again"
+            f"{file} is not a readable PNG image: it is damaged; copy it again"
         ) from error
     return decoded
 

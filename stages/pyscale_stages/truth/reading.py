@@ -43,9 +43,9 @@ def kind_of(path: Path) -> Kind:
     except OSError as error:
         raise BadInput(f"the truth {path} cannot be read ({error.strerror})") from error
     raise BadInput(
-        f"{path} holds no truth that pyscale reads: give a folder of the Cell Tracking Challenge "
-        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), an XML file of "
-        "TrackMate, or the truth folder of a synthetic movie"
+        f"{path} holds no truth that pyscale reads: name a folder of the Cell Tracking Challenge "
+        "(man_track*.tif or mask*.tif with their .txt), label images (TIFF or PNG), an XML file "
+        "of TrackMate, or the truth folder of a synthetic movie"
     )
 
 
@@ -73,8 +73,8 @@ def refuse_unfit(path: Path, n_frames: int) -> None:
     last = max((cell.frame for cell in trackmate.trackmate_cells(path)), default=0)
     if last >= n_frames:
         raise BadInput(
-            f"the truth {path} has spots in frames up to {last}, and the movie has {n_frames} "
-            "frames: give the truth of this movie"
+            f"the truth {path} has spots in frames up to {last}, but the movie has {n_frames} "
+            "frames: name the truth of this movie"
         )
 
 
@@ -89,7 +89,7 @@ def own_labels(path: Path) -> TrueLabels:
     kind = kind_of(path)
     if kind == "trackmate":
         raise BadInput(
-            f"the truth {path} has tracks and no labels: give label images, or a folder of the "
+            f"the truth {path} has tracks but no labels: name label images, or a folder of the "
             "Cell Tracking Challenge"
         )
     return ctc.ctc_labels(path) if kind == "ctc" else label_images(path)
@@ -108,7 +108,7 @@ def own_tracks(path: Path) -> pl.DataFrame:
         return _table(trackmate.trackmate_cells(path))
     if kind != "ctc":
         raise BadInput(
-            f"the truth {path} has labels and no tracks: give a folder of the Cell Tracking "
+            f"the truth {path} has labels but no tracks: name a folder of the Cell Tracking "
             "Challenge with man_track.txt, or an XML file of TrackMate"
         )
     labels, parent_of = ctc.ctc_tracks(path)

@@ -16,11 +16,6 @@ def trackmate_cells(file: Path) -> list[TrueCell]:
 
     What TrackMate calls a track is a family. Here a track ends where it divides, as in the Cell
     Tracking Challenge.
-
-    Raises
-    ------
-    BadInput
-        If it is not a file of TrackMate, or tracks merge in it.
     """
     try:
         root = ElementTree.parse(file).getroot()
@@ -50,7 +45,7 @@ def trackmate_cells(file: Path) -> list[TrueCell]:
         }
     except (OSError, ElementTree.ParseError, KeyError, ValueError, ZeroDivisionError) as error:
         raise BadInput(
-            f"{file} is not an XML file of TrackMate that can be read ({error}): save it again by "
+            f"{file} is not a readable XML file of TrackMate ({error}): save it again by "
             "TrackMate's button Save"
         ) from error
     return _numbered(file, places, links)
@@ -63,7 +58,7 @@ def _pixel_size(root: ElementTree.Element) -> tuple[float, float]:
         return float(image.attrib["pixelwidth"]), float(image.attrib["pixelheight"])
     unit = root.find("Model[@spatialunits]")
     if unit is None or unit.attrib["spatialunits"] not in {"pixel", "pixels"}:
-        raise ValueError("it does not say how large a pixel is")
+        raise ValueError("it gives no pixel size")
     return 1.0, 1.0
 
 
@@ -76,8 +71,8 @@ def _numbered(
     for earlier, later in links:
         if later in before:
             raise BadInput(
-                f"tracks merge in {file}, at the spot {later}: cells divide and do not merge, so "
-                "remove one of the two links"
+                f"tracks merge in {file} at the spot {later}, but cells only divide: remove one "
+                "of the two links"
             )
         before[later] = earlier
         successors[earlier] += 1

@@ -52,6 +52,16 @@ TASK_SCHEMA: dict[str, Any] = {
     "agreement_measure": pl.String,
     "agreement_tolerance": pl.Float64,
     "quality": pl.String,
+    "family": pl.String,
+    "point": pl.String,
+    "start": pl.String,
+    "origin": pl.String,
+    "worker": pl.String,
+    "worker_start_s": pl.Float64,
+    "beside_agreement": pl.Float64,
+    "beside_tolerance": pl.Float64,
+    "beside_identical": pl.Boolean,
+    "beside_measure": pl.String,
     "attempt": pl.Int64,
     "oversubscribed": pl.Boolean,
     "warned": pl.String,
@@ -95,6 +105,7 @@ class RunBuilder:
         identical: bool | None = None,
         quality: Mapping[str, float] | None = None,
         check: str | None = None,
+        beside: float | None = None,
         failed: Sequence[str] = (),
         hardware: Sequence[str] = ("xeon",),
         **every_task: Any,
@@ -105,7 +116,8 @@ class RunBuilder:
         span. A merge that takes no time is added where several windows need one. With `lanes`
         an item of `workers` is a window, and `lanes` says which worker does it; the windows share
         `movie_frames`. `check` is the
-        status of a check task; `hardware` and `nodes` are dealt to the windows in turn.
+        status of a check task, `beside` the agreement with the output of another entry;
+        `hardware` and `nodes` are dealt to the windows in turn.
         """
         lanes = lanes or range(len(workers))
         count = max(lanes) + 1
@@ -142,6 +154,9 @@ class RunBuilder:
             "attempt": 1,
             "oversubscribed": False,
             "disturbed": False,
+            "family": stage,
+            "point": "{}",
+            "start": "cold",
         } | every_task
         self._trials += 1
         free = dict.fromkeys(lanes, self._now)
@@ -172,6 +187,21 @@ class RunBuilder:
                     "agreement_measure": None if agreement is None else "pairs that both have",
                     "agreement_tolerance": None if agreement is None else 0.999,
                     "quality": json.dumps(quality or {}),
+                }
+            )
+        if beside is not None:
+            self._tasks.append(
+                {
+                    **base,
+                    "task": "beside",
+                    "verb": "check",
+                    "wall_s": 1.0,
+                    "start_utc": end,
+                    "end_utc": end + timedelta(seconds=1),
+                    "beside_agreement": beside,
+                    "beside_tolerance": 0.999,
+                    "beside_identical": beside == 1.0,
+                    "beside_measure": "pairs that both have",
                 }
             )
         self._now = end + timedelta(seconds=5)

@@ -171,7 +171,7 @@ class TestWhatIsNeverChosen:
         trials = measure(alike({1: 10.0, 2: 5.0}), failed=lambda n: ("w1",) if n == 2 else ())
         assert chosen(trials, "fastest").workers == 1
         lost = measure(alike({1: 10.0}), failed=("w0",))
-        assert chosen(lost).refusal == "no trial was timed"
+        assert chosen(lost).refusal == "no timed trial"
 
 
 class TestHowSure:

@@ -147,6 +147,7 @@ def main_codes(found):
     return [limit.main.code if limit.main else None for limit in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", CAUSES)
 @pytest.mark.parametrize(("count", "seeds"), [(2, 40), (4, SEEDS), (16, 40)])
 def test_a_cause_at_3_percent_noise_comes_first_in_95_percent_of_seeds(cause, count, seeds):
@@ -155,6 +156,7 @@ def test_a_cause_at_3_percent_noise_comes_first_in_95_percent_of_seeds(cause, co
     assert main_codes(found).count(cause) >= 0.95 * seeds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 4])
 def test_noise_alone_has_no_main_cause_in_95_percent_of_seeds(count):
     assert main_codes(limits(*tables(None, (1, count)))).count(None) >= 0.95 * SEEDS
@@ -267,7 +269,7 @@ def test_an_uneven_start_is_start_up_and_not_imbalance(new_run):
         builder.trial("segment", late, block=block)
     (found,) = of_run(builder)
     assert found.main.code == "start-up"
-    # Of 28 worker-seconds the base case needs 2, so that 1/14 of each worker's part stays.
+    # Of 28 worker-seconds the baseline needs 2, so that 1/14 of each worker's part stays.
     assert found.main.seconds == pytest.approx(22 * (1 - 2 / 28))
 
 
@@ -319,9 +321,9 @@ def test_sureness_needs_six_trials_on_either_side():
 
 
 def test_how_much_the_work_has_grown_is_as_unsure_as_the_base_case(new_run):
-    """Half of the base case's trials computed for 80 s, half for 120: 120 at N = 2 may be growth.
+    """Half of the baseline's trials computed for 80 s, half for 120: 120 at N = 2 may be growth.
 
-    Where a resample of the base case has a median of 120 s, the merge is all that is left.
+    Where a resample of the baseline has a median of 120 s, the merge is all that is left.
     """
     builder = new_run()
     for block in range(6):
@@ -486,6 +488,7 @@ def gains(found):
     return [{cause.code: cause.gain for cause in limit.causes} for limit in found]
 
 
+@pytest.mark.slow
 @given(run=runs(), scale=st.floats(0.01, 100))
 @property_test
 def test_a_faster_clock_changes_no_efficiency(new_run, run, scale):
@@ -494,6 +497,7 @@ def test_a_faster_clock_changes_no_efficiency(new_run, run, scale):
         assert other == pytest.approx(one, rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(run=runs(), order=st.randoms(use_true_random=False))
 @property_test
 def test_the_order_of_workers_changes_nothing(new_run, run, order):
@@ -539,6 +543,7 @@ def by_hand(workers, merge, scale, base=None):
     }
 
 
+@pytest.mark.slow
 @given(run=runs(blocks=1))
 @property_test
 def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
@@ -554,6 +559,7 @@ def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
         )
 
 
+@pytest.mark.slow
 @given(run=runs(blocks=1))
 @property_test
 def test_no_cause_gives_back_more_than_its_seconds(new_run, run):

@@ -243,7 +243,7 @@ class TestBlocks:
     def test_what_is_said_is_said_of_blocks(self):
         assert "Fewer than 6 blocks timed both" in reasons(paired=True)["few-trials"]
         assert (
-            "more than 10 % cannot be excluded: more blocks"
+            "more than 10 % cannot be excluded: time more blocks"
             in reasons(0.1, paired=True)["unsettled"]
         )
 

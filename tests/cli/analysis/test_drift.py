@@ -79,12 +79,14 @@ def test_both_at_once_are_told_apart():
     assert found.first_change > 0.2
 
 
+@pytest.mark.slow
 def test_drift_is_said_of_few_curves_without_any():
     said = [drifts(run(noise=0.1, seed=seed))[0] for seed in range(300)]
     assert sum(one.drifts for one in said) <= 0.08 * 300
     assert sum(one.first_differs for one in said) <= 0.05 * 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [6, 10])
 def test_what_the_trials_of_a_block_share_is_neither_drift_nor_a_first_trial(blocks):
     said = [
@@ -94,6 +96,7 @@ def test_what_the_trials_of_a_block_share_is_neither_drift_nor_a_first_trial(blo
     assert sum(one.first_differs for one in said) <= 0.05 * 200
 
 
+@pytest.mark.slow
 def test_a_drift_that_is_there_is_found():
     found = [drifts(run(noise=0.03, drift=0.15, seed=seed))[0].drifts for seed in range(100)]
     assert sum(found) >= 97
@@ -149,6 +152,7 @@ def test_times_without_any_noise_have_no_drift():
     assert (found.change, found.first_change, found.sentences()) == (0, 0, [])
 
 
+@pytest.mark.slow
 @given(factor=st.floats(1e-5, 1e5), seed=st.integers(0, 1000), order=st.permutations(range(24)))
 def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, order):
     trials = run(drift=0.1, first=0.1, noise=0.02, seed=seed)

@@ -58,6 +58,7 @@ def trials_of(new_run, curve, scale=1.0):
 property_test = settings(max_examples=30)
 
 
+@pytest.mark.slow
 @given(curve=curves())
 @property_test
 def test_parts_of_the_loss_sum_to_the_growth_of_worker_seconds(new_run, curve):
@@ -72,6 +73,7 @@ def test_parts_of_the_loss_sum_to_the_growth_of_worker_seconds(new_run, curve):
         assert found["growth_s"] == pytest.approx(grown, abs=1e-6 * row["worker_seconds"])
 
 
+@pytest.mark.slow
 @given(curve=curves())
 @property_test
 def test_the_factors_multiply_to_the_efficiency(new_run, curve):
@@ -91,6 +93,7 @@ def test_the_factors_multiply_to_the_efficiency(new_run, curve):
         assert 0 < row["useful_share"] <= 1 + 1e-12
 
 
+@pytest.mark.slow
 @given(curve=curves())
 @property_test
 def test_no_part_of_the_worker_seconds_is_negative(new_run, curve):
@@ -98,6 +101,7 @@ def test_no_part_of_the_worker_seconds_is_negative(new_run, curve):
     assert parts["worker_seconds"].min() >= -1e-6
 
 
+@pytest.mark.slow
 @given(curve=curves(), scale=st.floats(0.01, 100))
 @property_test
 def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
@@ -108,6 +112,7 @@ def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
     assert after["flags"].to_list() == before["flags"].to_list()
 
 
+@pytest.mark.slow
 @given(curve=curves(), order=st.randoms(use_true_random=False))
 @property_test
 def test_the_order_of_workers_changes_nothing(new_run, curve, order):

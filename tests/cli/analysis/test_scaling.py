@@ -120,6 +120,7 @@ def test_few_trials_are_superlinear_only_far_beyond_scatter(base_s, own_s, flagg
     assert ("superlinear" in rows[1]["flags"]) is flagged
 
 
+@pytest.mark.slow
 def test_linear_curves_with_noise_are_seldom_superlinear():
     random = np.random.default_rng(4)
     flagged = 0
@@ -227,11 +228,18 @@ def test_karp_flatt_finds_the_serial_part_of_amdahl():
         assert karp_flatt(speedup, workers) == pytest.approx(serial)
 
 
-def test_importing_the_analysis_imports_no_heavy_library():
-    program = (
-        "import sys, pyscale.analysis.scaling, pyscale.analysis.walltimes; "
-        "print([m for m in ('matplotlib', 'polars', 'scipy', 'numpy') if m in sys.modules])"
-    )
+@pytest.mark.parametrize(
+    ("imports", "heavy"),
+    [
+        ("pyscale.app", ("matplotlib", "polars", "scipy", "numpy")),
+        ("pyscale.executors.launch", ("matplotlib", "polars", "scipy", "numpy", "pydantic")),
+        ("pyscale.analysis.walltimes", ("matplotlib", "scipy")),
+    ],
+)
+def test_what_begins_often_imports_no_library_that_it_can_do_without(
+    imports: str, heavy: tuple[str, ...]
+):
+    program = f"import sys, {imports}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )

@@ -61,6 +61,7 @@ def of_stages(table: pl.DataFrame, **where: Any) -> list[dict[str, Any]]:
 
 
 class TestTimes:
+    @pytest.mark.slow
     @settings(max_examples=25)
     @given(
         of_workers=st.lists(

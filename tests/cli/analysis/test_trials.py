@@ -197,6 +197,7 @@ def test_completeness_is_judged_by_the_windows_and_not_by_the_workers(lanes):
 SECONDS = st.integers(1, 10**9).map(lambda microseconds: microseconds / 1e6)
 
 
+@pytest.mark.slow
 @given(
     walls=st.lists(SECONDS, min_size=1, max_size=5),
     delays=st.lists(SECONDS, min_size=5, max_size=5),

@@ -10,7 +10,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.warned import stage_warnings
 from pyscale_stages.warned import Warned
 
-LEFT = Warned(code="unregistered-frames", text="were left where they are", doubts_result=True)
+LEFT = Warned(code="unregistered-frames", text="were not moved", doubts_result=True)
 SLOW = Warned(code="slow-disk", text="the disk is slow")
 
 

@@ -77,6 +77,7 @@ WINDOW = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(windows=st.lists(WINDOW, min_size=2, max_size=6), data=st.data())
 @settings(max_examples=30)
 def test_workers_sum_to_their_trial(new_run, windows, data):

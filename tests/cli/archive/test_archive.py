@@ -205,6 +205,7 @@ def texts(folder: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_masked_archive_holds_no_name_and_no_path_of_its_run(
     telltale: RunFolder, tmp_path: Path
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_masked_archive_holds_no_name_and_no_path_of_its_run(
     assert texts(telltale.path) == before
 
 
+@pytest.mark.slow
 def test_a_masked_archive_is_a_run_with_the_same_numbers(
     telltale: RunFolder, tmp_path: Path
 ) -> None:
@@ -243,6 +245,7 @@ def test_an_archive_that_is_not_masked_holds_every_record_as_it_is(
     assert not (folder / "lock.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(
     measured: RunFolder, tmp_path: Path, masked: bool
@@ -288,7 +291,7 @@ def test_a_link_in_a_run_leads_nothing_into_the_archive(
     folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
     assert not any("private" in text for text in texts(folder).values())
     said = " ".join(capsys.readouterr().err.split())
-    assert f"{task / 'key.json'} is a link: it is left out of the archive" in said
+    assert f"{task / 'key.json'} is a link and is left out of the archive" in said
     assert f"{task / 'elsewhere'} is a link" in said
 
 

@@ -16,16 +16,6 @@ def mask(**given: object) -> Mask:
     return Mask(**(usual | {"run_id": RUN_ID} | given))  # type: ignore[arg-type]
 
 
-def test_a_name_within_another_is_another_name() -> None:
-    found = mask().text("n1 waited for n11, and n111 is neither")
-    assert found == "node-2 waited for node-3, and n111 is neither"
-
-
-def test_a_host_loses_its_domain_too_whichever_of_its_names_is_known() -> None:
-    found = mask().text("N1.cluster.uni.example asked login and login.uni.example.")
-    assert found == "node-2 asked node-1 and node-1."
-
-
 def test_the_words_of_names_stand_in_the_order_of_the_names() -> None:
     names = [f"rack{number:02}" for number in range(12)]
     masked = mask(names={"node": names})
@@ -62,11 +52,6 @@ def test_a_known_path_with_blanks_is_masked_to_its_end() -> None:
     assert found.text(text) == "cannot open /path-1.tif: no such file"
 
 
-def test_paths_of_a_home_and_beside_colons_and_equals_signs_are_masked() -> None:
-    found = mask().text("--bind=/a/ada:/b/ada PATH=~/bin:~ada/bin --nv=no")
-    assert found == "--bind=/path-1:/path-2 PATH=/path-3:/path-4 --nv=no"
-
-
 def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> None:
     found = mask(files=["Smith_2024.ome.tif"], kept=["crop.tif"])
     assert found.path("/data/x/Smith_2024.ome.tif") == "/path-1/input-1.ome.tif"
@@ -77,26 +62,28 @@ def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> 
 @pytest.mark.parametrize(
     ("text", "masked"),
     [
+        # A name within another is another name.
+        (
+            "n1 waited for n11, and n111 is neither",
+            "node-2 waited for node-3, and n111 is neither",
+        ),
+        # Hosts lose their domain, known ones and others of it.
+        (
+            "N1.cluster.uni.example asked login and login.uni.example.",
+            "node-2 asked node-1 and node-1.",
+        ),
+        ("ssh files.uni.example: refused", "ssh files.domain-1: refused"),
+        # Paths, to their end.
+        (
+            "--bind=/a/ada:/b/ada PATH=~/bin:~ada/bin --nv=no",
+            "--bind=/path-1:/path-2 PATH=/path-3:/path-4 --nv=no",
+        ),
         ("nfs01.uni.example:/export on /home", "server-1:/path-1 on /path-2"),
         ("//files/group/scan.tif is gone", "/path-1.tif is gone"),
         ("../eve/a.tif and ./eve/b.tif", "/path-1.tif and /path-2.tif"),
         ("${HOME}/eve and $SCRATCH/eve", "/path-1 and /path-2"),
         ("open '/home/eve/my data/a.tif': no", "open '/path-1.tif': no"),
-    ],
-)
-def test_paths_of_servers_variables_and_folders_above_are_masked_to_their_end(
-    text: str, masked: str
-) -> None:
-    assert mask().text(text) == masked
-
-
-def test_other_hosts_of_a_known_domain_lose_it() -> None:
-    assert mask().text("ssh files.uni.example: refused") == "ssh files.domain-1: refused"
-
-
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
+        # Addresses, and what looks like them.
         ("at 10.0.0.1,192.168.1.1:41234", "at address-1,address-2:41234"),
         ("from fe80::1ff:fe23:4567:890a", "from address-1"),
         ("mail ada@uni.example", "mail mail-1"),
@@ -107,7 +94,9 @@ def test_other_hosts_of_a_known_domain_lose_it() -> None:
         ("std::vector and numpy 2.0.2", "std::vector and numpy 2.0.2"),
     ],
 )
-def test_addresses_are_masked_and_what_looks_like_them_is_not(text: str, masked: str) -> None:
+def test_names_paths_and_addresses_in_a_text_are_masked_and_nothing_else_is(
+    text: str, masked: str
+) -> None:
     assert mask().text(text) == masked
 
 

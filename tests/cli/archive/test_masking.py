@@ -245,6 +245,7 @@ def everything(zipped: Path) -> Iterator[tuple[str, str]]:
                         yield name, str(image.info)
 
 
+@pytest.mark.slow
 def test_no_text_that_anybody_could_have_chosen_is_in_a_masked_archive(
     planted: RunFolder, planter: Planter, tmp_path: Path
 ) -> None:

@@ -162,7 +162,9 @@ def test_an_archive_larger_than_the_disk_is_refused(
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
     archive = zip_of(tmp_path / "cells.zip", {"a": bytes(1000)})
-    assert "has 10 bytes left, but what cells.zip unpacks to needs 1000" in refused(archive)
+    assert "has 10 bytes left, but 1000 are needed for the contents of cells.zip" in refused(
+        archive
+    )
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])

@@ -141,7 +141,7 @@ def test_a_changed_dataset_is_called_changed_until_fetch_replaces_it(
     assert rows["pc12-registration"]["state"] == "changed"
     with pytest.raises(UserError, match="has changed since.*fetch pc12-registration` replaces it"):
         run("path", "pc12-registration")
-    assert "pc12-unreg.tif has changed: it is replaced" in run(*fetch).stderr
+    assert "pc12-unreg.tif has changed and is replaced" in run(*fetch).stderr
     assert run("path", "pc12-registration").stdout == f"{movie}\n"
 
 
@@ -152,13 +152,13 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(
     monkeypatch.setenv("NO_COLOR", "1")
     said = " ".join(run("synth", "--help").stdout.split())
     default = SynthParams()
-    assert f"Length of the movie. [default: ({default.frames})]" in said
-    assert f"Size of a frame or a slide in pixels. [default: ({default.height_px}," in said
-    assert f"slides {SlidesParams().height_px})]" in said
-    assert f"Micrometres a pixel of slides. [default: ({SlidesParams().mpp})]" in said
-    assert f"[default: ({default.cells} in {default.height_px} x {default.width_px}" in said
-    assert f"burst. [default: ({default.density_profile})]" in said
-    assert f"Seed of everything random. [default: ({default.seed})]" in said
+    assert f"Length of the movie. (default: {default.frames})" in said
+    assert f"Size of a frame or a slide in pixels. (default: {default.height_px}," in said
+    assert f"slides {SlidesParams().height_px})" in said
+    assert f"Micrometres per pixel of slides. (default: {SlidesParams().mpp})" in said
+    assert f"(default: {default.cells} in {default.height_px} x {default.width_px}" in said
+    assert f"Cells over time. (default: {default.density_profile})" in said
+    assert f"Random seed. (default: {default.seed})" in said
 
 
 def test_a_small_synthetic_movie_needs_no_number_of_cells(run: Any, data_root: Path) -> None:
@@ -196,16 +196,19 @@ def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--size", "big"], "--size big is not a size"),
-        (["--size", "64x"], "--size 64x is not a size"),
-        (["--set", "radius_px"], "--set radius_px is not KEY=VALUE"),
+        (["--size", "big"], "invalid --size big"),
+        (["--size", "64x"], "invalid --size 64x"),
+        (["--set", "radius_px"], "invalid --set radius_px"),
         (["--set", "radus_px=3"], "did you mean 'radius_px'"),
         (["--density", "falling"], "'density_profile'"),
-        (["--mpp", "0.25"], "--mpp is of slides, not of a movie: add --slides NUMBER"),
-        (["--slides", "2", "--frames", "3"], "--frames is of a movie, but --slides makes slides"),
-        (["--slides", "2", "--cells", "3", "--cell-types", "1"], "--cells, --cell-types are of a"),
-        (["--slides", "0"], "no slides can be made so: .*'slides'"),
-        (["--slides", "2", "--size", "100"], "no slides can be made so: .*'height_px'"),
+        (["--mpp", "0.25"], "--mpp is only for slides: add --slides NUMBER"),
+        (["--slides", "2", "--frames", "3"], "--frames is only for movies: leave it out"),
+        (
+            ["--slides", "2", "--cells", "3", "--cell-types", "1"],
+            "--cells, --cell-types are only for movies: leave them",
+        ),
+        (["--slides", "0"], "slides cannot be made .*'slides'"),
+        (["--slides", "2", "--size", "100"], "slides cannot be made .*'height_px'"),
         (["--slides", "2", "--set", "tile=3"], "did you mean 'tile_px'"),
     ],
 )
@@ -236,6 +239,8 @@ def test_slides_are_made_listed_found_and_verified(run: Any, data_root: Path) ->
 def test_slides_larger_than_the_disk_are_refused_before_any_is_made(
     run: Any, data_root: Path
 ) -> None:
-    with pytest.raises(UserError, match="making 100000 slides of 200000 x 200000 pixels needs"):
+    with pytest.raises(
+        UserError, match="needed for making 100000 slides of 200000 x 200000 pixels"
+    ):
         run("synth", "huge", "--slides", "100000", "--size", "200000")
     assert list(data_root.iterdir()) == []

@@ -72,12 +72,12 @@ def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(
 @pytest.mark.parametrize(
     ("name", "suite", "sentence"),
     [
-        ("bbbc039", "pipeline", "bbbc039 holds single images, but the suite pipeline measures a m"),
-        ("neurips-cellseg-tuning", "labels", "single images, but the suite labels measures labels"),
+        ("bbbc039", "pipeline", "bbbc039 holds single images, but the suite pipeline needs a m"),
+        ("neurips-cellseg-tuning", "labels", "single images, but the suite labels needs labels"),
         ("stardist-nuclei", "pipeline_two_channels", "holds single images"),
         ("cmu-1", "pipeline", "cmu-1 holds a slide"),
-        ("hela-tracking", "pipeline", "holds labels of a movie, but the suite pipeline measures"),
-        ("cancer-migration", "labels", "holds a movie, but the suite labels measures labels of"),
+        ("hela-tracking", "pipeline", "holds labels of a movie, but the suite pipeline needs"),
+        ("cancer-migration", "labels", "holds a movie, but the suite labels needs labels of"),
     ],
 )
 def test_a_dataset_of_another_kind_is_refused_before_it_is_fetched(
@@ -101,14 +101,14 @@ def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(
 
 def test_a_movie_of_real_numbers_holds_no_labels(find: Any, tmp_path: Path) -> None:
     write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.float32), "TYX")
-    with pytest.raises(UserError, match="holds float32 values, but the suite labels measures"):
+    with pytest.raises(UserError, match="holds float32 values, but the suite labels needs"):
         find("own.ome.tif", suite="labels")
     assert find("own.ome.tif").frames == 2
 
 
 def test_what_is_no_movie_is_one_sentence(find: Any, tmp_path: Path) -> None:
     (tmp_path / "notes.tif").write_text("not a movie")
-    with pytest.raises(UserError, match="notes.tif is not a TIFF file"):
+    with pytest.raises(UserError, match="notes.tif is not a readable TIFF file"):
         find("notes.tif")
 
 
@@ -179,7 +179,7 @@ def test_a_dataset_of_one_slide_is_measured_as_slides(
 def test_a_dataset_that_holds_no_slides_is_refused_before_it_is_fetched(
     find_slides: Any, data_root: Path, tmp_path: Path, name: str, holds: str
 ) -> None:
-    said = f"{name} holds {holds}, but the suite loader measures slides: .* OME-Zarr by its path"
+    said = f"{name} holds {holds}, but the suite loader needs slides: .* OME-Zarr by its path"
     with pytest.raises(UserError, match=said):
         find_slides(name, mirror=str(tmp_path / "a mirror that is not there"))
     assert not data_root.exists()
@@ -190,7 +190,7 @@ def test_a_movie_has_patches_where_it_is_named_by_its_path(
 ) -> None:
     movie = make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
     assert find_slides(str(movie)) == Dataset(movie=movie, frames=1)
-    with pytest.raises(UserError, match="dense holds a movie, but the suite loader measures slid"):
+    with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
         find_slides("dense")
 
 
@@ -200,7 +200,7 @@ def test_slides_are_no_movie(
     registry = registry_of([row("a.tif", b"a")])
     folder = make_synthetic("own", registry, data_root, SMALL_SLIDES, report, kind="slides")
     for data in ("own", str(folder)):
-        with pytest.raises(UserError, match="holds slides, but the suite pipeline measures a mov"):
+        with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
             find(data)
     with pytest.raises(UserError, match="synthetic-slides holds slides, but the suite pipeline"):
         find("synthetic-slides")

@@ -57,11 +57,11 @@ def test_what_is_neither_name_nor_path_has_no_path(registry: Registry, data_root
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (PermissionError(errno.EACCES, "no", "/x/y"), "/x/y may not be read or written"),
-        (OSError(errno.EROFS, "no", "/x/y"), "/x/y may not be read or written"),
+        (PermissionError(errno.EACCES, "no", "/x/y"), "/x/y is not readable and writable"),
+        (OSError(errno.EROFS, "no", "/x/y"), "/x/y is not readable and writable"),
         (OSError(errno.EDQUOT, "no"), "the disk of /data is full"),
-        (FileExistsError(errno.EEXIST, "no", "/x"), "/x is in the way"),
-        (FileNotFoundError(errno.ENOENT, "no", "/proc/x"), "/proc/x is not there, and it cannot"),
+        (FileExistsError(errno.EEXIST, "no", "/x"), "/x is a file"),
+        (FileNotFoundError(errno.ENOENT, "no", "/proc/x"), "/proc/x does not exist and cannot"),
     ],
 )
 def test_what_the_disk_refuses_is_one_sentence(error: OSError, said: str) -> None:

@@ -57,9 +57,9 @@ def test_making_it_again_keeps_it_and_other_parameters_are_refused(make: Any) ->
 @pytest.mark.parametrize(
     ("name", "changes", "said"),
     [
-        ("../dense", {}, "cannot name a dataset"),
+        ("../dense", {}, "invalid dataset name"),
         ("Dense", {}, "small letters"),
-        ("cells", {}, "names a dataset that can be fetched"),
+        ("cells", {}, "belongs to a dataset that can be fetched"),
         ("dense", {"frmes": 3}, "did you mean 'frames'"),
         ("dense", {"frames": "many"}, "'frames'"),
         ("dense", {"cells": 5000}, "use at most"),
@@ -152,7 +152,7 @@ def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
     else:
         movie.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     assert fetch_made().read_bytes() == content
-    assert "cells: movie.ome.tif has changed: the movie is made again" in report.said
+    assert "cells: movie.ome.tif changed; the movie is made again" in report.said
     assert left_of(data_root) == {"cells"}
 
 
@@ -171,7 +171,7 @@ def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
     own = make_synthetic("own", made_registry, data_root, SMALL, report).parent
     shutil.copytree(own, data_root / "cells")
     assert presence("cells", made_registry.get("cells"), data_root) == "changed"
-    with pytest.raises(UserError, match="cells holds something else than the dataset cells"):
+    with pytest.raises(UserError, match="cells is in the way of the dataset cells"):
         fetch_made()
     assert (data_root / "cells" / "movie.ome.tif").is_file()
 
@@ -266,7 +266,7 @@ def test_slides_that_changed_on_disk_are_made_again(
         slide.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     fetch_slides()
     assert slide.read_bytes() == content
-    assert "cells: slide_001.svs has changed: the slides are made again" in report.said
+    assert "cells: slide_001.svs changed; the slides are made again" in report.said
     assert left_of(data_root) == {"cells"}
 
 
@@ -286,7 +286,7 @@ def test_a_movie_in_the_place_of_slides_is_kept_and_named(
         data_root / "cells"
     )
     assert presence("cells", slides_registry.get("cells"), data_root) == "changed"
-    with pytest.raises(UserError, match="cells holds something else than the dataset cells"):
+    with pytest.raises(UserError, match="cells is in the way of the dataset cells"):
         fetch_slides()
     assert (data_root / "cells" / "movie.ome.tif").is_file()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -13,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale.doctor.diagnosis import Diagnosis
+from commandline import answer_of
+from pyscale.doctor.command import Diagnosis
 from pyscale_stages.moviewriter import write_movie
 
 Doctor = Callable[..., subprocess.CompletedProcess[str]]
@@ -38,20 +38,25 @@ def doctor(tmp_path: Path) -> Doctor:
     return run
 
 
-def test_json_is_the_findings_and_nothing_else(doctor: Doctor) -> None:
+@pytest.mark.slow
+def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(
+    doctor: Doctor,
+) -> None:
     answer = doctor("--json")
     found = Diagnosis.model_validate_json(answer.stdout)
     assert answer.returncode == int(found.has_problem)
-    assert {"stage.track.works", "cpu.usable", "disk.runs", "data.movie"} <= {
-        one.check for one in found.findings
-    }
+    checks = [one.check for one in found.findings]
+    assert {"stage.track.works", "cpu.usable", "disk.runs", "data.movie"} <= set(checks)
+    assert len(checks) == len(set(checks))
     assert all(one.remedy for one in found.findings if one.status in {"warning", "problem"})
 
 
+@pytest.mark.slow
 def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(
     doctor: Doctor, tmp_path: Path
 ) -> None:
-    answer = doctor(OCL_ICD_VENDORS=str(tmp_path / "none"))
+    by_opencl = '{"contact": {"backend": "opencl"}}'
+    answer = doctor(OCL_ICD_VENDORS=str(tmp_path / "none"), PYSCALE_STAGES=by_opencl)
     assert answer.returncode == 1
     assert "✗ problem" in answer.stdout
     assert re.match(r"Verdict: [1-9]\d* problem", answer.stdout.strip().splitlines()[-1])
@@ -66,13 +71,10 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(
         (("--partition", "x"), "partition"),
     ],
 )
-def test_a_mistake_is_one_sentence(doctor: Doctor, arguments: tuple[str, ...], said: str) -> None:
-    answer = doctor(*arguments)
-    assert answer.returncode == 2
-    assert answer.stderr.count("\n") == 1
-    assert said in answer.stderr
-
-
-def test_each_check_has_one_answer(doctor: Doctor) -> None:
-    checks = [one["check"] for one in json.loads(doctor("--json").stdout)["findings"]]
-    assert len(checks) == len(set(checks))
+def test_a_mistake_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    answer = answer_of(capsys, "pyscale", "doctor", "--suite", "labels", *arguments)
+    assert answer.code == 2
+    assert answer.err.count("\n") == 1
+    assert said in answer.err

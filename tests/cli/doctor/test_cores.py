@@ -47,13 +47,13 @@ def test_the_affinity_mask_bounds_the_cores(one_cpu: int, monkeypatch: pytest.Mo
         monkeypatch.delenv(name, raising=False)
     found = Bounds.of_this_process(os.environ)
     assert (found.affinity, list(found.usable), found.cores) == (1, [one_cpu], 1)
-    assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs may be used")
+    assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs are usable")
 
 
 def test_workers_beyond_the_cores_are_a_warning(one_cpu: int, subject: SubjectMaker) -> None:
     by_check = {finding.check: finding for finding in cores(subject(workers=(1, 2)))}
     assert by_check["cpu.workers"].status == "warning"
-    assert by_check["cpu.workers"].remedy.startswith("--workers up to 1,")
+    assert by_check["cpu.workers"].remedy.startswith("use --workers up to 1,")
 
 
 def test_a_task_that_slurm_grants_one_cpu_has_one(
@@ -81,7 +81,7 @@ def test_a_quota_below_one_cpu_halts_every_worker() -> None:
 
 
 def test_second_threads_of_a_core_are_counted_apart() -> None:
-    assert "2 of 4 usable CPUs are second threads" in hyperthreads(bounds(cores=2)).sentence
+    assert "2 of 4 usable CPUs are hyperthreads" in hyperthreads(bounds(cores=2)).sentence
     assert enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
     assert enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
 
@@ -102,7 +102,7 @@ def test_the_threads_of_every_point_are_told(subject: SubjectMaker) -> None:
     (found,) = thread_variables({}, several)
     assert found.sentence == "each task sets its libraries to 1 or 4 threads"
     (found,) = thread_variables({"OMP_NUM_THREADS": "4"}, several)
-    assert "its threads to 1 or 4, as the threads of the grid say" in found.sentence
+    assert "its threads to 1 or 4 (the threads of the grid)" in found.sentence
 
 
 def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(
@@ -119,7 +119,7 @@ def test_memory_is_compared_with_the_tightest_limit(subject: SubjectMaker) -> No
     limits = {"free memory": 64 << 30, "the job's memory": 6 << 30}
     tight = enough_memory(subject(workers=(1, 2)), limits)
     assert tight.status == "warning"
-    assert "may need 8 GiB, and the job's memory is 6.0 GiB" in tight.sentence
+    assert "may need 8 GiB, more than the job's memory of 6.0 GiB" in tight.sentence
     assert enough_memory(subject(workers=(1,)), limits).status == "ok"
 
 

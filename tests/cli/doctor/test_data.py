@@ -60,7 +60,7 @@ def test_a_movie_is_opened_as_a_stage_opens_it(look: Look, tmp_path: Path) -> No
     [
         ("my movie.ome.tif", "blanks"),
         ("well[A1].ome.tif", "[, ]"),
-        ("µ.ome.tif", "signs beyond ASCII"),
+        ("µ.ome.tif", "non-ASCII characters"),
         ("a:b,c.ome.tif", ",, :"),
     ],
 )
@@ -70,7 +70,7 @@ def test_names_that_tools_take_apart_are_a_warning(
     found = look(movie_at(tmp_path / name))
     assert found["data.movie"].status == "ok"
     assert found["data.names"].status == "warning"
-    assert f" {signs}, as " in found["data.names"].sentence
+    assert f" {signs} (" in found["data.names"].sentence
 
 
 def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path: Path) -> None:

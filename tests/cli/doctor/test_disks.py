@@ -69,14 +69,14 @@ def test_a_home_folder_that_cannot_be_written_is_a_warning() -> None:
 def test_a_network_filesystem_is_named(tmp_path: Path) -> None:
     """The type of this disk stands in for one of the network's."""
     fs_type = home(tmp_path, NETWORK).value
-    assert "tasks that start at once meet there" in home(tmp_path, {fs_type}).sentence
+    assert "tasks that start at once share it" in home(tmp_path, {fs_type}).sentence
 
 
 def test_what_lies_in_memory_cannot_be_made_cold(small_disk: Mount) -> None:
     disk = small_disk("size=4m")
     cold, warm = page_cache("runs", disk, "cold"), page_cache("runs", disk, "warm")
     assert (cold.status, cold.value) == ("warning", "unsupported")
-    assert cold.remedy == "--cache warm or --cache asis"
+    assert cold.remedy == "use --cache warm or --cache asis"
     assert warm.status == "ok"
 
 

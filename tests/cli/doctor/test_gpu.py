@@ -100,7 +100,7 @@ def test_a_driver_that_is_too_old_for_torch_is_named_before_the_run(
     torch_built_for("13.0", "12.4")
     (found,) = torch_without_cuda(subject("pipeline", device="cuda"))
     assert found.sentence == (
-        "torch 2.13.0+x is built for CUDA 13.0, and the NVIDIA driver supports CUDA 12.4"
+        "torch 2.13.0+x is built for CUDA 13.0, but the NVIDIA driver supports only CUDA 12.4"
     )
     # Within a major version an older driver serves a newer build.
     torch_built_for("12.8", "12.2")

@@ -62,7 +62,7 @@ def test_absent_images_touch_no_native_run(subject: SubjectMaker) -> None:
 
 
 def test_an_image_without_lock_is_a_problem(look: Look, contact: Path) -> None:
-    assert "no lock says" in look()["image.contact"].sentence
+    assert "no lock records" in look()["image.contact"].sentence
 
 
 def test_a_locked_image_is_well_and_tells_its_sha256(look: Look, contact: Path) -> None:

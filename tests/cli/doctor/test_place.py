@@ -33,7 +33,9 @@ def test_the_folder_of_the_runs_need_not_be_there_yet(subject: Subjects, tmp_pat
     assert str(tmp_path / "runs_folder") in found_here.sentence
 
 
-@pytest.mark.parametrize(("name", "what"), [("absent", "does not exist"), ("file", "is no folder")])
+@pytest.mark.parametrize(
+    ("name", "what"), [("absent", "does not exist"), ("file", "is not a folder")]
+)
 def test_what_is_no_folder_is_refused(
     subject: Subjects, tmp_path: Path, name: str, what: str
 ) -> None:

@@ -106,7 +106,7 @@ def test_where_slurm_is_not_the_run_is_refused(
     make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert first(make()).startswith("Slurm's commands are not on PATH here")
+    assert first(make()).startswith("Slurm's commands are not on PATH")
 
 
 def test_a_controller_that_does_not_answer_is_named_alone(
@@ -132,7 +132,7 @@ def test_a_gang_that_does_not_fit_says_what_to_lower(
 ) -> None:
     cluster(sbatch=TAKES_NOTHING.replace("--version) ;; *)", "*--ntasks=2*)"))
     said = first(make(only=ONLY, layout="gang"))
-    assert said.startswith("Slurm would refuse a job of contact with --partition=day --nodes=1-2")
+    assert said.startswith("Slurm refuses a job of contact with --partition=day --nodes=1-2")
     assert "lower --workers, use --layout array, or change the site's file" in said
 
 
@@ -142,7 +142,7 @@ def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
     plan = make(only=ONLY)
     assert found(plan, site(request={"time_min": 120})) == []
     said = first(plan, site(request={"time_min": 121}))
-    assert "asks for 02:01:00, and the partition day allows 2:00:00: lower time_min" in said
+    assert "asks for 02:01:00, but the partition day allows 2:00:00: lower time_min" in said
     cluster(sacctmgr="echo '00:10:00|'")
     said = first(plan, site(request={"time_min": 60, "qos": "short"}))
     assert "the QOS short allows 00:10:00" in said
@@ -157,14 +157,14 @@ def test_an_account_where_slurm_keeps_none_is_refused(
     place = site(request={"account": "lab"})
     assert found(make(), place) == []
     cluster(scontrol=CONFIG.format(kind=kind))
-    assert "account lab, and this Slurm keeps no accounts: leave" in first(make(), place)
+    assert "account lab, but this Slurm keeps no accounts: leave" in first(make(), place)
 
 
 def test_gpus_in_a_partition_without_are_refused(
     cluster: Callable[..., None], make: PlanMaker
 ) -> None:
     plan = make(device="cuda")
-    assert first(plan).startswith("no node of day declares a GPU (gres)")
+    assert first(plan).startswith("no node of day has a GPU (gres)")
     # A site may tell its GPU nodes apart by something else.
     assert found(plan, site(request={"gpus": 0})) == []
 

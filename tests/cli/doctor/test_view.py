@@ -10,7 +10,7 @@ from pyscale.doctor.differences import Difference
 from pyscale.doctor.findings import beside_the_point, ok, problem, verdict, warning
 from pyscale.doctor.view import differences_table, findings_table, node_names, verdict_line
 
-FINE = ok("cpu.usable", "2 of 2 CPUs may be used")
+FINE = ok("cpu.usable", "2 of 2 CPUs are usable")
 SLOW = warning("system.load", "the load was 9", "measure on a quiet node")
 BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install laptrack==0.17.0")
 OTHER = beside_the_point("gpu.device", "no GPU is asked for", "ask for --device cuda")
@@ -67,7 +67,7 @@ def test_many_nodes_are_counted() -> None:
 
 
 def test_the_verdict_counts_what_is_not_well() -> None:
-    assert verdict([FINE, OTHER]) == "all is well"
+    assert verdict([FINE, OTHER]) == "no problem found"
     assert verdict([FINE, SLOW]) == "no problem, 1 warning"
     assert verdict([BROKEN, SLOW, SLOW]) == "1 problem and 2 warnings"
     difference = Difference(check=BROKEN.check, nodes=("n2",), finding=BROKEN, usual=FINE)

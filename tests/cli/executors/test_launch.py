@@ -27,7 +27,9 @@ from pyscale.store.records import (
 )
 from pyscale.store.taskfiles import read_node, read_task
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.ended import ended_file
+from pyscale_stages.ranks.rank_failure import ended_file
+
+pytestmark = pytest.mark.slow
 
 LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.argv[1:])"
 AWAITS_THE_CLOCK = f"""
@@ -207,9 +209,9 @@ class TestHowARankEnded:
     @pytest.mark.parametrize(
         ("program", "sentence"),
         [
-            (KILLED, f"its process on {node_name()} was ended by SIGKILL"),
+            (KILLED, f"its process on {node_name()} was killed by SIGKILL"),
             ("raise SystemExit('slide 7 is no slide')", "slide 7 is no slide"),
-            ("raise SystemExit(3)", f"on {node_name()} ended with exit code 3 and said nothing"),
+            ("raise SystemExit(3)", f"on {node_name()} ended with exit code 3 and no message"),
             ("#" * (4 << 20), "cannot be started on"),
         ],
     )
@@ -228,7 +230,7 @@ class TestHowARankEnded:
         meeting = tmp_path / "ranks"
         order = {"meeting": str(meeting), "rank": 0, "container": {"program": "apptainer"}}
         tell_other_ranks(tmp_path, order, 137, None)
-        expected = f"its process on {node_name()} was ended by SIGKILL\n"
+        expected = f"its process on {node_name()} was killed by SIGKILL\n"
         assert ended_file(meeting, 0).read_text() == expected
 
     def test_well_is_not_said(self, order: Order, meeting: Path) -> None:

@@ -30,6 +30,8 @@ from pyscale.store.taskfiles import has_ended, read_task, write_order
 from standinmps import put_on_path
 from trials import one_trial
 
+pytestmark = pytest.mark.slow
+
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
 CORES = sorted(os.sched_getaffinity(0))
 PATIENCE_S = 600.0
@@ -195,7 +197,7 @@ class TestWorkersThatShareAGpuAtOnce:
         executor.run(batch)
         first, second = (read_task(folder) for folder in batch.orders)
         assert first.error is not None
-        assert "computed without NVIDIA's MPS, though it was there" in first.error.message
+        assert "computed without NVIDIA's MPS, although it was started" in first.error.message
         assert second.error is not None
         assert second.error.exit_code == 3, "it has a reason of its own"
 

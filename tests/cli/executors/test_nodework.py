@@ -80,6 +80,7 @@ def tell(process: Process) -> None:
     process.stdin.flush()
 
 
+@pytest.mark.slow
 def test_one_prepares_and_the_others_wait_for_it(
     start: Callable[[str], Process], trial: Path
 ) -> None:
@@ -92,6 +93,7 @@ def test_one_prepares_and_the_others_wait_for_it(
     assert read_node(trial, "n1") is not None
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
     start: Callable[[str], Process], trial: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
     assert read_node(trial, "n1") is not None
 
 
+@pytest.mark.slow
 def test_each_node_is_prepared(start: Callable[[str], Process], trial: Path) -> None:
     both = [start("n1"), start("n2")]
     assert [hears(process) for process in both] == ["preparing"] * 2
@@ -119,6 +122,7 @@ def test_each_node_is_prepared(start: Callable[[str], Process], trial: Path) -> 
         assert {eviction.node for eviction in found.cache.evictions} == {node}
 
 
+@pytest.mark.slow
 def test_who_comes_later_finds_it_done(start: Callable[[str], Process], trial: Path) -> None:
     first = start("n1")
     tell(first)

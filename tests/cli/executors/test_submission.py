@@ -56,7 +56,9 @@ def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make: PlanMaker, sh
     plan = make(device="cuda")
     refuse_shared_gpus(plan)
     shared = [trial.model_copy(update={"gpu_sharing": sharing}) for trial in plan.trials]
-    with pytest.raises(UserError, match=f"gpu_sharing {sharing}: on a cluster .*--executor local"):
+    with pytest.raises(
+        UserError, match=f"gpu_sharing {sharing}: only the staff .*--executor local"
+    ):
         refuse_shared_gpus(plan.model_copy(update={"trials": tuple(shared)}))
 
 

@@ -43,7 +43,7 @@ from pyscale.images.buildlog import BuildLog
             ["FATAL:   While performing build: while running engine: exit status 3"],
             "While performing build: while running engine: exit status 3",
         ),
-        ([], "it said nothing"),
+        ([], "no output"),
         (["\x1b[31mFATAL:  \x1b[0m no such image"], "no such image"),
     ],
 )

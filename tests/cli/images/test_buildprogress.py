@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildlog import BuildEvent
 from pyscale.images.buildprogress import BuildProgress
 
 
@@ -20,7 +20,7 @@ def test_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     answer = capsys.readouterr()
     assert answer.out == ""
     waiting, building, done, unchanged = answer.err.splitlines()
-    assert waiting == "contact: libraries: another build is making it; waiting for that"
+    assert waiting == "contact: libraries: waiting for another build that is making it"
     assert building == "contact: libraries: building"
     assert re.fullmatch(r"contact: libraries: done in \d+ s", done)
     assert unchanged == "track: nothing has changed"

@@ -63,7 +63,9 @@ def test_user_namespaces_are_tried_and_not_only_read(missing: Callable[[str, str
     )
     if "Operation not permitted" in answer.stderr:
         missing("user namespaces", "allow them by user.max_user_namespaces")
-    assert "does not let this user make user namespaces (unshare" in answer.stdout, answer
+    assert "this user cannot create user namespaces on this machine (unshare" in answer.stdout, (
+        answer
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_absent_programs_are_named_with_their_package(
     monkeypatch.setenv("PATH", str(tmp_path))
     lack = lack_of_programs(("mksquashfs", "no-such-program"), "squashfs-tools")
     assert lack is not None
-    assert "needs no-such-program, which is not on PATH" in lack.sentence
+    assert "not on PATH, but needed to build images: no-such-program" in lack.sentence
     assert "'squashfs-tools'" in lack.remedy
     assert lack_of_programs(("mksquashfs",), "squashfs-tools") is None
 
@@ -113,7 +115,7 @@ def test_absent_programs_are_named_with_their_package(
 def test_a_foreign_machine_is_told_what_the_locks_are_for() -> None:
     lack = lack_of_architecture("aarch64")
     assert lack is not None
-    assert "this machine is aarch64, and the images' locks are for x86_64" in str(lack)
+    assert "this machine is aarch64, but the images' locks are for x86_64" in str(lack)
     assert lack_of_architecture("x86_64") is None
 
 

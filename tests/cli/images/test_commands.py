@@ -77,7 +77,7 @@ def test_verify_ends_with_1_where_an_image_is_not_as_locked(run: Any, contact: P
 
 
 def test_verify_without_any_image_is_refused(run: Any, folder: ImageFolder) -> None:
-    with pytest.raises(UserError, match=f"there are no images in {folder.path}: build or pull"):
+    with pytest.raises(UserError, match=f"{folder.path} holds no images: build or pull"):
         run("verify")
 
 
@@ -91,7 +91,7 @@ def test_verify_without_any_image_is_refused(run: Any, folder: ImageFolder) -> N
     ],
 )
 def test_a_misspelt_name_is_refused(run: Any, words: list[str]) -> None:
-    with pytest.raises(UserError, match="there is no image 'contcat': did you mean 'contact'"):
+    with pytest.raises(UserError, match="unknown image 'contcat': did you mean 'contact'"):
         run(*words)
 
 
@@ -111,12 +111,12 @@ def test_inspect_of_what_is_no_image_of_pyscale_is_one_sentence(
     run: Any, make_sif: Callable[..., Path], tmp_path: Path
 ) -> None:
     sif = make_sif(tmp_path / "other.sif", image="")
-    with pytest.raises(UserError, match="other.sif is no image of pyscale"):
+    with pytest.raises(UserError, match="other.sif is not an image of pyscale"):
         run("inspect", str(sif))
     (tmp_path / "text.sif").write_text("text" * 20)
-    with pytest.raises(UserError, match="text.sif is no SIF image"):
+    with pytest.raises(UserError, match="text.sif is not a SIF image"):
         run("inspect", "text.sif")
-    with pytest.raises(UserError, match="contact.sif is not there: build or pull"):
+    with pytest.raises(UserError, match="contact.sif does not exist: build or pull"):
         run("inspect", "contact")
 
 

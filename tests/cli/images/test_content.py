@@ -120,7 +120,7 @@ def test_variants_with_one_definition_differ_by_their_locks(copy_of_all: Path) -
 
 def test_an_absent_lock_is_one_sentence(copy_of_all: Path) -> None:
     (copy_of_all / "containers" / "locks" / "track.txt").unlink()
-    with pytest.raises(UserError, match=r"track\.txt is missing.*make locks"):
+    with pytest.raises(UserError, match=r"missing file .*track\.txt.*make locks"):
         content.content_sha256(TRACK)
 
 

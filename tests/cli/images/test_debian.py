@@ -77,5 +77,5 @@ def test_a_base_that_is_no_debian_is_told(
 ) -> None:
     base = tmp_path / "alpine.sif"
     program = engine("echo no dpkg >&2; false", FETCHES)
-    with pytest.raises(UserError, match=re.escape(f"{base} is no Debian system")):
+    with pytest.raises(UserError, match=re.escape(f"{base} is not a Debian system")):
         fetch_debian(CONTACT, base, program, tmp_path / "parts", print)

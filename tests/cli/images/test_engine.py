@@ -83,9 +83,9 @@ def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("exit 1", "singularity does not answer to --version"),
-        ("echo Endgame: Singularity 1.0", "singularity is no container program.*Endgame"),
-        (":", "singularity is no container program"),
+        ("exit 1", "singularity --version failed"),
+        ("echo Endgame: Singularity 1.0", "singularity is not Apptainer or SingularityCE.*Endgame"),
+        (":", "singularity is not Apptainer or SingularityCE"),
     ],
 )
 def test_a_program_that_is_no_engine_is_one_sentence(

@@ -97,9 +97,9 @@ def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path: Path) -> No
     (tmp_path / "images").write_text("here")
     folder = ImageFolder(tmp_path / "images")
     assert folder.read_lock().images == {}
-    with pytest.raises(UserError, match="images is in the way.*images_folder"):
+    with pytest.raises(UserError, match="images is a file.*images_folder"):
         folder.record("contact", locked())
-    with pytest.raises(UserError, match="in the way"):
+    with pytest.raises(UserError, match="is a file"):
         ImageFolder(tmp_path / "images" / "below").make()
 
 

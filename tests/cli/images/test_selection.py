@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.images.build import BuildOptions
-from pyscale.images.buildevents import BuildEvent
+from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
@@ -30,7 +30,7 @@ def test_images_for_cpus_are_built_and_others_only_by_name(
     assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= chosen
     assert {"storage", "decompress", "kernels"} <= chosen
     assert chosen | set(selection.left_out) == set(catalog())
-    assert selection.left_out["segment-cuda"] == "it is for cuda, so name it to build it"
+    assert selection.left_out["segment-cuda"] == "it is for cuda: name it to build it"
 
 
 def test_an_image_whose_java_libraries_are_incomplete_is_left_out_with_its_sentence(
@@ -39,7 +39,7 @@ def test_an_image_whose_java_libraries_are_incomplete_is_left_out_with_its_sente
     jars = tmp_path / "parts" / "track_trackmate" / "jars"
     jars.mkdir(parents=True)
     (jars / "other-1.0.jar").touch()
-    assert "track_trackmate/jars holds no jar of" in choose().left_out["track_trackmate"]
+    assert "track_trackmate/jars lacks the jars of" in choose().left_out["track_trackmate"]
 
 
 def test_an_image_whose_java_libraries_lie_there_is_built(

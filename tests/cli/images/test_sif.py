@@ -57,7 +57,7 @@ def test_a_file_that_was_cut_short_is_called_so(sif: Path, left: int) -> None:
 def test_a_file_that_is_no_image_is_called_so(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "other.sif"
     path.write_bytes(content)
-    with pytest.raises(UserError, match="other.sif is (no SIF image|cut short)"):
+    with pytest.raises(UserError, match="other.sif is (not a SIF image|cut short)"):
         read_sif(path)
 
 
@@ -65,7 +65,7 @@ def test_a_file_that_is_no_image_is_called_so(tmp_path: Path, content: bytes) ->
 @pytest.mark.parametrize("at", [32, 88, 96, 98, 4096 + 25 + 2])
 def test_every_damage_of_the_header_is_one_sentence(sif: Path, at: int) -> None:
     patch(sif, at, b"\xff\xff")
-    with pytest.raises(UserError, match="contact.sif (is no SIF|is cut short|has a damaged)"):
+    with pytest.raises(UserError, match="contact.sif (is not a SIF|is cut short|has a damaged)"):
         read_sif(sif)
 
 
@@ -91,7 +91,7 @@ def test_no_flipped_byte_of_the_header_gives_a_traceback(sif: Path) -> None:
 
 
 def test_an_absent_file_and_a_folder_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="absent.sif is not there: build or pull"):
+    with pytest.raises(UserError, match="absent.sif does not exist: build or pull"):
         read_sif(tmp_path / "absent.sif")
     with pytest.raises(UserError, match="cannot be read.*name a SIF file"):
         read_sif(tmp_path)

@@ -41,7 +41,7 @@ def test_an_image_that_is_as_locked_passes(folder: ImageFolder, contact: Path) -
 def test_one_flipped_byte_in_the_middle_is_found(folder: ImageFolder, contact: Path) -> None:
     verify_image(folder, "contact")
     flip(contact, contact.stat().st_size // 2)
-    with pytest.raises(UserError, match="contact.sif has sha256 .* says .*image build contact"):
+    with pytest.raises(UserError, match="contact.sif has sha256 .* records .*image build contact"):
         verify_image(folder, "contact")
     flip(contact, contact.stat().st_size // 2)
     verify_image(folder, "contact")
@@ -53,8 +53,8 @@ def test_a_file_of_another_size_is_changed(folder: ImageFolder, contact: Path) -
         file.write(b"x")
     verdict = verdict_on(folder, "contact")
     assert verdict.state == "changed"
-    assert f"has {size_bytes + 1} bytes where" in verdict.sentence
-    assert f"says {size_bytes}" in verdict.sentence
+    assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
+    assert f"records {size_bytes}" in verdict.sentence
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_image_without_its_magic_is_damaged(folder: ImageFolder, contact: Pat
     flip(contact, 33)
     verdict = verdict_on(folder, "contact")
     assert verdict.state == "damaged"
-    assert "is no SIF image" in verdict.sentence
+    assert "is not a SIF image" in verdict.sentence
 
 
 def test_an_image_for_another_machine_is_foreign(
@@ -93,7 +93,7 @@ def test_an_absent_image_says_how_to_get_it(folder: ImageFolder, contact: Path) 
     assert verdict_on(folder, "contact").state == "absent"
     with pytest.raises(UserError, match="`pyscale image build contact`, or pull it"):
         verify_image(folder, "contact")
-    with pytest.raises(UserError, match="the image track is not at"):
+    with pytest.raises(UserError, match="no image track at"):
         verify_image(folder, "track")
 
 
@@ -101,7 +101,7 @@ def test_an_image_that_nothing_locks_is_unlocked(
     folder: ImageFolder, make_sif: Callable[..., Path]
 ) -> None:
     sif = make_sif(folder.sif("contact"))
-    with pytest.raises(UserError, match="says nothing of contact.*copy its images.lock"):
+    with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
         verify_image(folder, "contact")
     verdict = verdict_on(folder, "contact")
     assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(sif))
@@ -155,4 +155,4 @@ def test_a_sif_that_is_none_of_pyscale_is_called_so(
     sif = make_sif(tmp_path / "other.sif", image="")
     verdict = verdict_on_file(sif, folder)
     assert verdict.state == "unlocked"
-    assert "is no image of pyscale" in verdict.sentence
+    assert "is not an image of pyscale" in verdict.sentence

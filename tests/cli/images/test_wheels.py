@@ -16,6 +16,7 @@ from pyscale.images.wheels import fetch_wheels
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
+TRACK = ImageDefinition(name="track", stage="track", definition="track")
 
 
 def make_wheel(folder: Path, name: str, content: str = "") -> Path:
@@ -70,6 +71,7 @@ def no_pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return forbid
 
 
+@pytest.mark.slow
 def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(
     tmp_path: Path, two_wheels: list[Path]
 ) -> None:
@@ -82,6 +84,7 @@ def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(
     assert [p.name for p in (tmp_path / "parts").iterdir()] == ["contact"]
 
 
+@pytest.mark.slow
 def test_a_complete_folder_needs_no_pip(
     tmp_path: Path, two_wheels: list[Path], no_pip: Callable[[], None]
 ) -> None:
@@ -92,6 +95,7 @@ def test_a_complete_folder_needs_no_pip(
     assert said == []
 
 
+@pytest.mark.slow
 def test_only_what_is_absent_or_damaged_is_fetched(tmp_path: Path, two_wheels: list[Path]) -> None:
     folder = fetch_wheels(CONTACT, tmp_path / "parts", print)
     whole = (folder / two_wheels[0].name).stat().st_mtime_ns
@@ -104,30 +108,61 @@ def test_only_what_is_absent_or_damaged_is_fetched(tmp_path: Path, two_wheels: l
     assert (folder / two_wheels[0].name).stat().st_mtime_ns == whole
 
 
+def test_what_another_image_has_fetched_is_linked_and_not_fetched_again(
+    tmp_path: Path, two_wheels: list[Path], lock: Path, no_pip: Callable[[], None]
+) -> None:
+    theirs = fetch_wheels(CONTACT, tmp_path / "parts", print)
+    other = make_wheel(tmp_path / "index", "gamma")
+    (lock.parent / "track.txt").write_text("".join(map(pin, [*two_wheels, other])))
+    said: list[str] = []
+    folder = fetch_wheels(TRACK, tmp_path / "parts", said.append)
+    assert said[0] == "fetching 1 wheels"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"{name}-1.0-py3-none-any.whl" for name in ("alpha", "beta", "gamma")
+    ]
+    linked = folder / two_wheels[0].name
+    assert linked.samefile(theirs / linked.name)
+    # What has the name and another content is not taken.
+    linked.unlink()
+    (theirs / linked.name).write_bytes(b"damaged")
+    fetch_wheels(TRACK, tmp_path / "parts", print)
+    assert linked.read_bytes() == two_wheels[0].read_bytes()
+    linked.unlink()
+    fetch_wheels(CONTACT, tmp_path / "parts", print)
+    no_pip()
+    fetch_wheels(TRACK, tmp_path / "parts", print)
+
+
+@pytest.mark.slow
 def test_a_wheel_with_another_hash_is_refused_in_one_sentence(
     tmp_path: Path, two_wheels: list[Path]
 ) -> None:
     make_wheel(tmp_path / "index", "beta", content="other = 1")
-    with pytest.raises(UserError, match=r"not the file that .*contact\.txt names"):
+    with pytest.raises(UserError, match=r"does not match .*contact\.txt"):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
     assert list((tmp_path / "parts").rglob("*.whl")) == []
 
 
+@pytest.mark.slow
 def test_what_pip_cannot_find_is_named(tmp_path: Path, two_wheels: list[Path]) -> None:
     two_wheels[0].unlink()
-    with pytest.raises(UserError, match=r"pip uses here has alpha==1\.0 .*PIP_INDEX_URL"):
+    with pytest.raises(UserError, match=r"index or folder of pip has alpha==1\.0 .*PIP_INDEX_URL"):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
+@pytest.mark.slow
 def test_a_cpu_build_of_torch_that_is_not_there_is_named_with_the_way_to_it(
     tmp_path: Path, lock: Path
 ) -> None:
     (tmp_path / "index").mkdir()
     lock.write_text(f"torch===2.13.0+cpu --hash=sha256:{'0' * 64}\n")
-    with pytest.raises(UserError, match=r"torch===2\.13\.0\+cpu .*CPU builds of torch in PIP_FIND"):
+    with pytest.raises(
+        UserError, match=r"torch===2\.13\.0\+cpu .*PIP_FIND_LINKS .*CPU builds of torch"
+    ):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
+@pytest.mark.slow
 def test_without_a_network_one_sentence_says_so(
     tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,7 +171,7 @@ def test_without_a_network_one_sentence_says_so(
     # Nothing listens on the discard port of this machine.
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("PIP_RETRIES", "1")
-    with pytest.raises(UserError, match="pip reaches no package index from here"):
+    with pytest.raises(UserError, match="pip reaches no package index"):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
@@ -160,12 +195,13 @@ def small_disk(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(
     tmp_path: Path, lock: Path, small_disk: Path
 ) -> None:
     noise = "".join(hashlib.sha512(str(i).encode()).hexdigest() for i in range(8000))
     lock.write_text(pin(make_wheel(tmp_path / "index", "alpha", content=noise)))
-    with pytest.raises(ResourceExhausted, match="filled up while the wheels of contact"):
+    with pytest.raises(ResourceExhausted, match="filled up while fetching the wheels of contact"):
         fetch_wheels(CONTACT, small_disk, print)
     assert [path for path in small_disk.rglob("*") if path.is_file()] == []
 

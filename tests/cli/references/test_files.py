@@ -23,7 +23,7 @@ def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own: Path, writ
 
 
 def test_an_unknown_name_is_told_with_the_nearest(own: Path) -> None:
-    with pytest.raises(UserError, match="no reference 'pycito': did you mean 'pycyto'"):
+    with pytest.raises(UserError, match="unknown reference 'pycito': did you mean 'pycyto'"):
         load_reference("pycito", own)
 
 
@@ -32,10 +32,10 @@ def test_an_unknown_name_is_told_with_the_nearest(own: Path) -> None:
     [
         ("title =", "titel =", "unknown key 'titel'; did you mean 'title'"),
         ('title = "Our cluster"', "", "key 'title' is missing"),
-        ("sweep =", "sweep ", "is no TOML"),
+        ("sweep =", "sweep ", "is not TOML"),
         ('["One run."]', "[]", "'caveats'"),
-        ('"segment"', '"segmnet"', "no stage 'segmnet'; did you mean 'segment'"),
-        ("title =", 'name = "x"\ntitle =', "its name is that of its file, so leave out 'name'"),
+        ('"segment"', '"segmnet"', "unknown stage 'segmnet'; did you mean 'segment'"),
+        ("title =", 'name = "x"\ntitle =', "its file gives it its name, so leave out 'name'"),
         ("cells =", "cell =", "no stage 'cell'.*ours.toml.*did you mean 'cells'"),
         ('"workers"', '"wrkers"', "no column 'wrkers'.*ours.toml.*did you mean 'workers'"),
         ('processor = "not told"', "", "'hardware'"),
@@ -62,12 +62,12 @@ def test_a_toml_that_is_no_text_is_one_sentence(own: Path, write: Write) -> None
     [
         (None, "the reference ours has no numbers: put its table, ours.csv, into"),
         ("", "ours.csv is empty"),
-        ("stage,workers,wall_s\n", "a header and no rows"),
+        ("stage,workers,wall_s\n", "has no rows"),
         ("stage,workers,wall\ncells,1,2\n", "no column 'wall_s': rename 'wall'"),
         ("stage,workers,wall_s\ncells,1,fast\n", "line 2: wall_s 'fast' is not a number"),
         (
             "stage,workers,wall_s\nother,1,2\n",
-            "no stage 'cells', of which ours.toml tells: known are other",
+            "no stage 'cells', which ours.toml names: choose from other",
         ),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
     assert "theirs" in found
     assert "ours" not in found
     (sentence,) = told
-    assert sentence.startswith("a reference is left out: the reference ours has no numbers")
+    assert sentence.startswith("reference left out: the reference ours has no numbers")
 
 
 def test_a_taken_name_leaves_a_report_with_the_shipped_reference_and_is_told(
@@ -121,7 +121,7 @@ def test_a_taken_name_leaves_a_report_with_the_shipped_reference_and_is_told(
     write("pycyto")
     told: list[str] = []
     assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
-    assert told[0].startswith(f"a reference is left out: {own / 'pycyto.toml'} has the name")
+    assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
 
 
 def test_other_tables_keep_their_columns_and_have_no_configurations(

@@ -86,6 +86,7 @@ def test_it_has_the_steady_times_of_each_process_by_device_and_size(
     }
 
 
+@pytest.mark.slow
 def test_a_report_that_reads_it_finds_the_ratios_of_the_run(
     measure: Callable[..., RunFolder], tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching, matching_grids
+from pyscale.references.matching import matching, matching_grids, shown_beside
 from pyscale.references.model import Loaded, Referred
 
 Write = Callable[..., Path]
@@ -34,12 +34,46 @@ def known(own: Path) -> list[Loaded]:
 
 
 def beside_any(own: Path) -> list[Loaded]:
-    """References that are not for the very same work alone."""
-    return [one for one in all_references(own).values() if one.reference.concerns(None)]
+    """References but those of validations."""
+    every = all_references(own).values()
+    return [one for one in every if not one.reference.name.startswith("validation-")]
 
 
 def by_name(found: list[Referred]) -> dict[str, pl.DataFrame]:
     return {one.reference.name: one.configurations for one in found}
+
+
+SAME_WORK = 'work_id = "abc"\n\n[hardware]'
+SAME_SIZES = '[size_ids]\ncells = "def"\n\n[hardware]'
+
+
+@pytest.mark.parametrize(
+    ("told", "work_id", "sizes", "asked", "shown"),
+    [
+        (SAME_WORK, "abc", (), (), ["ours"]),
+        (SAME_WORK, "other", (), (), []),
+        (SAME_WORK, None, (), (), []),
+        ("[hardware]", None, (), (), []),
+        (SAME_SIZES, None, ["def"], (), ["ours"]),
+        (SAME_SIZES, None, ["other"], (), []),
+        (SAME_WORK, "other", (), ["pycyto"], ["pycyto"]),
+        (SAME_WORK, "abc", (), ["pycyto"], ["pycyto", "ours"]),
+        (SAME_WORK, "abc", (), ["pycyto", "none"], []),
+    ],
+)
+def test_references_stand_beside_the_same_work_or_where_they_are_asked_for(
+    own: Path,
+    write: Write,
+    toml: str,
+    told: str,
+    work_id: str | None,
+    sizes: list[str],
+    asked: list[str],
+    shown: list[str],
+) -> None:
+    write(toml=toml.replace("[hardware]", told))
+    found = shown_beside(all_references(own).values(), work_id, asked=asked, sizes=sizes)
+    assert [one.reference.name for one in found] == shown
 
 
 def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]) -> None:

@@ -15,7 +15,7 @@ from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_si
 from pyscale.analysis.machine.speedups import machine_speedups
 from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder
-from pyscale.references.matchingtests import matching_tests
+from pyscale.references.matching import matching_tests
 from pyscale.references.model import Loaded
 
 TOML = """
@@ -80,8 +80,8 @@ def test_it_is_summed_up_as_a_run_is(ours: Loaded) -> None:
     ("csv", "said"),
     [
         ("test,seconds\nfft,1\n", "no column 'wall_s'"),
-        ("test,wall_s\nfft,fast\n", "a cell that is no number"),
-        ("test,wall_s\nfft,-1\n", "a wall_s that is no time"),
+        ("test,wall_s\nfft,fast\n", "a cell that is not a number"),
+        ("test,wall_s\nfft,-1\n", "an invalid wall_s"),
         ("test,wall_s\n,1\n", "a row without a test"),
     ],
 )

@@ -81,7 +81,7 @@ def test_without_intervals_none_are_printed():
     ends = dict.fromkeys(("wall_s_low", "wall_s_high", "speedup_low", "speedup_high"))
     said = chosen(choice(**ends, repeats=1, share_chosen=None))
     assert "12.3 s (one trial), speedup 3.10, efficiency" in said
-    assert said.endswith("Nobody can say how sure: some N has fewer than 6 timed trials.")
+    assert said.endswith("Confidence unknown: some N has fewer than 6 timed trials.")
 
 
 def test_a_refusal_is_said_in_place_of_an_n():
@@ -224,7 +224,7 @@ def test_the_report_has_the_same_sentences(full):
     told = section(curve, found, causes, [own, request(stage="track")], "hela on EPYC")
     knee, fastest = (one for one in found if curve.owns(one))
     assert knee.workers == fastest.workers
-    assert told[0] == f"knee and fastest: {chosen(knee, fastest)}"
+    assert told[0] == f"best value and fastest: {chosen(knee, fastest)}"
     assert told[0].count("request N") == 1
     assert "Sure among those measured: best in 100 %" in told[0]
     assert "Sure among those measured: within 5 % of the fastest in 100 %" in told[0]

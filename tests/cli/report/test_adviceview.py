@@ -12,8 +12,9 @@ from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.requests import request_of
-from pyscale.report.advice import Advice, StageAdvice, doubts, limits_near
+from pyscale.report.advice import NAMES, Advice, StageAdvice, doubts, limits_near
 from pyscale.report.adviceview import shown
+from pyscale.report.bottomline import bottom_line
 from pyscale.report.curves import curves
 
 
@@ -49,13 +50,14 @@ def advice(full):
         stages=tuple(stages),
         doubts=tuple(doubts(drawn)),
         directives="#SBATCH --array=0-3%4",
+        line=bottom_line(full),
     )
 
 
 def printed(advice: Advice, width: int = 100) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width)
-    for part in shown(advice):
+    for part in shown(advice, why=True):
         if isinstance(part, str):
             out.write(part + "\n")
         else:
@@ -81,7 +83,9 @@ def test_a_narrow_terminal_keeps_every_n_and_how_sure_it_is(advice):
     assert "…" not in text
     for stage in advice.stages:
         for one in stage.choices:
-            row = rf"{one.objective} +{one.workers} .* {one.sureness} \({one.share_chosen:.0%}"
+            row = (
+                rf"{NAMES[one.objective]} +{one.workers} .* {one.sureness} \({one.share_chosen:.0%}"
+            )
             assert re.search(row.replace("%", " %"), text)
 
 
@@ -99,4 +103,4 @@ def test_lines_to_paste_are_not_broken(advice):
     lines = printed(advice, width=60).splitlines()
     for stage in advice.stages:
         assert f"  $ {stage.experiments[0].command}" in lines
-    assert lines[-1] == "#SBATCH --array=0-3%4"
+    assert lines[0] == "#SBATCH --array=0-3%4"

@@ -46,7 +46,7 @@ def markdown_of(tmp_path, trials):
 
 def test_each_configuration_has_its_waiting_overlap_and_requests(tmp_path, new_run):
     text = markdown_of(tmp_path, on_a_cluster(new_run))
-    section = text.split("## Beside the wall time")[1].split("\n## ")[0]
+    section = text.split("## Waiting, overlap and resources")[1].split("\n## ")[0]
     one, two = (line for line in section.splitlines() if line.startswith("| segment"))
     assert one == "| segment | 1 | 2 | 1 | 2.50 | 2.50 | - | - | 0 | 1.25 of 8 | 0.95 of 4 |"
     # Both work from 1 to 4, from 4.5 to 5 and from 5.75 to 8.5 s: 6.25 of 8 s.
@@ -70,15 +70,15 @@ def too_much(new_run, **asked):
 
 def test_what_nobody_used_is_named_with_what_is_enough(new_run):
     assert too_much(new_run) == [
-        "segment: a task asked for 8 GiB of memory and used at most 1.25, so that 2 GiB (1.2 times "
-        "that, in whole GiB) would do: `memory_gib` in the site's file; a task asked for 4 cores "
-        "and kept 1.00 busy on average: `cpus` in the site's file, or `--cpus-per-worker`."
+        "segment: a task requested 8 GiB of memory and used at most 1.25; 2 GiB (1.2 times that, "
+        "in whole GiB) suffices (`memory_gib` in the site's file); a task requested 4 cores and "
+        "used 1.00 on average (`cpus` in the site's file, or `--cpus-per-worker`)."
     ]
 
 
 def test_cores_alone_can_be_too_many(new_run):
     (sentence,) = too_much(new_run, requested_memory_bytes=None)
-    assert sentence.startswith("segment: a task asked for 4 cores")
+    assert sentence.startswith("segment: a task requested 4 cores")
 
 
 def test_what_was_needed_is_not_called_too_much(new_run):
@@ -91,12 +91,13 @@ def test_where_nothing_was_asked_for_nothing_can_be_lowered(tmp_path, new_run):
     assert too_much(new_run, **own_machine) == []
     text = markdown_of(tmp_path, trials)
     assert "| 1.25 | 0.95 |" in text
-    assert "could be lowered" not in text
+    assert "Requests to lower" not in text
 
 
 def test_a_table_of_wall_times_has_nothing_beside(tmp_path):
     wall_times = pl.DataFrame({"stage": "track", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    assert "Beside the wall time" not in markdown_of(tmp_path, trials_from_wall_times(wall_times))
+    text = markdown_of(tmp_path, trials_from_wall_times(wall_times))
+    assert "Waiting, overlap and resources" not in text
 
 
 TOLD = pl.DataFrame(
@@ -117,7 +118,7 @@ def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_
     assert lines[-2] == "| a | 1 | - | 1 | - | - | - | - | - | - | 1.00 of 4 |"
     assert lines[-1] == "| a | 2 | - | 2 | - | - | - | - | - | - | 2.00 of 4 |"
     (sentence,) = beside.too_much(curves(configurations(trials)))
-    assert sentence == "a: a task asked for 4 cores and kept 2.00 busy on average."
+    assert sentence == "a: a task requested 4 cores and used 2.00 on average."
 
 
 def test_of_cores_whose_use_nobody_measured_nothing_is_said():

@@ -8,7 +8,14 @@ import pytest
 from rich.console import Console
 
 from pyscale.analysis.comparison import comparison
-from pyscale.report.comparison import ComparisonContext, OutputComparison, named, remarks, shown
+from pyscale.report.comparison import (
+    ComparisonContext,
+    OutputComparison,
+    conclusion,
+    named,
+    remarks,
+    shown,
+)
 from pyscale.runfacts import Difference
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
@@ -36,6 +43,16 @@ def test_a_pipe_of_100_columns_shows_every_verdict(compared):
         assert f"{row['ratio']:.3f} [{row['ratio_low']:.3f}, {row['ratio_high']:.3f}]" in text
 
 
+def test_the_answer_is_one_sentence(compared, thin):
+    told = conclusion(CONTEXT, compared)
+    assert told == "New is slower for every configuration (1.30 times as long)."
+    outputs = (OutputComparison(stage="track", found="same"),)
+    alike = CONTEXT.model_copy(update={"outputs": outputs})
+    assert conclusion(alike, compared).endswith(" Outputs: same bytes.")
+    too_few = conclusion(CONTEXT, comparison(thin.trials, thin.trials))
+    assert too_few == "Not enough data for any configuration, see --repeats."
+
+
 def test_what_differs_stands_before_the_verdicts(compared):
     difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
     text = printed(CONTEXT.model_copy(update={"differences": (difference,)}), compared)
@@ -44,9 +61,9 @@ def test_what_differs_stands_before_the_verdicts(compared):
 
 def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
     text = " ".join(printed(CONTEXT, comparison(thin.trials, thin.trials)).split())
-    assert "not enough data (1) abc / abc" in text
-    assert "1: Fewer than 6 trials were timed in one of the two" in text
-    assert "a few-repeats: Fewer than 6 trials" in text
+    assert "not enough data (1) nwo / nwo" in text
+    assert "1: Fewer than 6 timed trials in one of the two" in text
+    assert "n few-repeats: Fewer than 6 timed trials" in text
     # Nothing was tested.
     assert "Mann-Whitney" not in text
 
@@ -125,7 +142,7 @@ def test_what_is_paired_by_blocks_says_so(full):
     assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
     assert "--against" not in text
     # Sixteen configurations are more than six blocks can tell apart.
-    assert "with this number of blocks no difference, however large" in text
+    assert "for this number of blocks: no difference, however large" in text
 
 
 def test_runs_of_the_version_that_differ_little_leave_the_margin_as_it_is():

@@ -27,10 +27,11 @@ def two_workers(new_run, **asked):
 def section(tmp_path, results):
     """Lines of the table of costs; empty where the report has none."""
     write_report(tmp_path, results)
-    _, _, rest = (tmp_path / "scaling_analysis.md").read_text().partition("## What it cost")
+    _, _, rest = (tmp_path / "scaling_analysis.md").read_text().partition("## Costs")
     return [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
 
 
+@pytest.mark.slow
 def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=1)
     lines = section(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
@@ -42,6 +43,7 @@ def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
     assert lines[2:] == [f"| segment | {workers} | {same} |" for workers in (1, 2)]
 
 
+@pytest.mark.slow
 def test_the_csv_has_all_costs_and_the_unit_of_the_money(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
     write_report(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
@@ -50,12 +52,14 @@ def test_the_csv_has_all_costs_and_the_unit_of_the_money(tmp_path, new_run):
     assert (row["money"], row["money_per_work"], row["currency"]) == (2, 2 / 80, "EUR")
 
 
+@pytest.mark.slow
 def test_costs_that_nobody_had_are_not_told(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
     lines = section(tmp_path, analysed(trials, CONTEXT, held="task"))
     assert lines[0] == "| Stage | N | Core-hours | Core-hours per unit of work |"
 
 
+@pytest.mark.slow
 def test_where_nothing_says_how_long_cores_were_held_there_are_no_costs(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
     assert section(tmp_path, analysed(trials, CONTEXT)) == []

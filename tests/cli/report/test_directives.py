@@ -68,7 +68,7 @@ def test_more_tasks_than_slurm_takes_in_an_array_are_told_to_be_split():
     assert "#SBATCH --array=0-4000000%4\n" in most
     lines = written("sbatch", "plain", request(windows=10**9, workers=10**9)).splitlines()
     assert lines[1] == (
-        "# Slurm takes at most 4000001 tasks in one array: submit these 1000000000 in several."
+        "# Slurm accepts at most 4000001 tasks per array: submit these 1000000000 in several."
     )
     assert not any("--array" in line for line in lines)
 

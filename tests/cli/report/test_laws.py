@@ -33,7 +33,7 @@ def test_a_sure_number_is_given_with_its_interval_and_residuals():
     assert amdahl == (
         "Amdahl's law, fitted to 24 trials at N = 1, 2, 4, 8, 16, 32, 64 and 128: serial part "
         "f = 0.0504 (95 % interval 0.0491 to 0.0516). It misses the mean wall times by at most "
-        "1.7 % (N = 16), no more than the trials scatter."
+        "1.7 % (N = 16), within the scatter of the trials."
     )
 
 
@@ -46,26 +46,26 @@ def test_n_of_most_throughput_is_given_where_kappa_is_told_from_0():
 
 def test_what_noise_hides_is_not_distinguishable_and_gives_no_n_of_most_throughput():
     _, usl = told(FOUR * 6, sigma=0.05, noise=0.03)
-    assert "coherency kappa is not distinguishable from 0, at most 0.0024" in usl
-    assert "best value 0, the end of its range" in usl
-    assert "No N* is given: kappa is not distinguishable from 0" in usl
+    assert "coherency kappa is not distinguishable from 0: at most 0.0024" in usl
+    assert "estimate 0, the end of its range" in usl
+    assert "No N*: kappa is not distinguishable from 0" in usl
     assert "highest" not in usl
 
 
 def test_an_interval_that_reaches_past_the_measured_n_says_so():
     _, usl = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
-    assert usl.endswith("reaches past what was measured (N = 8).")
+    assert usl.endswith("exceeds the largest measured N (8).")
 
 
 def test_a_law_that_misses_beyond_the_scatter_is_told_so():
     amdahl, _ = told([*range(1, 9)] * 2, sigma=0.1, kappa=0.015, noise=0.03)
-    assert "more than the trials scatter: the curve is not quite of its shape." in amdahl
+    assert "more than the trials scatter: the law does not quite describe the curve." in amdahl
 
 
-def test_a_wide_interval_comes_before_the_best_value():
+def test_a_wide_interval_comes_before_the_estimate():
     _, usl = told([1, 2, 4, 8, 16], sigma=0.05, kappa=0.003, noise=0.05)
-    assert "contention sigma is above 0 but known only roughly, 0.025 to 0.095 (95 %" in usl
-    assert "with one trial at each N, scatter and misfit cannot be told apart" in usl
+    assert "contention sigma is above 0 but imprecise: 0.025 to 0.095 (95 %" in usl
+    assert "with one trial at each N, scatter and misfit cannot be separated" in usl
 
 
 def test_an_interval_of_the_whole_range_determines_nothing():
@@ -78,7 +78,7 @@ def test_an_interval_of_the_whole_range_determines_nothing():
         amdahl=amdahl.model_copy(update={"parameters": whole}),
         usl=amdahl,
     )
-    told_of_f = "serial part f is not determined, anything from 0 to 1 fits (best value 0.2)."
+    told_of_f = "serial part f is undetermined: anything from 0 to 1 fits (estimate 0.2)."
     assert told_of_f in next(sentences(found))
 
 
@@ -90,11 +90,11 @@ def test_too_few_counts_are_the_reason_for_no_fit():
 
 
 PYCYTO = {
-    "register_denoise": "serial part f is above 0 but known only roughly, 0.013 to 0.059 "
-    "(95 % interval; best value 0.0357)",
+    "register_denoise": "serial part f is above 0 but imprecise: 0.013 to 0.059 "
+    "(95 % interval; estimate 0.0357)",
     "cellpose_ch0": "serial part f = 0.226 (",
     "cellpose_ch1": "serial part f = 0.265 (",
-    "contact": "best value 0.391)",
+    "contact": "estimate 0.391)",
     "trackmate_ch0": "Not fitted: Amdahl's law misses the wall times by 14 %",
 }
 

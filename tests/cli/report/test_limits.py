@@ -44,16 +44,15 @@ def shared(share, *, rest=0.0):
 
 def test_a_sure_cause_is_stated_with_its_numbers():
     assert told(START_UP, READING) == [
-        "At N = 4 start-up (of containers, interpreters, imports and models) limits scaling: had "
-        "it cost no more worker-seconds for the same work than at N = 1, the efficiency would be "
-        "0.93 in place of 0.61 and the wall time 12.5 s shorter (first among the causes in 99 % "
-        "of resamples)."
+        "At N = 4 start-up (of containers, interpreters, imports and models) limits scaling: "
+        "without its growth over N = 1, the efficiency would be 0.93 instead of 0.61 and the wall "
+        "time 12.5 s shorter (largest cause in 99 % of resamples)."
     ]
 
 
 def test_a_likely_cause_is_put_as_such():
     (sentence,) = told(*shared(0.9, rest=0.1))
-    assert "probably limits scaling: had it cost no more worker-seconds for the same" in sentence
+    assert "probably limits scaling: without its growth over N = 1, the" in sentence
     assert "in 90 % of resamples" in sentence
 
 
@@ -66,23 +65,23 @@ def test_a_share_short_of_sure_is_not_rounded_up_to_it():
 def test_an_undecided_cause_is_named_with_its_rival():
     (sentence,) = told(*shared(0.6, rest=0.4))
     assert sentence.startswith("At N = 4 either start-up")
-    assert "or reading limits scaling most, the trials do not tell which" in sentence
-    assert "mending the one would make the efficiency 0.93, mending the other 0.91" in sentence
-    assert "in place of 0.61 (first among the causes in 60 % and 40 % of resamples)" in sentence
+    assert "or reading limits scaling most: without the former" in sentence
+    assert "the efficiency would be 0.93, without the latter 0.91" in sentence
+    assert "instead of 0.61 (largest cause in 60 % and 40 % of resamples)" in sentence
 
 
-def test_too_few_trials_say_nothing_of_how_sure():
+def test_too_few_trials_leave_the_confidence_unknown():
     (sentence,) = told(*shared(None, rest=None), trials=3)
     assert "seems to limit scaling" in sentence
-    assert sentence.endswith("How sure that is cannot be said from fewer than 6 trials.")
+    assert sentence.endswith("(confidence unknown: fewer than 6 trials).")
     assert "resamples" not in sentence
 
 
 def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
     small = Cause(code="imbalance", efficiency=0.99, gain=0.01, seconds=0.4, share_first=0.7)
     assert told(small, efficiency=0.98) == [
-        "At N = 4 no single cause would raise the efficiency of 0.98 by 5 % if it were gone; the "
-        "largest is imbalance (some workers had more to compute than others): without it the "
+        "At N = 4 removing any single cause would raise the efficiency of 0.98 by less than 5 %. "
+        "The largest is imbalance (some workers had more to compute than others): without it, the "
         "efficiency would be 0.99."
     ]
 
@@ -90,27 +89,25 @@ def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
 def test_a_loss_of_many_small_causes_is_told_so():
     small = Cause(code="reading", efficiency=0.52, gain=0.02, seconds=0.4, share_first=0.7)
     (sentence,) = told(small, efficiency=0.5)
-    assert "the sum of several causes, or of some that hide each other" in sentence
+    assert "the sum of several causes, or of causes on different workers" in sentence
 
 
 def test_a_curve_without_loss_is_told_so():
     none = Cause(code="reading", efficiency=1.0, gain=0.0, seconds=0.0, share_first=0.7)
     (sentence,) = told(none, efficiency=1.0)
-    assert sentence == (
-        "At N = 4 nothing that was measured takes anything from the efficiency of 1.00."
-    )
+    assert sentence == "At N = 4 no measured cause lowers the efficiency of 1.00."
 
 
 def test_growth_with_processor_time_is_more_work_or_shared_hardware():
     (growth,) = told(GREW)
-    assert "1.31 times the worker-seconds of the base case and 1.28 times its" in growth
-    assert "Times alone cannot tell these apart." in growth
+    assert "1.31 times the baseline's worker-seconds and 1.28 times its" in growth
+    assert "Times alone cannot separate these." in growth
 
 
 def test_growth_without_processor_time_is_a_wait_for_something_else():
     (growth,) = told(GREW, cpu_growth=1.02)
     assert "1.02 times its processor time" in growth
-    assert "something that is no core" in growth
+    assert "something other than a core" in growth
 
 
 def test_growth_of_unknown_processor_time_is_left_at_that():
@@ -120,9 +117,9 @@ def test_growth_of_unknown_processor_time_is_left_at_that():
 
 def test_whole_tasks_cannot_tell_their_phases_apart():
     (told_once,) = told(BUSY, efficiency=0.222, inflation=3.546, not_measured=("contention",))
-    assert told_once.startswith("At N = 4 growth of the tasks")
-    assert "the tasks took 3.55 times the worker-seconds of the base case" in told_once
-    assert "cannot be told apart" in told_once
+    assert told_once.startswith("At N = 4 task growth")
+    assert "the tasks took 3.55 times the baseline's worker-seconds" in told_once
+    assert "cannot be separated" in told_once
 
 
 def test_a_wait_that_was_not_measured_is_said():
@@ -135,7 +132,7 @@ def test_a_wait_that_was_not_measured_is_said():
 
 def test_wall_times_alone_name_no_cause():
     assert told(not_measured=tuple(NAMES)) == [
-        "At N = 4 nothing tells what limits scaling: only whole trials were timed."
+        "At N = 4 the limit of scaling is unknown: only whole trials were timed."
     ]
 
 
@@ -143,7 +140,7 @@ def test_what_is_true_of_several_worker_counts_is_said_once():
     found = [limits_of(workers=workers) for workers in (2, 4)]
     of_cause = limits_of(START_UP, workers=8)
     assert list(of_several([*found, of_cause])) == [
-        "At N = 2 and 4 nothing tells what limits scaling: only whole trials were timed.",
+        "At N = 2 and 4 the limit of scaling is unknown: only whole trials were timed.",
         *sentences(of_cause),
     ]
 

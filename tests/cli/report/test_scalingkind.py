@@ -48,48 +48,47 @@ def text(weak, tmp_path):
 
 def test_the_text_says_what_grew_and_what_speedup_and_efficiency_are_of(text):
     assert (
-        "Weak scaling: the work grew with N (20 at N = 1, 40 at N = 2 and 80 at N = 4) and "
-        "was 20 for each worker. Speedup is in work per second, and efficiency is the base "
-        "case's wall time over that at N."
+        "Weak scaling: the work grew with N (20 at N = 1, 40 at N = 2 and 80 at N = 4), 20 per "
+        "worker. Speedup compares work per second; efficiency is the baseline's wall time over "
+        "that at N."
     ) in text
 
 
 def test_a_speedup_is_put_as_work_per_second(text):
     # 110 s for 20 frames, 140 s for 80.
-    assert "N = 4: 140 s (one trial), 3.14 times the work per second of the base case" in text
+    assert "N = 4: 140 s (one trial), 3.14 times the baseline's work per second" in text
     assert "times as fast" not in text
 
 
-def test_lost_time_is_held_against_as_much_work_in_the_base_case(text):
+def test_lost_time_is_compared_with_the_baseline_for_as_much_work(text):
     # 4 x 140 s against 4 x 110 s.
     assert (
-        "N = 4 held 560 worker-seconds, 120 more than as much work in the base case: read +120."
+        "N = 4 used 560 worker-seconds, 120 more than the baseline for as much work: read +120."
     ) in text
 
 
 def test_the_serial_fraction_is_gustafsons(text):
     # (4 - 4 * 110/140) / 3
-    assert "Serial fraction by Gustafson, of the time on N workers: 0.17 at N = 2" in text
+    assert "Gustafson serial fraction (of the time on N workers): 0.17 at N = 2" in text
     assert "and 0.29 at N = 4." in text
-    assert "Serial fraction by Karp and Flatt:" not in text
+    assert "Karp-Flatt serial fraction:" not in text
 
 
 def test_that_outputs_cannot_be_compared_stands_among_what_was_not_measured(text):
-    open_questions = text.split("## What was not measured")[1]
+    open_questions = text.split("## Not measured")[1]
     assert (
-        "all stages: whether the output is the same at every N. In weak scaling N workers have "
-        "other frames than N0, so there is nothing to compare; how right it is, where the truth "
-        "is known, is measured at the largest N alone."
+        "all stages: agreement of outputs between N. In weak scaling N workers have other frames "
+        "than N0; quality, where the truth is known, is measured at the largest N alone."
     ) in open_questions
-    assert "whether the output is that of the baseline" not in open_questions
-    assert "there was no truth" not in open_questions
+    assert "agreement of the output with the baseline's" not in open_questions
+    assert "no truth" not in open_questions
 
 
 def test_work_that_is_neither_strong_nor_weak_is_told_apart():
     (mixed,) = curves(table_of([1.0, 1.5625, 1.5625]))
     assert work(mixed) == (
-        "The work was neither the same at every N nor the same for each worker (1 at N = 1, "
-        "1.56 at N = 2 and 1.56 at N = 4): speedup is in work per second."
+        "Neither the work nor the work per worker was the same at every N (1 at N = 1, 1.56 at "
+        "N = 2 and 1.56 at N = 4): speedup compares work per second."
     )
     assert list(not_compared([mixed])) == []
 
@@ -98,8 +97,8 @@ def test_work_that_is_known_in_part_is_said_to_be_taken_for_the_same():
     table = table_of([20.0, None, 80.0])
     (said,) = not_compared(curves(table))
     assert said == (
-        "a: the work at N = 2 is not known. Strong scaling is assumed: speedups are as if the work "
-        "were the same at every N."
+        "a: the work at N = 2 is unknown; speedups assume strong scaling (the same work at every "
+        "N)."
     )
     assert doubts(curves(table)) == [said]
     out = StringIO()
@@ -119,10 +118,10 @@ def test_of_strong_scaling_and_of_unknown_work_nothing_is_said():
 )
 def test_the_axis_of_a_figure_names_a_scaled_speedup(works, title):
     found = curves(table_of(pl.Series(works, dtype=pl.Float64)))
-    assert speedup_title(found) == f"{title} over the base case"
+    assert speedup_title(found) == f"{title} over the baseline"
 
 
 def test_the_terminal_says_of_what_a_speedup_is(weak):
     out = StringIO()
     Console(file=out, width=100).print(summary(configurations(weak)))
-    assert "Weak scaling, as much work for each worker at every N: speedup is" in out.getvalue()
+    assert "Weak scaling (the same work per worker at every N): speedup" in out.getvalue()

@@ -52,7 +52,7 @@ def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (HEADER, "has a header and no rows"),
+        (HEADER, "has no rows"),
         ("device,length_px\ncpu,224\n", "has no column 'wall_s'"),
         (
             "device,length_px,wall_s,time_s\ncpu,224,1,1\n",
@@ -63,23 +63,23 @@ def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
             "device,length_px,wall_s,block,repeat\ncpu,224,1,0,0\n",
             "has both 'repeat' and 'block': keep",
         ),
-        (HEADER + "cpu,224,1\ncpu,448,nan\n", "line 3: wall_s nan is no time in seconds"),
-        (HEADER + "cpu,224,inf\n", "line 2: wall_s inf is no time in seconds"),
-        (HEADER + "cpu,224,0\n", "line 2: wall_s 0 must be above zero, as a time in seconds is"),
+        (HEADER + "cpu,224,1\ncpu,448,nan\n", "line 3: wall_s nan is not a time in seconds"),
+        (HEADER + "cpu,224,inf\n", "line 2: wall_s inf is not a time in seconds"),
+        (HEADER + "cpu,224,0\n", "line 2: wall_s 0 must be above zero (a time in seconds)"),
         (HEADER + "cpu,224,-1\n", "line 2: wall_s -1 must be above zero"),
-        (HEADER + "cpu,224,\n", "line 2: 'wall_s' is blank, fill it in"),
+        (HEADER + "cpu,224,\n", "line 2: 'wall_s' is blank: fill it in"),
         (
             "device,length_px,time_s\ncpu,224,0\n",
-            "line 2: time_s 0 must be above zero, as a time in seconds is",
+            "line 2: time_s 0 must be above zero (a time in seconds)",
         ),
-        (HEADER + "cpu,0,1\n", "line 2: length_px 0 must be above zero, as a length in pixels is"),
-        (HEADER + "cpu,nan,1\n", "line 2: length_px nan is no length in pixels"),
+        (HEADER + "cpu,0,1\n", "line 2: length_px 0 must be above zero (a length in pixels)"),
+        (HEADER + "cpu,nan,1\n", "line 2: length_px nan is not a length in pixels"),
         (HEADER + "cpu,224 px,1\n", "line 2: length_px '224 px' is not a number"),
-        (HEADER + "cpu,224,1\nxpu-3,224,1\n", "line 3: device 'xpu-3' must hold one of cpu, gpu"),
-        (HEADER + "gpu-cpu,224,1\n", "line 2: device 'gpu-cpu' must hold one of cpu, gpu"),
+        (HEADER + "cpu,224,1\nxpu-3,224,1\n", "line 3: device 'xpu-3' must name one of cpu, gpu"),
+        (HEADER + "gpu-cpu,224,1\n", "line 2: device 'gpu-cpu' must name one of cpu, gpu"),
         (
             HEADER + "cpu-a,224,1\ngpu,224,1\ncpu-b,224,1\n",
-            "line 4: cpu-b and cpu-a are both the CPU of one machine",
+            "line 4: cpu-b and cpu-a are both the CPU (the baseline)",
         ),
         (
             HEADER + "cpu,224,1\ncpu,224,2\n",

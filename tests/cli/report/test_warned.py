@@ -20,7 +20,7 @@ from pyscale_stages.warned import Warned
 
 LEFT = Warned(
     code="unregistered-frames",
-    text="were left where they are: use `previous` & <care>",
+    text="were not moved: use `previous` & <care>",
     concerned=37,
     seen=48,
     doubts_result=True,
@@ -44,17 +44,17 @@ def test_each_code_is_said_once_and_doubts_of_the_result_first(warned: Results) 
     ]
 
 
-def test_the_terminal_says_it_under_the_table(warned: Results) -> None:
+def test_the_terminal_says_it_above_the_verdict(warned: Results) -> None:
     out = io.StringIO()
     Console(file=out, width=100).print(summary_of(warned))
     text = " ".join(out.getvalue().split())
-    start = "register_denoise, the result may be wrong: 37 of 48 frames were left"
+    start = "register_denoise, the result may be wrong: 37 of 48 frames were not moved"
     assert text.count(start) == 1
-    assert (
-        text.index("flags") < text.index(start) < text.index("register_denoise: The disk is slow.")
-    )
+    slow = text.index("register_denoise: The disk is slow.")
+    assert text.index(start) < slow < text.index("Request N = ")
 
 
+@pytest.mark.slow
 def test_every_file_of_the_report_says_it(tmp_path: Path, warned: Results) -> None:
     write_report(tmp_path, warned)
     page = (tmp_path / "report.html").read_text()
@@ -69,6 +69,7 @@ def test_every_file_of_the_report_says_it(tmp_path: Path, warned: Results) -> No
     assert set(codes) == {"unregistered-frames=37/48;slow-disk"}
 
 
+@pytest.mark.slow
 def test_a_run_without_warnings_says_nothing_of_them(tmp_path: Path, thin: Results) -> None:
     write_report(tmp_path, thin)
     assert said(thin.trials) == ()

@@ -71,7 +71,7 @@ def test_a_native_plan_names_no_image(make: Callable[..., Plan]) -> None:
     [
         ({"segmnt": "segment"}, "an image to a stage 'segmnt'.* did you mean 'segment'"),
         ({"segment": "segment_cellpos3"}, "did you mean 'segment_cellpose3'"),
-        ({"track": "contact"}, "the image contact, which runs contact: give one of track, track_t"),
+        ({"track": "contact"}, "the image contact, which runs contact: use one of track, track_t"),
     ],
 )
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])

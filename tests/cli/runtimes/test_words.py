@@ -21,7 +21,7 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
             "\x1b[91mERROR  : Failed to create user namespace: maximum number of user namespaces "
             "exceeded, check /proc/sys/user/max_user_namespaces\n\x1b[0m",
             1,
-            "no user namespace",
+            "cannot create user namespaces",
             2,
         ),
         (
@@ -36,14 +36,14 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
             "FATAL:   While checking container encryption: could not open image /i/a b.sif: failed "
             "to retrieve path for /i/a b.sif: lstat /i/a b.sif: no such file or directory\n",
             255,
-            "the image /i/a b.sif is not there",
+            "the image /i/a b.sif does not exist",
             2,
         ),
         (
             "FATAL:   container creation failed: mount hook function failure: mount /d->/d error: "
             "while mounting /d: mount source /d doesn't exist\n",
             255,
-            "/d is not there on the node",
+            "/d does not exist on the node",
             2,
         ),
         (
@@ -52,7 +52,7 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
             "/dev/shm/d: destination /var/lib/apptainer/mnt/session/dev/shm/d doesn't exist in "
             "container\n",
             255,
-            "an image cannot be given /dev/shm/d, as it has its own of what lies there",
+            "/dev/shm/d cannot be mounted in an image, which has its own /dev",
             2,
         ),
         (
@@ -72,7 +72,7 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
         (
             "FATAL:   while extracting /x.sif: write /tmp/r: No space left on device\n",
             255,
-            "a full disk",
+            "disk is full",
             3,
         ),
         (

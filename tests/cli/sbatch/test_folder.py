@@ -29,16 +29,16 @@ def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
-    with pytest.raises(UserError, match="the folder is not empty, and nothing is overwritten"):
+    with pytest.raises(UserError, match="the folder is not empty"):
         write_scripts(tmp_path, TEXTS)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").touch()
-    with pytest.raises(UserError, match="that is no folder"):
+    with pytest.raises(UserError, match="not a folder"):
         refuse_unusable(tmp_path / "mine")
-    with pytest.raises(UserError, match="mine is no folder that this user may write"):
+    with pytest.raises(UserError, match="mine is not a writable folder"):
         refuse_unusable(tmp_path / "mine" / "below")
 
 

@@ -23,11 +23,11 @@ def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
 ) -> None:
     (told,) = warn_of_no_gpus(make(device="cuda"), load_site("plain"))
     assert told.startswith(
-        "segment and contact compute on cuda, and the file of the site plain has no GPU for that"
+        "segment and contact compute on cuda, but the file of the site plain asks for no GPU"
     )
     points = sweep({"device": ["cpu", "cuda"]})
     (told,) = warn_of_no_gpus(points, site(request={"gpus": 0}))
-    assert told.startswith("segment computes on cuda, and the file of the site mine")
+    assert told.startswith("segment computes on cuda, but the file of the site mine")
     assert list(warn_of_no_gpus(make(device="cpu"), load_site("plain"))) == []
 
 

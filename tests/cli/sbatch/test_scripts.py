@@ -105,6 +105,7 @@ def directives(text: str) -> list[str]:
     return [line.removeprefix("#SBATCH ") for line in text.splitlines() if "#SBATCH" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", shipped_names("site"))
@@ -125,6 +126,7 @@ def test_every_script_passes_shellcheck(
 GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
 def test_scripts_that_measure_the_machine_pass_shellcheck(
@@ -184,6 +186,7 @@ def test_a_job_that_measures_a_node_asks_for_all_of_its_gpus() -> None:
     assert not [d for d in directives(texts["kernels_cpu-n1/windows.sbatch"]) if "gpu" in d]
 
 
+@pytest.mark.slow
 def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
     for name in shipped_names("site"):
         for runtime in ("native", "apptainer"):
@@ -355,6 +358,7 @@ def of_ranks(site: Site, slides: Path = Path("/data/my slides"), **changes: Any)
     return render(plan, site, images_of(plan))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
 def test_scripts_of_ranks_pass_shellcheck(
@@ -404,6 +408,7 @@ def test_jobs_that_load_patches_do_not_slow_each_other() -> None:
     assert "a folder for each rank" in texts["README.md"]
 
 
+@pytest.mark.slow
 def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None:
     """`srun` only, which starts a command for each rank, is made up."""
     srun = tmp_path / "srun"

@@ -103,7 +103,7 @@ def test_the_memory_that_was_asked_for_is_read(told: str, asked_bytes: int | Non
 
 
 def test_an_answer_in_another_form_is_no_answer() -> None:
-    with pytest.raises(SlurmSilent, match="not its form"):
+    with pytest.raises(SlurmSilent, match="unexpected line"):
         parse("100|COMPLETED\n")
 
 

@@ -51,7 +51,7 @@ def queued(state: str, node: str = "n2") -> QueuedJob:
         ("DEADLINE", "TimeLimit", 3, "deadline on n1"),
         ("NODE_FAIL", "NodeFail", 1, "lost its node n1,"),
         ("BOOT_FAIL", "NodeFail", 1, "its node n1 did not boot"),
-        ("PREEMPTED", "Preempted", 1, "had to give way on n1 to one of higher priority"),
+        ("PREEMPTED", "Preempted", 1, "was preempted on n1"),
         ("CANCELLED", "Cancelled", 1, "was cancelled on n1: resume the run"),
         ("REVOKED", "Cancelled", 1, "another cluster"),
     ],
@@ -100,9 +100,9 @@ def test_what_was_cancelled_while_it_waited_never_began() -> None:
     ("known", "kind", "words"),
     [
         ({"exit_code": 7}, "Failed", "failed with exit code 7 on n1"),
-        ({"signal": 11}, "Killed", "was ended by SIGSEGV on n1"),
-        ({"signal": 53}, "Failed", "could not be started on n1: see that the run's folder"),
-        ({"signal": 99}, "Killed", "was ended by signal 99 on n1"),
+        ({"signal": 11}, "Killed", "was killed by SIGSEGV on n1"),
+        ({"signal": 53}, "Failed", "could not be started on n1: check that the run's folder"),
+        ({"signal": 99}, "Killed", "was killed by signal 99 on n1"),
     ],
 )
 def test_a_job_that_failed_by_itself_tells_how(

@@ -53,7 +53,7 @@ def test_reasons_and_comments_may_hold_what_they_like(reason: str, comment: str)
 
 @pytest.mark.parametrize("text", ["\x1e17\x1fRUNNING\n", WAITING.replace("8-9", "...")])
 def test_an_answer_in_another_form_is_no_answer(text: str) -> None:
-    with pytest.raises(SlurmSilent, match="not its form"):
+    with pytest.raises(SlurmSilent, match="unexpected line"):
         parse(text, "pyscale-a")
 
 

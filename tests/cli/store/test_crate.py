@@ -103,6 +103,7 @@ def test_the_root_says_what_it_is_and_what_it_conforms_to(measured: RunFolder) -
     assert all(types(entities[profile]) == {"CreativeWork"} for profile in profiles)
 
 
+@pytest.mark.slow
 def test_every_reference_is_resolved_and_every_term_is_defined(measured: RunFolder) -> None:
     entities = crate_of(measured)
     known = entities.keys() | {
@@ -141,6 +142,7 @@ def test_every_file_and_folder_that_it_names_is_there_and_is_a_part(measured: Ru
     assert entities[output]["sha256"]
 
 
+@pytest.mark.slow
 def test_the_plan_is_the_workflow_and_the_run_its_execution(measured: RunFolder) -> None:
     entities = crate_of(measured)
     root = entities["./"]
@@ -155,6 +157,7 @@ def test_the_plan_is_the_workflow_and_the_run_its_execution(measured: RunFolder)
     assert "tasks.parquet" in set(references(run["result"]))
 
 
+@pytest.mark.slow
 def test_each_trial_is_one_action_with_software_input_and_result(measured: RunFolder) -> None:
     entities = crate_of(measured)
     found = {a["@id"]: a for a in actions(entities)}
@@ -183,6 +186,7 @@ def test_a_trial_that_failed_says_why_and_no_other_has_an_error(measured: RunFol
     assert all(a["actionStatus"] == DONE and "error" not in a for a in found.values())
 
 
+@pytest.mark.slow
 def test_outputs_that_are_gone_are_known_by_their_checksums(measured: RunFolder) -> None:
     trial = measured.plan.trials[0]
     before = crate_of(measured)["tasks/register_denoise-n1-b1/w0/out/frames.ome.tif"]
@@ -199,6 +203,7 @@ def test_a_trial_that_never_ran_is_no_action(make: Callable[..., Plan], tmp_path
     assert whole["error"] == "4 of 4 planned trials are not complete"
 
 
+@pytest.mark.slow
 def test_a_public_dataset_brings_its_licence(measured: RunFolder) -> None:
     entities = crate_of(measured)
     (licence,) = references(entities["#input"]["license"])
@@ -228,6 +233,7 @@ def test_it_is_read_back_by_the_library_of_its_makers(measured: RunFolder) -> No
     assert crate.name.startswith("pyscale run ")
 
 
+@pytest.mark.slow
 def test_the_table_of_calls_is_a_part_and_a_result_where_there_is_one(measured: RunFolder) -> None:
     assert "calls.parquet" not in crate_of(measured)
     file = measured.task(measured.plan.trials[0], "w0") / "result.json"

@@ -87,7 +87,7 @@ class TestEndingTheWriter:
         try:
             named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
             (tmp_path / "lock.json").write_text(named.model_dump_json())
-            with pytest.raises(UserError, match="fuser .*lock` tells which process holds it"):
+            with pytest.raises(UserError, match="find it by `fuser .*lock`"):
                 writer_here(tmp_path)
         finally:
             stranger.kill()
@@ -102,5 +102,5 @@ class TestEndingTheWriter:
         for name in ("lock", "lock.json"):
             shutil.copy(tmp_path / name, copy)
         assert not is_locked(copy)
-        with pytest.raises(UserError, match="not by a process of yours"):
+        with pytest.raises(UserError, match="a process that its lock.json does not name"):
             writer_here(copy)

@@ -7,7 +7,7 @@ import pytest
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import read_wall_times
-from pyscale.traces.energy import job_energy_j
+from pyscale.traces.sacct import job_energy_j
 
 NO_VALUE, NO_VALUE_LONG = 4294967294, 18446744073709551614
 

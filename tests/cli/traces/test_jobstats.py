@@ -97,19 +97,19 @@ def test_sacct_tells_the_memory_of_all_processes_by_its_comment(sacct, write, im
         (packed(job(90))[:60], "is broken or was cut short"),
         ("JS1:no base64!", "is broken or was cut short"),
         ("JS1:aGVsbG8=", "is broken or was cut short"),
-        (json.dumps(job(90))[:60], "is no JSON at line 1"),
+        (json.dumps(job(90))[:60], "is not JSON at line 1"),
         (json.dumps({"nodes": {}}), "key 'total_time' is missing"),
         (json.dumps(job(90) | {"total_time": "1 h"}), "'total_time'"),
         (json.dumps(job(90)).replace(str(3 << 30), '"3GB"'), "'nodes.n0.used_memory'"),
         (packed_bytes(b" " * (65 << 20)), "is broken or was cut short"),
         (packed_bytes(b"[" * 100_000), "is broken or was cut short"),
-        ('{"nodes":' * 100_000, "is no JSON"),
-        (json.dumps(job(90)).replace("90", "9" * 5_000), "is no JSON"),
+        ('{"nodes":' * 100_000, "is not JSON"),
+        (json.dumps(job(90)).replace("90", "9" * 5_000), "is not JSON"),
         (json.dumps(job(float("nan"))), "'nodes.n0.total_time'"),
         (json.dumps(job(-90)), "'nodes.n0.total_time'"),
         (json.dumps(job(90, cpus=-2)), "'nodes.n0.cpus'"),
         (json.dumps(job(90, cpus=10**30)), "cpus of {path} would be 1000"),
-        ("12345\n", "line 1 is not what jobstats tells"),
+        ("12345\n", "line 1 is not output of jobstats"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_in_one_sentence(write, imported, text, sentence):
@@ -123,7 +123,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_sentence(write, imported, text
 
 def test_a_comment_that_was_cut_short_is_named_by_its_line(sacct, write, imported):
     sacct.job("7", comment=packed(job(60))[:40])
-    with pytest.raises(UserError, match=r"line 2: what jobstats packed \(JS1:\) is broken"):
+    with pytest.raises(UserError, match=r"line 2: jobstats' packed data \(JS1:\) is broken"):
         imported("sacct", write(sacct.text))
 
 
@@ -132,7 +132,7 @@ def test_a_comment_that_was_cut_short_is_named_by_its_line(sacct, write, importe
     [
         ({"workers": "1"}, "name it with --stage"),
         ({"workers": "gpu", "stage": "a"}, "did you mean 'gpus'"),
-        ({"workers": "gpus", "stage": "a"}, "tells of no gpus"),
+        ({"workers": "gpus", "stage": "a"}, "has no gpus for --workers"),
     ],
 )
 def test_what_the_user_must_say_is_asked_for(write, imported, options, sentence):

@@ -138,9 +138,9 @@ def test_the_name_of_the_process_is_taken_where_there_is_one(write, imported):
 def test_without_times_of_day_the_number_of_workers_must_be_given(write, imported, capsys):
     lines = [["1", "SEGMENT (1)", "COMPLETED", "5s"], ["2", "SEGMENT (2)", "COMPLETED", "5.5s"]]
     path = write(trace(["task_id", "name", "status", "realtime"], *lines))
-    with pytest.raises(UserError, match="no trial is left"):
+    with pytest.raises(UserError, match="no trial can be timed"):
         imported("nextflow", path)
-    assert "give --workers" in capsys.readouterr().err
+    assert "set --workers" in capsys.readouterr().err
     assert rows(imported("nextflow", path, workers="2")[0]) == [
         ("SEGMENT", 2, 0, 5),
         ("SEGMENT", 2, 0, 5.5),
@@ -150,15 +150,15 @@ def test_without_times_of_day_the_number_of_workers_must_be_given(write, importe
 def test_who_did_what_is_not_guessed(write, imported, capsys):
     lines = [[str(n), "SEGMENT", "COMPLETED", "5s"] for n in range(4)]
     path = write(trace(["task_id", "name", "status", "realtime"], *lines))
-    with pytest.raises(UserError, match="no trial is left"):
+    with pytest.raises(UserError, match="no trial can be timed"):
         imported("nextflow", path, workers="2")
-    assert "does not tell which of 2 workers did which of 4 tasks" in capsys.readouterr().err
+    assert "does not show which of 2 workers did which of 4 tasks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("\t", ","), "commas between its columns, not tabs"),
+        (("\t", ","), "commas between its columns instead of tabs"),
         (("status", "state"), "no column 'status'"),
         (("1m\t", "ages\t"), "realtime 'ages' is not a time"),
         (("1m 10s", "1m 10x"), "duration '1m 10x' is not a time"),
@@ -166,10 +166,10 @@ def test_who_did_what_is_not_guessed(write, imported, capsys):
         (("2026-03-17 11", "noon"), "submit 'noon:42:00.000' is not a date"),
         (("150.0%", "half"), "%cpu 'half' is not a share"),
         (("150.0%", "nan%"), "%cpu 'nan%' is not a share"),
-        (("1m 10s", "99999999999999s"), "lead to a date beyond the calendar"),
+        (("1m 10s", "99999999999999s"), "give a date beyond the calendar"),
         (("1m 10s", "9" * 400 + "d"), "is not a time"),
         (("2026-03-17", "9999-12-31"), "is not a date"),
-        (("\t0\n", "\n"), "line 2 has 13 columns and the header 14"),
+        (("\t0\n", "\n"), "line 2 has 13 columns, but the header 14"),
     ],
 )
 def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(write, imported, change, sentence):
@@ -185,5 +185,5 @@ def test_what_is_wrong_with_a_trace_is_said_in_one_sentence(write, imported, cha
 def test_a_process_whose_name_would_be_a_formula_is_refused_as_a_table_would_be(write, imported):
     line = raw(1, 0)
     line[2] = "=SEGMENT (1)"
-    with pytest.raises(UserError, match="'=SEGMENT' cannot name a stage: it begins with ="):
+    with pytest.raises(UserError, match="invalid stage name '=SEGMENT': it begins with ="):
         imported("nextflow", write(trace(RAW, line)))

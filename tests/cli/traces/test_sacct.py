@@ -81,7 +81,7 @@ def test_fewer_workers_than_ran_at_once_are_not_believed(sacct, write, imported)
     sacct.array([0, 0, 0, 0])
     sacct.array([200, 200])
     said = imported("sacct", write(sacct.text), workers="2")[1]
-    assert "segment 100 (4 tasks ran at once, more than 2 workers do)" in said
+    assert "segment 100 (4 tasks ran at once, more than the 2 workers)" in said
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_jobs_of_other_sizes_are_no_repeats(sacct, write, imported):
     sacct.job("1", cpus=1).job("2", cpus=8, start=100)
     table, said = imported("sacct", write(sacct.text))
     assert table["stage"].to_list() == ["segment (1 CPU)", "segment (8 CPUs)"]
-    assert "told apart: segment (1 CPU) and segment (8 CPUs)" in said
+    assert "kept apart: segment (1 CPU) and segment (8 CPUs)" in said
     assert "--workers AllocCPUS" in said
 
 
@@ -249,8 +249,8 @@ def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("|", "\t"), "tabs between its columns, not bars"),
-        (("|", ","), "commas between its columns, not bars"),
+        (("|", "\t"), "tabs between its columns instead of bars"),
+        (("|", ","), "commas between its columns instead of bars"),
         (("JobID|", "Job|"), "no column 'JobID'"),
         (("|2000M|", "|lots|"), "line 2: ReqMem 'lots' is not a size"),
         (("1773747744", "noon"), "'noon' is not a date"),
@@ -282,7 +282,7 @@ def test_columns_of_fixed_width_are_refused(write, imported):
 
 def test_a_line_that_was_cut_is_refused(sacct, write, imported):
     sacct.job("7")
-    with pytest.raises(UserError, match="line 3 has 2 columns and the header 17"):
+    with pytest.raises(UserError, match="line 3 has 2 columns, but the header 17"):
         imported("sacct", write(sacct.text[: sacct.text.index("7.batch") + 10]))
 
 
@@ -328,7 +328,7 @@ def test_dates_of_a_clock_that_was_set_back_are_left_out(sacct, write, imported,
 
 def test_a_clock_that_was_set_back_gives_no_time(sacct, write, imported, capsys):
     sacct.job("7", wall=-60)
-    with pytest.raises(UserError, match="no trial is left"):
+    with pytest.raises(UserError, match="no trial can be timed"):
         imported("sacct", write(sacct.text.replace("|-60|", "||")))
     assert "without a time" in capsys.readouterr().err
 

@@ -124,11 +124,11 @@ def test_what_was_too_short_to_be_looked_at_has_a_time_all_the_same(write, impor
         (table_of(PLAIN, plain("1e-320")), PLAINLY, "wall_s of"),
         (table_of(EXTENDED, extended(3)).replace("287", "1e999"), {"workers": "n"}, "mem_mib inf"),
         (table_of(EXTENDED, extended(3)).replace("287", "-1"), {"workers": "n"}, "mem_mib -1"),
-        ('{"s": ' * 100_000, {"workers": "1"}, "is no JSON"),
+        ('{"s": ' * 100_000, {"workers": "1"}, "is not JSON"),
         (table_of(PLAIN, plain(3)).replace("\t", ","), {"workers": "1"}, "commas between"),
-        (table_of(PLAIN, plain(3)[:4]), {"workers": "1"}, "4 columns and the header 10"),
+        (table_of(PLAIN, plain(3)[:4]), {"workers": "1"}, "4 columns, but the header 10"),
         ('{"h:m:s": "0:00:01"}\n', {"workers": "1"}, "has no time 's'"),
-        ('{"h:m:s": "0:00:01", "s"', {"workers": "1"}, "is no JSON"),
+        ('{"h:m:s": "0:00:01", "s"', {"workers": "1"}, "is not JSON"),
     ],
 )
 def test_what_is_wrong_with_a_benchmark_is_said_in_one_sentence(
@@ -148,6 +148,6 @@ def test_resources_that_are_no_dictionary_are_not_read(write, imported, odd):
 
 
 def test_how_many_ran_at_once_must_be_given(write, imported, capsys):
-    with pytest.raises(UserError, match="no trial is left"):
+    with pytest.raises(UserError, match="no trial can be timed"):
         imported("snakemake", write(table_of(EXTENDED, extended(3))))
-    assert "give --workers" in capsys.readouterr().err
+    assert "set --workers" in capsys.readouterr().err

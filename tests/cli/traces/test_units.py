@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pyscale.traces.units import bytes_of, moment, seconds_of_clock, seconds_of_words
+from pyscale.traces.tracefile import bytes_of, moment, seconds_of_clock, seconds_of_words
 
 
 @pytest.mark.parametrize(

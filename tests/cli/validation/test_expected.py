@@ -59,10 +59,10 @@ def test_a_value_that_is_no_number_is_refused(tmp_path: Path, text: str) -> None
 
 
 def test_what_is_no_toml_says_so(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="mine.toml are no TOML"):
+    with pytest.raises(UserError, match="mine.toml are not TOML"):
         read(tmp_path, "dataset = ")
 
 
 def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
-    with pytest.raises(UserError, match="no expected results 'mine'.*known are validation"):
+    with pytest.raises(UserError, match="unknown expected results 'mine'.*choose from validation"):
         load_expected("mine")

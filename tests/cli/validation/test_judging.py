@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyscale.validation.findings import StageFinding, ValidationFindings
-from pyscale.validation.judging import judged
-from pyscale.validation.measured import MeasuredEntry, MeasuredTrial
+from pyscale.validation.judging import MeasuredEntry, MeasuredTrial, judged
 from validated import FED_BY, OTHER, SAME, expected_of_two, found_of, gave, trial
 
 

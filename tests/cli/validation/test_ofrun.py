@@ -6,16 +6,20 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from pyscale.executors.mock import MockEnd
 from pyscale.plan import Plan
+from pyscale.references.files import read_reference, shipped_folder
+from pyscale.references.model import Loaded, Reference
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.suite import load_suite
 from pyscale.validation import ofrun
 from pyscale.validation.expected import Expected
-from pyscale.validation.findings import ValidationFindings
+from pyscale.validation.findings import Speed, ValidationFindings
+from pyscale.validation.ofrun import speeds
 from pyscale_stages.contract import TaskError, TaskSpec
 
 PlanMaker = Callable[..., Plan]
@@ -74,7 +78,7 @@ def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
     path.write_text(json.dumps(told | {"quality": {"ap_iou50": float("nan")}}))
     found = validated(run)
     assert found.stages[1].verdict == "not run"
-    assert "has a record that is wrong: 'quality.ap_iou50'" in found.stages[1].why
+    assert "has an invalid record: 'quality.ap_iou50'" in found.stages[1].why
     assert found.verdict == "cannot say"
 
 
@@ -113,3 +117,72 @@ def test_a_suite_that_expects_nothing_has_no_validation(
 
     run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
     assert ofrun.validation_of(run, pl.DataFrame(), "work", []) is None
+
+
+def trials(*times: float, workers: int = 1) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"stage": "segment", "workers": workers, "wall_s": list(times), "valid": True}
+    )
+
+
+def reference(*times: float, work_id: str | None = "work", sweep: str = "workers") -> Loaded:
+    told = Reference(
+        name="theirs",
+        title="Theirs",
+        source="They",
+        figures="wall times",
+        hardware={"processor": "theirs"},
+        caveats=("One.",),
+        sweep=sweep,
+        stages={"segment": "segment"},
+        work_id=work_id,
+    )
+    return Loaded(told, trials(*times).drop("valid"))
+
+
+def found(own: pl.DataFrame, *references: Loaded, work_id: str | None = "work") -> list[Speed]:
+    return list(speeds(own, work_id, references))
+
+
+def test_a_speedup_is_their_median_over_ours() -> None:
+    (one,) = found(trials(5, 4, 6), reference(10, 12, 8))
+    assert (one.speedup, one.wall_s, one.reference_s) == (2, 5, 10)
+    assert one.speedup_low is None, "three trials have no interval"
+
+
+def test_six_trials_have_an_interval() -> None:
+    (one,) = found(trials(*(5 + n / 10 for n in range(6))), reference(*range(10, 16)))
+    assert one.speedup_low is not None
+    assert one.speedup_high is not None
+    assert one.speedup_low < one.speedup < one.speedup_high
+
+
+@pytest.mark.parametrize("work_id", ["other", None])
+def test_other_or_unknown_work_is_not_compared(work_id: str | None) -> None:
+    assert found(trials(5), reference(10, work_id=work_id)) == []
+    assert found(trials(5), reference(10), work_id=work_id) == []
+
+
+def test_other_numbers_of_workers_are_not_compared() -> None:
+    assert found(trials(5, workers=2), reference(10)) == []
+
+
+def test_times_that_were_not_valid_do_not_count() -> None:
+    own = pl.concat([trials(5), trials(500).with_columns(valid=False)])
+    assert found(own, reference(10))[0].wall_s == 5
+
+
+def test_a_reference_that_is_this_run_is_left_out() -> None:
+    assert found(trials(5), reference(5)) == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted(shipped_folder().glob("validation-*.toml")), ids=lambda path: path.stem
+)
+def test_what_comes_with_pyscale_stands_beside_the_same_work_alone(path: Path) -> None:
+    told = read_reference(path).reference
+    assert told.work_id is not None
+    assert told.is_same_work(told.work_id)
+    assert not told.is_same_work("other")
+    assert not told.is_same_work(None)
+    assert list(told.stages) == list(load_suite("validation").stages)

@@ -70,5 +70,5 @@ def test_a_run_that_failed_is_refused_with_its_reason(
     run = carried_out(
         plan(repeats=1), lambda trial, *_: MockEnd(returncode=2 if "track" in trial else 0)
     )
-    with pytest.raises(UserError, match="cannot be what is expected: track-n1-b1/w0 failed"):
+    with pytest.raises(UserError, match="cannot give expected results: track-n1-b1/w0 failed"):
         renewed(expected, run)

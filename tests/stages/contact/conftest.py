@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pyscale_stages.contact import host, pixels
 from pyscale_stages.contact.device import import_pyclesperanto, select_device
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import measure
-from pyscale_stages.contact.stage import STAGE
-from pyscale_stages.contact.strips import layout_of
+from pyscale_stages.contact.strips import PixelMeasures, layout_of
 from pyscale_stages.contact.tables import frame_rows, tables_of
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.runner import run_task
+from stagetasks import run_verb
 
 RunContact = Callable[..., TaskResult]
 Measure = Callable[..., dict[str, pl.DataFrame]]
@@ -40,11 +38,7 @@ def opencl(missing: Callable[[str, str], None]) -> None:
 
 @pytest.fixture
 def run_contact(tmp_path: Path) -> Iterator[RunContact]:
-    """Run a verb of the stage on files.
-
-    Kernels come from the caches in the home folder: a test is not measured, and building
-    them takes seconds.
-    """
+    """Run a verb of the stage on files."""
 
     def run(
         verb: str,
@@ -54,19 +48,8 @@ def run_contact(tmp_path: Path) -> Iterator[RunContact]:
         **spec: Any,
     ) -> TaskResult:
         slots = ("labels", "other_labels") if verb == "run" else ("",) * len(inputs)
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="contact",
-                verb=verb,
-                inputs=tuple(zip(slots, inputs, strict=False)),
-                output=output,
-                params={"kernel_cache": "user"} if params is None else params,
-                **spec,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        pairs = zip(slots, inputs, strict=False)
+        return run_verb("contact", verb, pairs, output=output, params=params or {}, **spec)
 
     yield run
     partial = [path.name for path in tmp_path.rglob("*.partial*")]
@@ -86,16 +69,27 @@ def label_movie(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def measured(opencl: None) -> Measure:
-    """Measure one frame of one or two label images and give its tables."""
+def measured() -> Measure:
+    """Measure one frame of one or two label images by NumPy and give its tables."""
+    return partial(_tables, host.measure)
 
-    def tables(*images: Any, frame: int = 0) -> dict[str, pl.DataFrame]:
-        types = [densify(np.asarray(image)) for image in images]
-        if not any(len(cells.labels) for cells in types):
-            return tables_of([])
-        return tables_of([frame_rows(frame, types, measure(types, layout_of(types)))])
 
-    return tables
+@pytest.fixture(scope="session", params=["numpy", "opencl"])
+def measured_by_each(request: pytest.FixtureRequest) -> Measure:
+    """The same by each backend."""
+    if request.param == "numpy":
+        return partial(_tables, host.measure)
+    request.getfixturevalue("opencl")
+    return partial(_tables, lambda types: pixels.measure(types, layout_of(types)))
+
+
+def _tables(
+    measure: Callable[[Any], PixelMeasures], *images: Any, frame: int = 0
+) -> dict[str, pl.DataFrame]:
+    types = [densify(np.asarray(image)) for image in images]
+    if not any(len(cells.labels) for cells in types):
+        return tables_of([])
+    return tables_of([frame_rows(frame, types, measure(types))])
 
 
 @pytest.fixture

@@ -12,8 +12,6 @@ from pyscale_stages.contact.agreement import agreement_of
 from pyscale_stages.contact.tables import Tables, joined
 from pyscale_stages.contract import TaskResult
 
-pytestmark = pytest.mark.usefixtures("opencl")
-
 RunContact = Callable[..., TaskResult]
 LabelMovie = Callable[..., Path]
 Measure = Callable[..., Tables]
@@ -175,7 +173,7 @@ def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(
     error = run_contact("check", done, done, truth=truth).error
     assert error is not None
     assert error.exit_code == 2
-    assert "was measured on 1 type(s) of cells and the truth" in error.message
+    assert "was measured on 1 type(s) of cells, but the truth" in error.message
 
 
 @pytest.fixture

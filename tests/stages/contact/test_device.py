@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,11 +14,27 @@ import pytest
 from pyscale_stages.contact.device import first_of_kind
 from pyscale_stages.errors import MissingPart
 
+pytestmark = pytest.mark.slow
+
 LabelMovie = Callable[..., Path]
+Contact = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def contact(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
-    """Run the stage as its own process, as everyone but a test does."""
+@pytest.fixture
+def contact(tmp_path: Path) -> Contact:
+    """Run the stage by OpenCL as its own process, as everyone but a test does."""
+    file = tmp_path / "opencl.json"
+
+    def run(
+        *arguments: object, params: dict[str, str] | None = None, **environment: object
+    ) -> subprocess.CompletedProcess[str]:
+        file.write_text(json.dumps({"backend": "opencl", **(params or {})}))
+        return _run("--params", file, *arguments, **environment)
+
+    return run
+
+
+def _run(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pyscale_stages", "contact", "run", *map(str, arguments)],
         env=os.environ | {name: str(value) for name, value in environment.items()},
@@ -43,12 +60,15 @@ def test_cuda_means_the_first_device_that_nvidia_made() -> None:
     other = device("Vendor:                      Advanced Micro Devices, Inc.")
     nvidia = device("Vendor:                      NVIDIA Corporation")
     assert first_of_kind("cuda", [other, nvidia]) is nvidia
-    with pytest.raises(MissingPart, match="no NVIDIA OpenCL device: install the NVIDIA driver"):
+    with pytest.raises(
+        MissingPart,
+        match="no NVIDIA OpenCL device found on this machine: install the NVIDIA driver",
+    ):
         first_of_kind("cuda", [other])
 
 
 def test_without_any_opencl_platform_the_stage_says_what_to_install(
-    label_movie: LabelMovie, tmp_path: Path
+    contact: Contact, label_movie: LabelMovie, tmp_path: Path
 ) -> None:
     nothing = tmp_path / "vendors"
     nothing.mkdir()
@@ -63,7 +83,9 @@ def test_without_any_opencl_platform_the_stage_says_what_to_install(
 
 
 @pytest.mark.usefixtures("opencl")
-def test_a_task_leaves_no_kernels_behind(label_movie: LabelMovie, tmp_path: Path) -> None:
+def test_a_task_leaves_no_kernels_behind(
+    contact: Contact, label_movie: LabelMovie, tmp_path: Path
+) -> None:
     home, temporary = tmp_path / "home", tmp_path / "temporary"
     home.mkdir()
     temporary.mkdir()
@@ -80,18 +102,16 @@ def test_a_task_leaves_no_kernels_behind(label_movie: LabelMovie, tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.usefixtures("opencl")
 def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(
-    label_movie: LabelMovie, tmp_path: Path
+    contact: Contact, label_movie: LabelMovie, tmp_path: Path
 ) -> None:
     movie = label_movie(varied_movie(6))
-    params = tmp_path / "params.json"
-    params.write_text('{"kernel_cache": "user"}')
     built = []
     for frames in ("0:1", "0:6"):
         home = tmp_path / frames.replace(":", "-")
         home.mkdir()
         done = contact(
-            "--input", movie, "--output", home / "out", "--frames", frames, "--params", params,
-            HOME=home, XDG_CACHE_HOME=home / ".cache",
+            "--input", movie, "--output", home / "out", "--frames", frames,
+            params={"kernel_cache": "user"}, HOME=home, XDG_CACHE_HOME=home / ".cache",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         built.append({path.name for path in home.rglob("*.bin")})

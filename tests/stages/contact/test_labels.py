@@ -13,6 +13,7 @@ from pyscale_stages.contact.labels import densify
 EDGE = st.sampled_from([0, 1, 2, 254, 255])
 
 
+@pytest.mark.slow
 @given(
     arrays(np.uint8, (4, 5), elements=EDGE)
     | arrays(np.uint16, (4, 5), elements=EDGE | st.just(65_535))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from pyscale_stages.contact import host
 from pyscale_stages.contact.labels import densify
 from pyscale_stages.contact.pixels import fits_sums, measure
 from pyscale_stages.contact.strips import Layout
@@ -50,28 +51,30 @@ def lengths(contacts: pl.DataFrame, column: str = "contact_px") -> dict[tuple[in
 @many
 @given(image=IMAGES)
 def test_contacts_of_one_type_are_the_pairs_of_neighbouring_pixels(
-    measured: Measure, image: Any
+    measured_by_each: Measure, image: Any
 ) -> None:
     both_ways = counted(image, image, STEPS)
-    assert lengths(measured(image)["contacts"]) == {
+    assert lengths(measured_by_each(image)["contacts"]) == {
         (a, b): n for (a, b), n in both_ways.items() if a < b
     }
 
 
+@pytest.mark.slow
 @many
 @given(image=IMAGES, other=IMAGES)
 def test_contacts_of_two_types_are_the_pairs_at_or_beside_each_pixel(
-    measured: Measure, image: Any, other: Any
+    measured_by_each: Measure, image: Any, other: Any
 ) -> None:
-    contacts = measured(image, other)["contacts"]
+    contacts = measured_by_each(image, other)["contacts"]
     assert lengths(contacts) == counted(image, other, ((0, 0), *STEPS))
     overlaps = {pair: n for pair, n in lengths(contacts, "overlap_px").items() if n}
     assert overlaps == counted(image, other, ((0, 0),))
 
 
+@pytest.mark.slow
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2), height=st.sampled_from([1, 2, 4, 8]))
-def test_strips_of_a_frame_count_what_the_whole_frame_counts(
+def test_strips_of_a_frame_count_what_the_whole_frame_and_numpy_count(
     opencl: None, images: list[Any], height: int
 ) -> None:
     types = [densify(image) for image in images]
@@ -79,8 +82,11 @@ def test_strips_of_a_frame_count_what_the_whole_frame_counts(
         measure(types, Layout(rows, strip_capacity=256, frame_capacity=256))
         for rows in (SHAPE[0], height)
     )
+    on_host = host.measure(types)
     for name in ("a", "b", "contact_px", "overlap_px"):
-        assert getattr(cut.pairs, name).tolist() == getattr(whole.pairs, name).tolist()
+        counts = getattr(whole.pairs, name).tolist()
+        assert getattr(cut.pairs, name).tolist() == counts
+        assert getattr(on_host.pairs, name).tolist() == counts
     assert cut.y_px.tolist() == whole.y_px.tolist()
     assert cut.x_px.tolist() == whole.x_px.tolist()
 
@@ -88,9 +94,9 @@ def test_strips_of_a_frame_count_what_the_whole_frame_counts(
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2))
 def test_cells_have_their_area_centroid_and_nearest_cell(
-    measured: Measure, images: list[Any]
+    measured_by_each: Measure, images: list[Any]
 ) -> None:
-    cells = measured(*images)["cells"]
+    cells = measured_by_each(*images)["cells"]
     true = {
         (cell_type, int(label)): np.argwhere(image == label)
         for cell_type, image in enumerate(images)
@@ -118,8 +124,10 @@ def test_cells_have_their_area_centroid_and_nearest_cell(
 
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2))
-def test_a_cell_counts_the_cells_that_touch_it(measured: Measure, images: list[Any]) -> None:
-    tables = measured(*images)
+def test_a_cell_counts_the_cells_that_touch_it(
+    measured_by_each: Measure, images: list[Any]
+) -> None:
+    tables = measured_by_each(*images)
     ends: Counter[tuple[int, int]] = Counter()
     for a, b in lengths(tables["contacts"]):
         ends[0, a] += 1
@@ -130,44 +138,46 @@ def test_a_cell_counts_the_cells_that_touch_it(measured: Measure, images: list[A
     }
 
 
-def test_cells_that_meet_only_at_a_corner_do_not_touch(measured: Measure) -> None:
+def test_cells_that_meet_only_at_a_corner_do_not_touch(measured_by_each: Measure) -> None:
     image = np.zeros(SHAPE, np.uint16)
     image[2:4, 2:4], image[4:6, 4:6] = 3, 8
-    tables = measured(image)
+    tables = measured_by_each(image)
     assert tables["contacts"].is_empty()
     assert tables["cells"]["n_touching"].to_list() == [0, 0]
     assert tables["neighbours"].rows() == [(0, 0, 3, 0, 8)]
 
 
 def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(
-    measured: Measure,
+    measured_by_each: Measure,
 ) -> None:
     image = np.zeros(SHAPE, np.uint16)
     corners = itertools.product((0, -1), (0, -1))
     for label, corner in enumerate(corners, 1):
         image[corner] = label
-    tables = measured(image)
+    tables = measured_by_each(image)
     assert tables["contacts"].is_empty()
     assert tables["cells"]["area_px"].to_list() == [1, 1, 1, 1]
     assert (
-        measured(image, image[::-1])["contacts"].select("contact_px", "overlap_px").rows()
+        measured_by_each(image, image[::-1])["contacts"].select("contact_px", "overlap_px").rows()
         == [(1, 1)] * 4
     )
 
 
-def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(measured: Measure) -> None:
-    tables = measured(np.zeros(SHAPE, np.uint16))
-    full = measured(np.eye(*SHAPE, dtype=np.uint16))
+def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(
+    measured_by_each: Measure,
+) -> None:
+    tables = measured_by_each(np.zeros(SHAPE, np.uint16))
+    full = measured_by_each(np.eye(*SHAPE, dtype=np.uint16))
     for name, table in tables.items():
         assert table.is_empty()
         assert table.schema == full[name].schema
 
 
 def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(
-    measured: Measure,
+    measured_by_each: Measure,
 ) -> None:
     image = np.arange(1, 301, dtype=np.uint16).reshape(15, 20)
-    contacts = measured(image)["contacts"]
+    contacts = measured_by_each(image)["contacts"]
     assert len(contacts) == 15 * 19 + 14 * 20
     assert set(contacts["contact_px"]) == {1}
     assert set((contacts["label_b"] - contacts["label_a"]).to_list()) == {1, 20}
@@ -183,5 +193,5 @@ def test_masks_too_large_for_the_devices_sums_are_told_from_cells() -> None:
 def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl: None) -> None:
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
     too_many = Layout(height=SHAPE[0], strip_capacity=1 << 20, frame_capacity=256)
-    with pytest.raises(ResourceExhausted, match="no room for matrices of 1048576"):
+    with pytest.raises(ResourceExhausted, match="no memory for matrices of 1048576"):
         measure(types, too_many)

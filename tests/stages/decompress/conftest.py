@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyscale_stages.contract import TaskResult, TaskSpec
-from pyscale_stages.decompress.stage import STAGE
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.runner import run_task
+from pyscale_stages.contract import TaskResult
+from stagetasks import run_verb
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 96, "repeats": 2, "threads": [1, 2]}
 RunDecompress = Callable[..., TaskResult]
@@ -30,18 +27,8 @@ def run_decompress() -> RunDecompress:
         **spec: Any,
     ) -> TaskResult:
         slot = "place" if verb == "run" else ""
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="decompress",
-                verb=verb,  # type: ignore[arg-type]
-                inputs=tuple((slot, path) for path in inputs),
-                output=output,
-                params=SMALL | (params or {}),
-                **spec,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        pairs = [(slot, path) for path in inputs]
+        given = SMALL | (params or {})
+        return run_verb("decompress", verb, pairs, output=output, params=given, **spec)
 
     return run

@@ -57,7 +57,7 @@ def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(
 ) -> None:
     with memory_for(len(CONTENT), tmp_path / "shm") as memory:
         read_into(memory.buffer, file)
-        assert memory.why_not_shared == f"there is no {tmp_path / 'shm'}"
+        assert memory.why_not_shared == f"{tmp_path / 'shm'} does not exist"
         assert memory.buffer[:] == CONTENT
 
 
@@ -68,7 +68,7 @@ def test_shared_memory_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with memory_for(4096) as memory:
-        assert memory.why_not_shared == "/dev/shm has no room: No space left on device"
+        assert memory.why_not_shared == "/dev/shm is full: No space left on device"
         memory.buffer[:4] = b"here"
 
 
@@ -78,7 +78,7 @@ def test_a_file_larger_than_what_is_free_in_shared_memory_does_not_go_there(
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=4095))
     with memory_for(4096) as memory:
-        assert "MB free and the movie" in memory.why_not_shared
+        assert "MB free, and the movie" in memory.why_not_shared
 
 
 def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path: Path) -> None:

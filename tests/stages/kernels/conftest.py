@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.stage import STAGE
 from pyscale_stages.kernels.work import Bench
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.runner import run_task
+from stagetasks import run_verb
 
 SMALL: dict[str, Any] = {
     "repeats": 2,
@@ -81,18 +78,8 @@ def run_kernels(tmp_path: Path) -> RunKernels:
         slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
         if place is not None:
             slots.append(("place", place))
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="kernels",
-                verb=verb,  # type: ignore[arg-type]
-                inputs=tuple(slots),
-                output=output or tmp_path / "output",
-                params=SMALL | (params or {}),
-                **spec,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        given = SMALL | (params or {})
+        output = output or tmp_path / "output"
+        return run_verb("kernels", verb, slots, output=output, params=given, **spec)
 
     return run

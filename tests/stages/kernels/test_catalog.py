@@ -38,7 +38,7 @@ def test_tests_are_chosen_by_name_or_family_in_the_order_of_the_catalog() -> Non
 
 
 def test_a_misspelt_test_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(BadInput, match="no test 'fsc_tigt': did you mean 'fsc_tight'"):
+    with pytest.raises(BadInput, match="unknown test 'fsc_tigt': did you mean 'fsc_tight'"):
         chosen(("fsc_tigt",))
 
 
@@ -64,6 +64,7 @@ def test_sizes_that_do_not_fit_each_other_are_refused(wrong: dict[str, int]) -> 
         KernelParams.model_validate(wrong)
 
 
+@pytest.mark.slow
 def test_the_stage_can_be_described_without_torch() -> None:
     program = (
         "import sys, pyscale_stages.kernels.stage\n"

@@ -65,4 +65,4 @@ def test_a_device_that_is_not_there_is_refused_in_one_sentence(
     assert error is not None
     assert error.exit_code == 2
     assert f"the device {device}" in error.message
-    assert "ask for --device cpu" in error.message
+    assert "use --device cpu" in error.message

@@ -30,6 +30,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, name: str, prepare: Any) -> None:
     monkeypatch.setattr(catalog, "KERNELS", kernels)
 
 
+@pytest.mark.slow
 def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels: RunKernels) -> None:
     result = run_kernels()
     assert result.error is None, result.error
@@ -115,7 +116,7 @@ def test_a_wrong_result_is_said_once_and_recorded_each_time(
     result = run_kernels(params={"tests": ["triad"]})
     assert result.error is None
     assert result.warnings == (
-        "triad computes wrongly on cpu: its error is inf, and 0.5 is allowed",
+        "triad computes wrongly on cpu: its error is inf, above the allowed 0.5",
     )
     # JSON has no infinity.
     assert [set(t.details) for t in whole(result, "triad")] == [
@@ -142,4 +143,4 @@ def test_more_devices_than_there_are_is_refused(
 ) -> None:
     result = run_kernels(params={"gpus": gpus}, device=device)
     assert result.error is not None
-    assert "torch knows one cpu device" in result.error.message
+    assert "torch supports only one cpu device" in result.error.message

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,12 @@ from typing import Any
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.stage import STAGE
 from pyscale_stages.loader.threads import one_thread_each
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.runner import run_task
+from stagetasks import run_verb
 
 SMALL: dict[str, Any] = {
     "factory": "patchsets:numbered",
@@ -95,18 +92,9 @@ def run_loader(tmp_path: Path, slides: Path) -> RunLoader:
         **spec: Any,
     ) -> TaskResult:
         slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="loader",
-                verb=verb,  # type: ignore[arg-type]
-                inputs=tuple(slots) if verb != "run" else (("slides", slides),),
-                output=output or tmp_path / "output",
-                params=SMALL | (params or {}),
-                **spec,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        given = SMALL | (params or {})
+        output = output or tmp_path / "output"
+        pairs = slots if verb != "run" else [("slides", slides)]
+        return run_verb("loader", verb, pairs, output=output, params=given, **spec)
 
     return run

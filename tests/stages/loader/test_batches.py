@@ -42,7 +42,7 @@ def test_loader_processes_begin_it_again_too(make_batches: MakeBatches, opening:
 
 def test_a_data_set_without_patches_is_refused(make_batches: MakeBatches) -> None:
     batches = make_batches(factory="patchsets:empty")
-    with pytest.raises(BadInput, match="the data set gives no patch"):
+    with pytest.raises(BadInput, match="the dataset gives no patch"):
         batches.take()
 
 
@@ -69,6 +69,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyscale_stages.loader.batches.ENDING_S", 400.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_loader_processes_are_gone_at_the_end(method: str) -> None:

@@ -21,6 +21,7 @@ def test_patches_may_have_their_channels_last() -> None:
     assert first == last
 
 
+@pytest.mark.slow
 def test_threads_are_as_before_afterwards() -> None:
     torch.set_num_threads(1)
     _, name = measured_consumption((2, 3, 16, 16), CPU, threads=2, seed=0)
@@ -29,5 +30,5 @@ def test_threads_are_as_before_afterwards() -> None:
 
 
 def test_a_volume_is_refused() -> None:
-    with pytest.raises(BadInput, match="give the rate of your own training"):
+    with pytest.raises(BadInput, match="to the rate of your own training"):
         measured_consumption((2, 1, 8, 16, 16), CPU, threads=1, seed=0)

@@ -70,6 +70,7 @@ def assert_same(ours: list[Item], theirs: list[Item]) -> None:
     assert all(torch.equal(a["image"], b["image"]) for a, b in zip(ours, theirs, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
 @pytest.mark.parametrize(
     "settings",
@@ -94,6 +95,7 @@ def test_wsistream_gives_the_same_patches_in_the_same_order(
     assert len({item["slide_path"] for item in ours}) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
 @pytest.mark.parametrize("num_workers", [1, 2])
 def test_loader_processes_give_the_patches_that_those_of_wsistream_give(
@@ -106,6 +108,7 @@ def test_loader_processes_give_the_patches_that_those_of_wsistream_give(
     assert_same(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
 def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made: list[str]) -> None:
     passes = []
@@ -118,6 +121,7 @@ def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made: list[s
     assert [place(item) for item in first] != [place(item) for item in second]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
 def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made: list[str]) -> None:
     """Their pixels differ: OpenSlide interpolates between pixels, where a place is between."""
@@ -129,6 +133,7 @@ def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made: list[
     assert {(item["level"], item["mpp"]) for item in ours} == {(1, 2.0)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["openslide", "tiffslide"])
 def test_every_reader_gives_the_same_patches(made: list[str], reader: str) -> None:
     assert_same(patches(made, 12, reader=reader), patches(made, 12, reader="tifffile"))
@@ -146,6 +151,7 @@ def test_an_item_says_where_it_lies_and_holds_these_pixels(made: list[str]) -> N
     assert item["plane"] == 0
 
 
+@pytest.mark.slow
 def test_loader_processes_share_out_the_slides(made: list[str]) -> None:
     given = patches(made, 30, num_workers=3, pool_size=8, start_method="fork")
     assert [{item["slide_path"] for item in given[number::3]} for number in range(3)] == [
@@ -153,11 +159,13 @@ def test_loader_processes_share_out_the_slides(made: list[str]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made: list[str]) -> None:
     given = patches(made[:1], 10, num_workers=2, start_method="fork")
     assert len(given) == 10
 
 
+@pytest.mark.slow
 def test_the_data_set_can_be_sent_to_other_processes(made: list[str]) -> None:
     dataset = PatchDataset(made, Rotation(2, 5, 1), 7, PatchOptions())
     list(islice(dataset, 1))
@@ -165,6 +173,7 @@ def test_the_data_set_can_be_sent_to_other_processes(made: list[str]) -> None:
     assert_same(list(islice(sent, 3)), list(islice(dataset, 3)))
 
 
+@pytest.mark.slow
 def test_spawned_loader_processes_give_patches(made: list[str]) -> None:
     spawned = patches(made, 6, num_workers=1, start_method="spawn")
     assert_same(spawned, patches(made, 6, num_workers=1, start_method="fork"))

@@ -15,7 +15,13 @@ from torch.utils.data import Dataset
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset
-from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
+from pyscale_stages.loader.factories import (
+    FOLDER_VARIABLE,
+    dataset_of,
+    factory_of,
+    folder_of_factory,
+    idle_processes,
+)
 from pyscale_stages.loader.params import LoaderParams
 
 WriteModule = Callable[[str], str]
@@ -66,7 +72,7 @@ def test_wsistream_makes_its_own_data_set(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("wsistream")
 def test_wsistream_refuses_a_reader_that_it_does_not_have() -> None:
-    with pytest.raises(BadInput, match="wsistream has no reader zarr: take openslide"):
+    with pytest.raises(BadInput, match="wsistream has no reader zarr: use openslide"):
         factory_of(LoaderParams(factory="wsistream", reader="zarr"))
 
 
@@ -93,58 +99,43 @@ def test_a_factory_of_ones_own_is_called_with_the_settings(module: WriteModule) 
 
 @pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
 def test_what_names_no_factory_is_refused_with_what_there_is(name: str) -> None:
-    with pytest.raises(
-        ValidationError, match="take pyscale or wsistream, or name a function of your own"
-    ):
+    with pytest.raises(ValidationError, match="use pyscale or wsistream, or your own function"):
         LoaderParams(factory=name)
 
 
 def test_a_module_that_is_not_found_says_where_to_put_it() -> None:
     assert said("no_such_package.patches:make") == (
-        "the module no_such_package.patches of the factory no_such_package.patches:make is not "
-        "found: put the folder that it lies in into PYTHONPATH"
+        "the module no_such_package.patches of the factory no_such_package.patches:make was not "
+        "found: add its folder to PYTHONPATH"
     )
 
 
-def test_a_module_without_the_function_is_refused(module: WriteModule) -> None:
-    name = module("")
-    assert f"the module {name} has no 'make'" in said(f"{name}:make")
-
-
-def test_what_cannot_be_called_is_refused(module: WriteModule) -> None:
-    name = module("make = 3")
-    assert "is an object of class int, which cannot be called" in said(f"{name}:make")
-
-
-def test_a_library_that_the_module_lacks_is_named(module: WriteModule) -> None:
-    name = module("import no_such_library")
-    assert "needs the library 'no_such_library'" in said(f"{name}:make", MissingPart)
-
-
-def test_a_module_that_fails_on_import_says_how(module: WriteModule) -> None:
-    name = module("1 / 0")
-    assert "cannot be imported (ZeroDivisionError: division by zero)" in said(f"{name}:make")
-
-
-def test_a_factory_that_fails_says_how(module: WriteModule) -> None:
-    name = module("def make(*told): raise KeyError('scanner')")
-    sentence = said(f"{name}:make", StageError)
-    assert f"the factory {name}:make failed with KeyError ('scanner')" in sentence
-
-
-def test_a_factory_with_other_arguments_says_which_it_is_called_with(module: WriteModule) -> None:
-    name = module("def make(paths): ...")
-    assert "it is called with (slide_paths, pool_size," in said(f"{name}:make", StageError)
-
-
-def test_what_is_no_data_set_is_refused(module: WriteModule) -> None:
-    name = module("def make(*told): return [1, 2]")
-    assert "gave an object of class list, which is no torch Dataset" in said(f"{name}:make")
-
-
-def test_a_factory_that_gives_nothing_is_refused(module: WriteModule) -> None:
-    name = module("def make(*told): ...")
-    assert "gave None, which is no torch Dataset" in said(f"{name}:make")
+@pytest.mark.parametrize(
+    ("source", "kind", "sentence"),
+    [
+        ("", BadInput, "the module {name} has no 'make'"),
+        ("make = 3", BadInput, "is an object of class int, which cannot be called"),
+        ("import no_such_library", MissingPart, "needs the library 'no_such_library'"),
+        ("1 / 0", BadInput, "cannot be imported (ZeroDivisionError: division by zero)"),
+        (
+            "def make(*told): raise KeyError('scanner')",
+            StageError,
+            "the factory {name}:make failed with KeyError ('scanner')",
+        ),
+        ("def make(paths): ...", StageError, "when called with (slide_paths, pool_size,"),
+        (
+            "def make(*told): return [1, 2]",
+            BadInput,
+            "gave an object of class list, which is not a torch Dataset",
+        ),
+        ("def make(*told): ...", BadInput, "gave None, which is not a torch Dataset"),
+    ],
+)
+def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(
+    module: WriteModule, source: str, kind: type[StageError], sentence: str
+) -> None:
+    name = module(source)
+    assert sentence.format(name=name) in said(f"{name}:make", kind)
 
 
 @pytest.mark.parametrize(("num_workers", "slides", "idle"), [(0, 1, 0), (2, 2, 0), (4, 1, 3)])
@@ -157,3 +148,35 @@ def test_loader_processes_without_a_slide_are_idle(
 def test_what_loader_processes_of_another_data_set_do_is_not_known() -> None:
     params = LoaderParams(num_workers=4, factory="patches:make")
     assert idle_processes(params, 1) == 0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    package = tmp_path / "groups_own" / "patches"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "loading.py").write_text("def make(*given):\n    return given\n")
+    return package.parent
+
+
+def own(factory: str = "patches.loading:make") -> LoaderParams:
+    return LoaderParams(factory=factory)
+
+
+def test_the_folder_of_an_own_factory_is_given_to_its_image(folder, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'absent'}::{folder}")
+    around = folder_of_factory(own())
+    assert around.files == (folder,)
+    assert around.variables == {FOLDER_VARIABLE: str(folder)}
+
+
+def test_shipped_factories_and_unknown_modules_need_no_folder(folder, monkeypatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    assert folder_of_factory(own("wsistream")).files == ()
+    assert folder_of_factory(own("nowhere.to_be:found")).files == ()
+
+
+def test_a_factory_is_found_in_the_folder_that_is_named(folder, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
+    assert factory_of(own())(["a"], 1, 2, 3, 4) == (["a"], 1, 2, 3, 4)

@@ -64,8 +64,8 @@ def test_an_error_of_a_users_data_set_is_told_with_its_kind(
 ) -> None:
     error = said(Failing(ValueError("no such stain")), num_workers)
     assert str(error) == (
-        "the data set of the factory mine:make failed with ValueError (no such stain): its own "
-        "messages are above"
+        "the dataset of the factory mine:make failed with ValueError (no such stain): see its "
+        "messages above"
     )
     assert "Traceback" in capsys.readouterr().err
 

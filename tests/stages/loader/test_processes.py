@@ -117,6 +117,7 @@ def test_a_process_that_has_ended_is_left_out() -> None:
         assert uses_of([process.pid]) == {}
 
 
+@pytest.mark.slow
 def test_pages_that_two_processes_share_count_once() -> None:
     # By a program of its own: libraries that pytest shares with other programs would count more
     # as soon as one of these ends.
@@ -165,6 +166,7 @@ def test_a_batch_that_waits_in_shared_memory_counts() -> None:
     assert rss_bytes < HELD_BYTES / 2
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_mapped_and_open_counts_once() -> None:
     @contextmanager
     def mapped() -> Iterator[None]:

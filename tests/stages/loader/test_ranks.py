@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+import startedranks
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.loading import Loading
+from startedranks import Ended
 
-TESTS = Path(__file__).resolve().parents[2]
-PATIENCE_S = 400.0
-"""Shorter than ranks wait for one that says nothing."""
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "factory": "patchsets:numbered",
     "num_workers": 1,
@@ -31,21 +27,6 @@ SMALL = {
 }
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a rank ended."""
-
-    exit_code: int
-    said: str
-    result: TaskResult
-
-    @property
-    def loading(self) -> Loading:
-        """What it measured."""
-        assert self.result.loading is not None, self.said
-        return self.result.loading
-
-
 RunRanks = Callable[..., list[Ended]]
 
 
@@ -53,39 +34,9 @@ RunRanks = Callable[..., list[Ended]]
 def run_ranks(tmp_path: Path, slides: Path) -> RunRanks:
     """Start ranks at once, and wait for all of them."""
 
-    def run(count: int = 2, **params: Any) -> list[Ended]:
-        params_file = tmp_path / "params.json"
-        params_file.write_text(json.dumps(SMALL | params))
-        environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-        with ExitStack() as ends:
-            processes = []
-            for number in range(count):
-                process = subprocess.Popen(
-                    [
-                        *(sys.executable, "-m", "pyscale_stages", "loader", "run"),
-                        *("--input", f"slides={slides}"),
-                        *("--output", str(tmp_path / f"rank{number}")),
-                        *("--params", str(params_file)),
-                        *("--result", str(tmp_path / f"rank{number}.json")),
-                        *("--rank", str(number), "--ranks", str(count)),
-                        *("--meeting", str(tmp_path / "meeting")),
-                    ],
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    env=environment,
-                )
-                ends.enter_context(process)
-                ends.callback(process.kill)
-                processes.append(process)
-            said = [process.communicate(timeout=PATIENCE_S)[1] for process in processes]
-        return [
-            Ended(
-                process.returncode,
-                said[number],
-                TaskResult.model_validate_json((tmp_path / f"rank{number}.json").read_bytes()),
-            )
-            for number, process in enumerate(processes)
-        ]
+    def run(**params: Any) -> list[Ended]:
+        words = ("--input", f"slides={slides}")
+        return startedranks.run_ranks(tmp_path, 2, *words, stage="loader", params=SMALL | params)
 
     return run
 
@@ -131,7 +82,7 @@ def merge(folder: Path, *names: str) -> TaskResult:
     subprocess.run(
         [
             *(sys.executable, "-m", "pyscale_stages", "loader", "merge", *inputs),
-            *("--output", str(folder / "merged"), "--params", str(folder / "params.json")),
+            *("--output", str(folder / "merged"), "--params", str(folder / "params0.json")),
             *("--result", str(folder / "merged.json")),
         ],
         capture_output=True,
@@ -146,9 +97,8 @@ def test_a_rank_that_fails_ends_the_others(run_ranks: RunRanks, slides: Path) ->
     (slides / "a.svs").rename(slides / "z.svs")
     ranks = run_ranks(factory="patchsets:refusing", batches=9)
     assert [rank.exit_code for rank in ranks] == [1, 1]
-    messages = [rank.result.error.message for rank in ranks if rank.result.error]
-    heard, failed = messages
-    assert failed.startswith("the data set of the factory patchsets:refusing failed")
+    heard, failed = (rank.sentence for rank in ranks)
+    assert failed.startswith("the dataset of the factory patchsets:refusing failed")
     assert "tile 3 is damaged" in heard
 
 
@@ -158,5 +108,4 @@ def test_more_ranks_than_slides_is_one_sentence(run_ranks: RunRanks, slides: Pat
     ranks = run_ranks()
     assert [rank.exit_code for rank in ranks] == [2, 2]
     for rank in ranks:
-        assert rank.result.error is not None
-        assert "has 1 slides for 2 ranks" in rank.result.error.message
+        assert "has 1 slides, too few for 2 ranks" in rank.sentence

@@ -7,7 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from pyscale_stages.errors import EXIT_RESOURCE_EXHAUSTED
+
+pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).resolve().parents[2]
 SMALL_SHARED_MEMORY = [

@@ -117,7 +117,7 @@ def test_a_data_set_that_ends_is_warned_of(run_loader: RunLoader) -> None:
     result = run_loader(params={"factory": "patchsets:ending"})
     # Five batches of 4, of 10 patches: 4, 4, 2, 4, 4.
     assert loading(result).free.patches == 10
-    assert any("came to its end and was begun again (times: 1)" in w for w in result.warnings)
+    assert any("ended and was started again (times: 1)" in w for w in result.warnings)
 
 
 def test_what_training_takes_may_be_stated(run_loader: RunLoader) -> None:
@@ -134,7 +134,7 @@ def test_what_training_takes_may_be_measured(run_loader: RunLoader) -> None:
 
 def test_it_is_stated_or_measured(run_loader: RunLoader) -> None:
     said = sentence(run_loader(params={"consumer": True, "consumes_per_s": 1.0}))
-    assert "give one of them" in said
+    assert "give only one of them" in said
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_it_is_stated_or_measured(run_loader: RunLoader) -> None:
         ({"factory": "patchsets:empty"}, "gives no patch"),
         ({"factory": "patchsets:words"}, "hold no tensor"),
         ({"factory": "patchsets:dying", "num_workers": 1, "batches": 9}, "loader process"),
-        ({"to_device": True}, "copies batches to a GPU, and this task runs on cpu"),
+        ({"to_device": True}, "copies batches to a GPU, but this task runs on cpu"),
     ],
 )
 def test_what_cannot_be_timed_is_one_sentence(
@@ -161,7 +161,7 @@ def test_an_error_of_the_data_set_names_it(run_loader: RunLoader, slides: Path) 
 def test_a_missing_gpu_is_one_sentence(run_loader: RunLoader) -> None:
     if torch.cuda.is_available():
         pytest.skip("this machine has a GPU")
-    assert "the device cuda was asked for" in sentence(run_loader(device="cuda"))
+    assert "the device cuda does not work here" in sentence(run_loader(device="cuda"))
 
 
 def test_pinned_memory_without_a_gpu_is_warned_of(run_loader: RunLoader) -> None:

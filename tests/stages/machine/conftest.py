@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyscale_stages.contract import TaskResult, TaskSpec
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.registry import load_stage
-from pyscale_stages.runner import run_task
+from pyscale_stages.contract import TaskResult
+from stagetasks import run_verb
 
 OF_MACHINE = ("storage", "decompress", "kernels")
 SMALL: dict[str, dict[str, Any]] = {
@@ -83,19 +80,10 @@ def run_stage(tmp_path: Path) -> RunStage:
         slots = (
             ("place",) if verb == "run" else tuple(f"w{number}" for number, _ in enumerate(inputs))
         )
-        return run_task(
-            load_stage(stage),
-            TaskSpec(
-                stage=stage,
-                verb=verb,
-                inputs=tuple(zip(slots, inputs, strict=False)),
-                output=output or tmp_path / "output",
-                params=SMALL[stage] | (params or {}),
-                **spec,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        given = SMALL[stage] | (params or {})
+        pairs = zip(slots, inputs, strict=False)
+        output = output or tmp_path / "output"
+        return run_verb(stage, verb, pairs, output=output, params=given, **spec)
 
     return run
 

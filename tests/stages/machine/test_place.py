@@ -41,12 +41,12 @@ def test_a_place_that_does_not_exist_is_refused(
     run_stage: RunStage, stage: str, tmp_path: Path
 ) -> None:
     said = failed(run_stage(stage, tmp_path / "nowhere"), "BadInput", 2)
-    assert "nowhere is no folder that exists: give another one" in said
+    assert "nowhere does not exist or is not a folder: name another one" in said
 
 
 def test_a_place_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BadInput, match="is no folder that exists"):
+    with pytest.raises(BadInput, match="does not exist or is not a folder"):
         ready(tmp_path / "file", "the place")
 
 
@@ -57,7 +57,7 @@ def test_a_place_that_may_not_be_written_is_refused(
     may = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place and may(path, mode))
     said = failed(run_stage(stage, place), "BadInput", 2)
-    assert said.startswith(f"nothing may be written into the place {place}")
+    assert said.startswith(f"the place {place} is not writable")
 
 
 def test_a_read_only_filesystem_is_refused(
@@ -65,7 +65,7 @@ def test_a_read_only_filesystem_is_refused(
 ) -> None:
     mounted = mount_in_memory("ro")
     said = failed(run_stage(stage, mounted), "BadInput", 2)
-    assert said.startswith(f"nothing may be written into the place {mounted}")
+    assert said.startswith(f"the place {mounted} is not writable")
 
 
 def test_a_lack_of_space_is_told_before_anything_is_written(
@@ -90,7 +90,7 @@ def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
     plenty = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
     said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
-    assert f"the filesystem of {mounted} became full: free space there, or" in said
+    assert f"the filesystem of {mounted} is full: free space there, or" in said
     assert list(mounted.iterdir()) == []
 
 
@@ -98,7 +98,7 @@ def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
     ("number", "kind", "exit_code", "words"),
     [
         (errno.EDQUOT, "ResourceExhausted", 3, "the quota of {} is used up: raise it, or"),
-        (errno.ENOENT, "BadInput", 2, "a file of the test vanished from {} while it was used"),
+        (errno.ENOENT, "BadInput", 2, "a test file vanished from {} during the test"),
     ],
 )
 def test_a_quota_and_a_vanished_file_are_told_and_nothing_stays(
@@ -188,13 +188,17 @@ def test_room_is_added_up_where_two_folders_share_a_filesystem(
 @pytest.mark.parametrize(
     ("number", "kind", "words"),
     [
-        (errno.ENOSPC, ResourceExhausted, "became full: free space there, or lower movies"),
+        (errno.ENOSPC, ResourceExhausted, "is full: free space there, or lower movies"),
         (errno.EDQUOT, ResourceExhausted, "quota of .* is used up"),
-        (errno.EMFILE, ResourceExhausted, "so many files open at once: lower movies, or raise"),
-        (errno.EROFS, BadInput, "nothing may be written"),
+        (
+            errno.EMFILE,
+            ResourceExhausted,
+            "too many open files for this task: lower movies, or raise",
+        ),
+        (errno.EROFS, BadInput, "is not writable"),
         (errno.ENOENT, BadInput, "vanished from"),
         (errno.ESTALE, BadInput, "vanished from"),
-        (errno.EIO, StageError, "answered with an error"),
+        (errno.EIO, StageError, "reported an error"),
     ],
 )
 def test_what_a_filesystem_answers_becomes_a_sentence(

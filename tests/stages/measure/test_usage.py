@@ -21,6 +21,8 @@ from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure import pagecache, usage
 from pyscale_stages.measure.usage import UsageMeter
 
+pytestmark = pytest.mark.slow
+
 MIB = 1 << 20
 BURNT_S = 0.5
 BURN = f"import time\nend = time.process_time() + {BURNT_S}\nwhile time.process_time() < end: pass"
@@ -247,7 +249,7 @@ def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml: ScriptedNvml) -> 
     used = UsageMeter(device="cuda").stop()
     assert used.gpu_mean_utilisation is None
     assert used.gpu_peak_bytes is not None
-    assert used.warnings == ("the GPU does not tell its utilisation: Not Supported",)
+    assert used.warnings == ("the GPU does not report its utilisation: Not Supported",)
 
 
 def test_without_nvml_the_gpu_counters_are_none_with_a_warning(

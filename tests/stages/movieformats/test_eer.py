@@ -70,5 +70,5 @@ def test_a_movie_of_one_frame_given_as_truth_values_comes_back(tmp_path: Path) -
 def test_two_electrons_on_a_pixel_are_refused(tmp_path: Path) -> None:
     frames = sparse(0.1)
     frames[2, 5, 5] = 2
-    with pytest.raises(ValueError, match="room for one electron"):
+    with pytest.raises(ValueError, match="at most one electron"):
         write_eer(tmp_path / "movie.eer", frames)

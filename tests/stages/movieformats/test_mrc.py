@@ -101,8 +101,8 @@ def _damaged(path: Path, offset: int, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("offset", "content", "said"),
     [
-        (208, b"PAM ", "no little-endian"),
-        (212, b"\x11\x11", "no little-endian"),
+        (208, b"PAM ", "not a little-endian"),
+        (212, b"\x11\x11", "not a little-endian"),
         (12, b"\x04", "mode 4"),
     ],
 )

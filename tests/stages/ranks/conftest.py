@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,11 +15,12 @@ from typing import Any
 import pytest
 from torch.distributed import FileStore
 
+from startedranks import PATIENCE_S
+from startedranks import start as started
+
 MEMBER = Path(__file__).with_name("member.py")
 NEVER_S = 600.0
 """A timeout that no test lives to see: what ends before was not ended by it."""
-PATIENCE_S = 400.0
-"""For ranks to begin and to end, on a machine that has much else to do."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,7 @@ class Ranks:
     ) -> subprocess.Popen[str]:
         """Start one rank, inside another program where one is named."""
         line = [sys.executable, MEMBER, deed, number, count, self.meeting, timeout_s]
-        process = subprocess.Popen(
-            [*inside, *(str(word) for word in line)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **(variables or {})},
-        )
-        self._ends.enter_context(process)
-        self._ends.callback(process.kill)
-        return process
+        return started(self._ends, [*inside, *line], variables)
 
     def until_set(self, key: str) -> None:
         """Wait until a rank has come so far that it sets a key at the meeting."""

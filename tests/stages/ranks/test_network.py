@@ -56,7 +56,7 @@ def test_an_interface_that_is_not_there_is_refused_by_name(ranks) -> None:
     processes = [ranks.start("talk", 0, 2), ranks.start("talk", 1, 2, variables=wrong)]
     other, refused = map(ranks.end, processes)
     assert refused.code == 2
-    assert "GLOO_SOCKET_IFNAME names 'nosuch0', which is no network interface" in refused.error
+    assert "GLOO_SOCKET_IFNAME names 'nosuch0', which is not a network interface" in refused.error
     assert other.code == 1
     assert other.error.startswith(
         f"rank 1 of 2 on {node_name()} ended, so rank 0 stopped too: GLOO_SOCKET_IFNAME"
@@ -70,13 +70,16 @@ def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_ho
 
 @pytest.mark.parametrize(
     ("host", "leads"),
-    [("nowhere.invalid", "leads to no address of its own"), ("localhost", "leads back to itself")],
+    [
+        ("nowhere.invalid", "does not lead to an address of this node"),
+        ("localhost", "leads back to itself"),
+    ],
 )
 def test_ranks_of_several_nodes_need_an_address(other_host: Words, host: str, leads: str) -> None:
     line = [*other_host(host, False), sys.executable, "-c", TOWARDS_TWO_NODES]
     said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
     assert f"because the host name {host} {leads}" in said
-    assert "by GLOO_SOCKET_IFNAME (here are lo" in said
+    assert "by GLOO_SOCKET_IFNAME (available: lo" in said
 
 
 def test_ranks_that_no_network_joins_say_so(ranks, other_host: Words) -> None:

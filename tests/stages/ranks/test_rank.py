@@ -78,7 +78,7 @@ def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks) ->
     ranks.until_set("arrival/0")
     waited = ranks.end(ranks.start("wait_for_the_last", 0, 2, timeout_s=30))
     assert waited.code == 1
-    assert f"rank 0 of 2 waited 30 s for rank 1 on {HOST} in vain" in waited.error
+    assert f"rank 0 of 2 stopped after waiting 30 s for rank 1 on {HOST}" in waited.error
     assert ranks.end(last).code == 1
 
 
@@ -107,7 +107,7 @@ def test_ranks_go_on_only_if_all_can(ranks) -> None:
     for number, outcome in enumerate(others, start=1):
         assert outcome.code == 1
         assert outcome.error == (
-            f"rank 0 of 3 cannot go on, so rank {number} stopped too: slide 7 is no slide"
+            f"rank 0 of 3 failed, so rank {number} stopped too: slide 7 is no slide"
         )
 
 

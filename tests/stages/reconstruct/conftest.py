@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+import stagetasks
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.stage import STAGE
-from pyscale_stages.runner import run_task
 from pyscale_stages.task import Task
 
 SMALL: dict[str, Any] = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
@@ -50,17 +50,8 @@ def run_verb(tmp_path: Path) -> RunVerb:
     """Run `merge` or `check` on folders."""
 
     def run(verb: str, *folders: Path, **params: Any) -> TaskResult:
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="reconstruct",
-                verb=verb,  # type: ignore[arg-type]
-                inputs=tuple((f"w{number}", folder) for number, folder in enumerate(folders)),
-                output=tmp_path / "merged" if verb == "merge" else None,
-                params=SMALL | params,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        pairs = [(f"w{number}", folder) for number, folder in enumerate(folders)]
+        output = tmp_path / "merged" if verb == "merge" else None
+        return stagetasks.run_verb("reconstruct", verb, pairs, output=output, params=SMALL | params)
 
     return run

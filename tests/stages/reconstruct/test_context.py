@@ -8,6 +8,8 @@ import enginerank
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruction import COMPONENTS
 
+pytestmark = pytest.mark.slow
+
 
 def test_exchanges_are_timed_as_what_they_serve() -> None:
     for rank in enginerank.both_ended():

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import enginerank
-import reconstructranks
+import startedranks
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
@@ -31,7 +31,7 @@ from pyscale_stages.torchvision_cpu import make_importable
 
 make_importable()
 SEED = 0
-SMALL: dict[str, Any] = {**reconstructranks.SMALL, "operators": 3, "iterations": 1}
+SMALL: dict[str, Any] = {**startedranks.SMALL, "operators": 3, "iterations": 1}
 Share = tuple[Task, ReconstructParams, Ready]
 
 
@@ -141,21 +141,24 @@ def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(
 
 def test_an_uncut_image_that_does_not_fit_is_told_and_fails_nothing() -> None:
     gate = enginerank.both_ended()[0]["gate"]
-    assert "one rank alone has no memory for the uncut image (memory ran out" in gate["why_not"]
+    assert (
+        "one rank alone has too little memory for the uncut image (memory ran out"
+        in gate["why_not"]
+    )
     assert (gate["denoiser_interior"], gate["denoiser_border"]) == (None, None)
     assert gate["gradient"] < GRADIENT_TOLERANCE
 
 
 def test_an_uncut_image_larger_than_the_nodes_memory_is_not_tried() -> None:
     gate = enginerank.both_ended()[0]["gate_of_many_channels"]
-    assert "no memory for the uncut image (about " in gate["why_not"]
+    assert "too little memory for the uncut image (about " in gate["why_not"]
     assert " GiB are left)" in gate["why_not"]
 
 
 def test_tiles_too_small_for_the_networks_view_have_no_interior() -> None:
     gate = enginerank.both_ended()[0]["gate"]
     assert gate["interior_px"] == 0
-    assert "tiles of 16 px with a margin of 8 px hold all that" in gate["why_not"]
+    assert "tiles of 16 px with a margin of 8 px are too small" in gate["why_not"]
 
 
 def test_ranks_that_compute_something_else_differ() -> None:

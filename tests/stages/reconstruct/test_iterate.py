@@ -210,5 +210,5 @@ def test_iterations_that_diverge_end_with_what_to_do() -> None:
     solver, _, params = built()
     solver = replace(solver, denoised=lambda image: image * 1e30)
     image, _ = timed_iterations(solver, ALONE, params)
-    with pytest.raises(StageError, match=r"is no number .*: give other weights"):
+    with pytest.raises(StageError, match=r"is not a number .*: use other weights"):
         timed_objectives(solver, ALONE, image, 1)

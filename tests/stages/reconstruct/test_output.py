@@ -8,8 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.reconstruct.output import IMAGE, Image, read_image
+from pyscale_stages.windows import read_window
+
+WriteOutput = Callable[..., Path]
+RunVerb = Callable[..., TaskResult]
+
+GREY = np.full((3, 32, 32), 0.5, np.float32)
 
 WriteOutput = Callable[..., Path]
 
@@ -44,7 +51,7 @@ def test_another_image_is_refused(tmp_path: Path) -> None:
     import tifffile
 
     tifffile.imwrite(tmp_path / IMAGE, np.zeros((3, 32, 32), np.uint16))
-    with pytest.raises(BadInput, match="is no image that this stage wrote: give"):
+    with pytest.raises(BadInput, match="is not an image that this stage wrote: name"):
         read_image(tmp_path)
 
 
@@ -53,6 +60,61 @@ def test_an_image_without_numbers_is_never_written(
 ) -> None:
     image = noise(3, 32, 32)
     image[1, 2, 3] = np.nan
-    with pytest.raises(StageError, match="NaN or infinite, because its iterations diverge"):
+    with pytest.raises(StageError, match="NaN or infinite values, because its iterations diverge"):
         write_output("a", image)
     assert not list(tmp_path.rglob("*.tif"))
+
+
+def test_the_image_of_the_first_rank_is_that_of_all(
+    write_output: WriteOutput, run_verb: RunVerb, tmp_path: Path
+) -> None:
+    second = write_output("w1", None, 1, 2)
+    first = write_output("w0", GREY, 0, 2)
+    result = run_verb("merge", second, first)
+    assert result.error is None
+    assert [output.name for output in result.outputs] == [IMAGE, "window.json"]
+    assert (tmp_path / "merged" / IMAGE).read_bytes() == (first / IMAGE).read_bytes()
+    whole = read_window(tmp_path / "merged")
+    assert (whole.frames, whole.movie_frames) == ((0, 2), 2)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ((1, 3), "w1 is of 3 ranks, but"),
+        ((0, 2), "the folders hold the ranks 0, 0 of 2: give each rank of the trial once"),
+    ],
+)
+def test_ranks_of_two_trials_are_no_image(
+    write_output: WriteOutput,
+    run_verb: RunVerb,
+    second: tuple[int, int],
+    said: str,
+    tmp_path: Path,
+) -> None:
+    folders = write_output("w0", GREY, 0, 2), write_output("w1", GREY, *second)
+    error = run_verb("merge", *folders).error
+    assert error is not None
+    assert error.exit_code == 2
+    assert said in error.message
+    assert not (tmp_path / "merged").exists()
+
+
+def test_ranks_of_other_parameters_are_not_joined(
+    write_output: WriteOutput, run_verb: RunVerb
+) -> None:
+    folder = write_output("w0", GREY, sigma=0.1)
+    error = run_verb("merge", folder).error
+    assert error is not None
+    assert "give all ranks and the merge the same --params and --seed" in error.message
+
+
+def test_an_image_that_was_cut_short_is_not_copied(
+    write_output: WriteOutput, run_verb: RunVerb, tmp_path: Path
+) -> None:
+    folder = write_output("w0", GREY)
+    (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
+    error = run_verb("merge", folder).error
+    assert error is not None
+    assert "is missing or damaged" in error.message
+    assert not (tmp_path / "merged").exists()

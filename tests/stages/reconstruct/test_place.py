@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.ranks.parting import LostRank
+from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place, told
 
@@ -34,7 +34,7 @@ def test_memory_that_ran_out_is_told_with_rank_node_and_what_to_lower() -> None:
 def test_what_cannot_be_lowered_is_not_named() -> None:
     assert "tiles_at_once" not in exhaust(PLACE)
     alone = exhaust(Place(0, 1, "node7"))
-    assert "lower size_px (256), or start several ranks, which cut the image into tiles" in alone
+    assert "lower size_px (256), start several ranks, which cut the image into tiles" in alone
 
 
 def test_an_error_that_a_user_can_act_on_is_told_with_its_place() -> None:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
 from pyscale_stages.reconstruct.clock import Components
@@ -21,11 +20,10 @@ from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.quality import psnr_db
-from pyscale_stages.reconstruct.stage import STAGE
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
-from pyscale_stages.runner import run_task
 from pyscale_stages.torchvision_cpu import make_importable
 from pyscale_stages.windows import read_window
+from stagetasks import run_verb
 
 make_importable()
 from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
@@ -43,16 +41,8 @@ SMALL: dict[str, Any] = {
 
 
 def reconstructed(output: Path, **given: Any) -> TaskResult:
-    device, seed = given.pop("device", "cpu"), given.pop("seed", 0)
-    spec = TaskSpec(
-        stage="reconstruct",
-        inputs=(),
-        output=output,
-        params=SMALL | given,
-        device=device,
-        seed=seed,
-    )
-    return run_task(STAGE, spec, SpanRecorder(time.monotonic()), None)
+    order = {"device": given.pop("device", "cpu"), "seed": given.pop("seed", 0)}
+    return run_verb("reconstruct", "run", output=output, params=SMALL | given, **order)
 
 
 @pytest.fixture(scope="module")

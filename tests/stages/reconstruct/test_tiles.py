@@ -132,7 +132,9 @@ def test_an_image_that_is_no_larger_than_a_tile_has_no_interior() -> None:
 
 @pytest.mark.parametrize(("tile_px", "overlap_px"), [(64, 16), (32, 64)])
 def test_tiles_that_the_image_cannot_have_are_refused(tile_px: int, overlap_px: int) -> None:
-    with pytest.raises(BadInput, match=f"tile_px {tile_px} with overlap_px {overlap_px} cuts no"):
+    with pytest.raises(
+        BadInput, match=f"tile_px {tile_px} with overlap_px {overlap_px} does not fit an image"
+    ):
         grid_of((3, 64, 64), params(tile_px=tile_px, overlap_px=overlap_px), ranks=2)
 
 

@@ -55,7 +55,7 @@ def whole(path: Path, pixels: Pixels) -> None:
         (with_nan, {}, (), "frame 2 of"),
         (empty, {}, (), "is empty (0 bytes)"),
         (absent, {}, (), "does not exist"),
-        (tiny, {}, (), "too small to shrink by 6: give shrink_factors of at most 2"),
+        (tiny, {}, (), "too small to shrink by 6: use shrink_factors of at most 2"),
         (whole, {"reference_frame": 4}, (), "reference_frame 4 is outside"),
         (whole, {"channel": 1}, (), "no channel 1 to register: it has 1"),
         (whole, {"transfrom": "Rigid"}, (), "did you mean 'transform'?"),

@@ -90,6 +90,6 @@ def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind() -> None:
     even, none = noise_warnings(["even", None, "none", "even"])
     assert even.sentence.startswith("2 of 4 images do not show noise that grows with brightness")
     assert none.sentence == (
-        "1 of 4 images show no noise that can be estimated, so they were left as they are"
+        "1 of 4 images show no noise that can be estimated, so they were not denoised"
     )
     assert not any(warning.is_said for one in ([None], []) for warning in noise_warnings(one))

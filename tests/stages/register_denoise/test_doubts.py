@@ -51,11 +51,11 @@ def test_a_plausible_movie_raises_no_doubt() -> None:
 
 def test_frames_of_one_value_are_named_with_the_channel() -> None:
     (said,) = doubts_about("registered", "constant", "constant")
-    assert said.startswith("2 of 3 frames were left where they are")
+    assert said.startswith("2 of 3 frames were not moved")
     assert "one value everywhere in channel 1" in said
 
 
 def test_doubtful_frames_are_named_with_the_reference() -> None:
     (said,) = doubts_about("registered", "doubtful")
-    assert said.startswith("1 of 2 frames were left where they are")
+    assert said.startswith("1 of 2 frames were not moved")
     assert "reference frame 2" in said

@@ -37,6 +37,7 @@ def write(path: Path, pixels: Pixels, axes: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transform", ["Translation", "SyN"])
 def test_the_same_seed_gives_the_same_bytes(
     tmp_path: Path, stage: RunStage, drifting_movie: Path, transform: str
@@ -224,6 +225,7 @@ def test_denoising_alone_moves_nothing(
     assert min(correlations) > 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denoiser", ["wavelet", "nlm"])
 def test_ants_is_not_imported_where_nothing_needs_it(
     tmp_path: Path, drifting_movie: Path, denoiser: str
@@ -280,7 +282,7 @@ def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
     assert (row["status"], row["ty_px"], row["tx_px"]) == ("constant", 0, 0)
     assert not tifffile.imread(tmp_path / "out" / FILES[0])[2].any()
     (warning,) = result.warnings
-    assert warning.startswith("1 of 4 frames were left where they are: they have one value")
+    assert warning.startswith("1 of 4 frames were not moved: they have one value")
 
 
 def test_a_reference_of_one_value_is_refused(

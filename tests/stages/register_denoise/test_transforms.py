@@ -77,11 +77,11 @@ def test_a_table_of_other_frames_than_the_window_is_refused(
 def test_a_table_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / TRANSFORMS_FILE).write_bytes(content)
-    with pytest.raises(BadInput, match=r"transforms\.parquet cannot be read"):
+    with pytest.raises(BadInput, match=r"transforms\.parquet is not a readable table"):
         read_transforms(tmp_path, (0, 1))
 
 
 def test_a_table_without_the_columns_is_refused(tmp_path: Path) -> None:
     table_of([ROW]).drop("m01").write_parquet(tmp_path / TRANSFORMS_FILE)
-    with pytest.raises(BadInput, match="cannot be read as a table of transforms"):
+    with pytest.raises(BadInput, match="is not a readable table of transforms"):
         read_transforms(tmp_path, (0, 1))

@@ -9,7 +9,6 @@ import fastremap
 import numpy as np
 import numpy.typing as npt
 import pytest
-from cellpose.metrics import average_precision
 
 from pyscale_stages.contract import TaskResult, Window
 from pyscale_stages.segment.agreement import Matches, match_cells
@@ -58,8 +57,12 @@ def test_halves_of_one_cell_are_not_both_matched_to_it() -> None:
         assert found.average_precision == pytest.approx(1 / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed: int) -> None:
+    # Its import compiles functions for seconds.
+    from cellpose.metrics import average_precision
+
     rng = np.random.default_rng(seed)
     # Cells of a few pixels, so that many pairs lie at an IoU of exactly one half.
     first = np.kron(rng.integers(0, 30, (12, 12)), np.ones((1, 2))).astype(np.uint16)
@@ -194,6 +197,7 @@ def test_one_lost_cell_shows_in_the_worst_frame(check: Check, tmp_path: Path) ->
     assert result.agreement.details["worst_frame"] == pytest.approx(1 / 2)
 
 
+@pytest.mark.slow
 def test_truth_gives_the_quality_of_the_second_output(
     check: Check, whole: Path, movie: Path
 ) -> None:
@@ -201,6 +205,7 @@ def test_truth_gives_the_quality_of_the_second_output(
     assert result.quality["ap_iou50"] >= 0.85
 
 
+@pytest.mark.slow
 def test_a_window_is_compared_with_its_own_frames_of_the_truth(
     check: Check, windows: list[Path], movie: Path
 ) -> None:
@@ -225,7 +230,7 @@ def test_outputs_of_other_frames_are_refused(
 ) -> None:
     code, said = segment("check", "--input", windows[0], "--input", windows[2])
     assert code == 2
-    assert "hold other frames of the movie" in said
+    assert "hold different frames of the movie" in said
 
 
 def test_truth_of_another_movie_is_refused(

@@ -56,6 +56,7 @@ def test_the_parts_of_a_call_lie_within_it(run: Run) -> None:
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
 
 
+@pytest.mark.slow
 def test_calls_and_builds_lie_in_spans_of_their_own(run: Run) -> None:
     result = run(calls=2, build_each_call=True)
     assert all(call.build_s is not None for call in result.calls)
@@ -71,11 +72,13 @@ def test_calls_and_builds_lie_in_spans_of_their_own(run: Run) -> None:
         assert call.wall_s <= compute.wall_s
 
 
+@pytest.mark.slow
 def test_more_calls_leave_the_labels_of_one(run: Run, tmp_path: Path) -> None:
     once = run().outputs
     assert run(calls=2, build_each_call=True).outputs[0] == once[0]
 
 
+@pytest.mark.slow
 def test_frames_smaller_than_a_tile_are_told_once(run: Run) -> None:
     (warning,) = run(frames="0:2", length_px=96).warnings
     assert warning.startswith("96 x 96 pixels are less than a tile of the network (224 x 224)")
@@ -91,6 +94,7 @@ def own_weights(tmp_path: Path) -> Path:
     return weights
 
 
+@pytest.mark.slow
 def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run: Run, own_weights: Path) -> None:
     result = run(model=str(own_weights), estimate_diameter=True)
     (call,) = result.calls

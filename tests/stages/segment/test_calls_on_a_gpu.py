@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment import accelerator, calls, device, parts
+from pyscale_stages.segment import calls, device, parts
 from pyscale_stages.segment.models import Labels, Limits, Model
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.stage import STAGE
@@ -53,14 +54,23 @@ class MadeUpModel:
         return np.zeros(frame.shape, dtype=np.uint16)
 
 
+class Built(NamedTuple):
+    """A model as the stage knows one, by what it is built with."""
+
+    name: str
+    weights: Path
+    size_weights: Path | None
+    build: Callable[[object], MadeUpModel]
+
+
 @pytest.fixture
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     gpu = Gpu()
     clock = SimpleNamespace(monotonic=lambda: gpu.now_s)
     for module in (calls, parts):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(accelerator, "wait_for", gpu.wait)
-    monkeypatch.setattr(accelerator, "held_bytes", lambda _device: gpu.held_bytes.pop(0))
+    monkeypatch.setattr(device, "wait_for", gpu.wait)
+    monkeypatch.setattr(device, "held_bytes", lambda _device: gpu.held_bytes.pop(0))
     monkeypatch.setattr(device, "prepare", lambda *_given, **_options: None)
     monkeypatch.setattr(calls, "sha256_of", lambda _path: "")
     return gpu
@@ -78,7 +88,7 @@ def segmented(gpu: Gpu, **params: Any) -> Task:
     given = SegmentParams(calls=3, **params)
     spec = TaskSpec(stage="segment", inputs=(), output=None, device="cuda")
     task = Task(STAGE, spec, given, SpanRecorder(time.monotonic()))
-    model = SimpleNamespace(build=build, weights=Path("net.pt"), size_weights=None)
+    model = Built("made up", Path("net.pt"), None, build)
     calls.ModelCalls(task, given, cast(Model, model)).segment(np.zeros((8, 8)), 0)
     return task
 

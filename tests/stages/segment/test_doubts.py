@@ -111,11 +111,13 @@ def warned(segment: Run, tmp_path: Path, movie: Path) -> set[str]:
     return found - {"less-than-a-tile"}
 
 
+@pytest.mark.slow
 def test_real_nuclei_raise_no_doubt(segment: Run, tmp_path: Path, shared_data: Path) -> None:
     nuclei = shared_data / "stardist-nuclei" / "img2d.tif"
     assert warned(segment, tmp_path, nuclei) == set()
 
 
+@pytest.mark.slow
 def test_nuclei_five_times_as_large_do(segment: Run, tmp_path: Path, shared_data: Path) -> None:
     nuclei = tifffile.imread(shared_data / "stardist-nuclei" / "img2d.tif")[100:160, 100:160]
     large = tmp_path / "large.tif"

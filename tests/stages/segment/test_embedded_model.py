@@ -18,15 +18,15 @@ from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.sizemodel import find_size_weights
-from pyscale_stages.segment.sizetraining import estimate_px, true_diameter_px
-from pyscale_stages.segment.train import TrainingRecord, score
-from pyscale_stages.segment.training_set import (
+from pyscale_stages.synth.movie import SynthParams
+from training.examples import (
     HELD_OUT_SEED,
     examples,
     held_out_movies,
     training_movies,
 )
-from pyscale_stages.synth.movie import SynthParams
+from training.sizemodel import estimate_px, true_diameter_px
+from training.train import TrainingRecord, score
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +42,7 @@ def training() -> TrainingRecord:
     return TrainingRecord.model_validate_json(text)
 
 
+@pytest.mark.slow
 def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter: Cellpose3Segmenter) -> None:
     movie = SynthParams(
         seed=HELD_OUT_SEED + 77,
@@ -70,6 +71,7 @@ def test_its_record_tells_its_scores(training: TrainingRecord) -> None:
     assert "ap_iou50" in training.real_nuclei
 
 
+@pytest.mark.slow
 def test_its_score_on_real_nuclei_is_the_recorded_one(
     segmenter: Cellpose3Segmenter, training: TrainingRecord, shared_data: Path
 ) -> None:
@@ -107,6 +109,7 @@ def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(
     assert "estimated_px" in size_model.real_nuclei
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.6, 1.0, 1.5])
 def test_it_estimates_diameters_on_frames_of_any_magnification(
     segmenter: Cellpose3Segmenter, zoom: float
@@ -129,6 +132,7 @@ def test_held_out_seeds_cannot_be_trained_on() -> None:
         training_movies(2, HELD_OUT_SEED - 1)
 
 
+@pytest.mark.slow
 def test_a_frame_has_the_same_labels_whatever_was_segmented_before(
     segmenter: Cellpose3Segmenter,
 ) -> None:
@@ -139,6 +143,7 @@ def test_a_frame_has_the_same_labels_whatever_was_segmented_before(
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_a_smaller_batch_gives_the_same_cells(segmenter: Cellpose3Segmenter) -> None:
     frame, _ = next(examples(held_out_movies()["touching"]))
     small, large = (segmenter.segment(frame, SegmentParams(batch_size=size)) for size in (1, 4))

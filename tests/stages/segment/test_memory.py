@@ -67,6 +67,7 @@ def test_the_middle_of_it_may_fit(movie: Path, monkeypatch: pytest.MonkeyPatch) 
         memory.refuse_beyond_memory((65, 65), frames, SegmentParams())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diameter_px", [None, 60.0], ids=["as_large", "shrunk"])
 def test_cellpose_really_holds_that_much(diameter_px: float | None, movie: Path) -> None:
     cpu = device.prepare("cpu", threads=1, seed=0)

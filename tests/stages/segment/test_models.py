@@ -47,7 +47,7 @@ def test_a_path_is_a_model(tmp_path: Path) -> None:
 
 
 def test_an_unknown_model_names_the_known_ones() -> None:
-    with pytest.raises(BadInput, match=r"known are cpsam, cpsam_v2, cyto3, pyscale-tiny"):
+    with pytest.raises(BadInput, match=r"choose from cpsam, cpsam_v2, cyto3, pyscale-tiny"):
         models.find_weights("qqqq")
 
 
@@ -94,7 +94,7 @@ def test_under_cellpose_4_no_diameter_is_estimated(
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
     (tmp_path / "mine.pt").write_bytes(b"weights")
     own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
-    with pytest.raises(BadInput, match="a size model and Cellpose 4 has none"):
+    with pytest.raises(BadInput, match="a size model, which Cellpose 4 does not have"):
         models.find_model(own)
 
 

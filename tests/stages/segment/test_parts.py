@@ -173,7 +173,7 @@ def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked() -> N
     before = now_in_place(HOOKS)
     renamed = Hook("network", "cellpose.core", "_forwards")
     with (
-        pytest.raises(MissingPart, match=r"Cellpose 3\.\S+ has no cellpose\.core\._forwards"),
+        pytest.raises(MissingPart, match=r"Cellpose 3\.\S+ lacks cellpose\.core\._forwards"),
         timed_parts((*HOOKS, renamed), nothing_to_wait_for),
     ):
         pass

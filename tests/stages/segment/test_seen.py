@@ -69,6 +69,7 @@ def moved(movie: Path) -> tuple[Pixels, Pixels]:
     return np.where(seen, frames, 0), seen
 
 
+@pytest.mark.slow
 def test_frames_that_were_seen_whole_give_the_same_bytes(
     segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
 ) -> None:
@@ -76,6 +77,7 @@ def test_frames_that_were_seen_whole_give_the_same_bytes(
     assert segmented(frames, np.ones_like(frames, np.uint8)) == segmented(frames)
 
 
+@pytest.mark.slow
 def test_cells_are_those_of_the_frame_without_its_unseen_strip(
     segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
 ) -> None:
@@ -90,6 +92,7 @@ def test_cells_are_those_of_the_frame_without_its_unseen_strip(
     assert by_seen > max(0.98, by_all)
 
 
+@pytest.mark.slow
 def test_a_window_reads_its_own_part(
     segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
 ) -> None:
@@ -111,6 +114,7 @@ def test_a_valid_area_of_other_frames_is_refused(
     assert "frames.ome.tif" in said
 
 
+@pytest.mark.slow
 def test_an_estimate_of_the_diameter_uses_the_same_limits(
     segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
 ) -> None:

@@ -69,7 +69,7 @@ def test_weights_by_path_have_theirs_beside_them(tmp_path: Path) -> None:
 
 
 def test_a_model_of_cellpose_4_estimates_no_diameters() -> None:
-    with pytest.raises(BadInput, match="cpsam of Cellpose 4 has none: leave it out"):
+    with pytest.raises(BadInput, match="cpsam of Cellpose 4 does not have: leave it out"):
         find_size_weights("cpsam")
 
 
@@ -127,7 +127,7 @@ def test_another_file_is_refused_in_a_sentence(name: str, content: bytes, tmp_pa
     with pytest.raises(BadInput) as refused:
         read_size_weights(path)
     sentence = str(refused.value)
-    assert sentence.startswith(f"{path} cannot be read as a size model (")
+    assert sentence.startswith(f"{path} is not a readable size model (")
     assert "\n" not in sentence
 
 

@@ -71,7 +71,7 @@ def test_merging_refuses_labels_that_are_not_those_of_the_window(
     ]
     code, said = segment("merge", *inputs, "--output", tmp_path / "merged")
     assert code == 2
-    assert "is not the label images of the 1 frames" in said
+    assert "does not hold the label images of the 1 frames" in said
 
 
 def test_the_record_counts_frames_and_cells_and_names_the_weights(

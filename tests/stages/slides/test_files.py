@@ -42,5 +42,5 @@ def test_a_slide_that_may_not_be_read_is_said(tmp_path: Path) -> None:
     path = tmp_path / "slide.svs"
     path.write_text("slide")
     path.chmod(0)
-    with pytest.raises(BadInput, match="may not be read by this user"):
+    with pytest.raises(BadInput, match="is not readable for this user"):
         check_readable(path)

@@ -74,6 +74,7 @@ def _last(slide: Slide) -> Region:
     return level.height_px - 200, level.width_px - 200, 200, 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
 def test_a_slide_that_was_read_from_can_be_read_in_other_processes(

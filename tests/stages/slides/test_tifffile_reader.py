@@ -272,5 +272,5 @@ def test_what_it_cannot_decode_is_said_with_the_reader_that_can(
 ) -> None:
     path = tmp_path / "lerc.tif"
     tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression="lerc")
-    with pytest.raises(BadInput, match=r"compressed by LERC.*take the reader openslide"):
+    with pytest.raises(BadInput, match=r"compressed by LERC.*use the reader openslide"):
         open_tiled_tiff(path)

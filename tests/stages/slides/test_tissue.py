@@ -28,6 +28,7 @@ def _their_picture_and_mask(path: Path) -> tuple[Picture, Picture, float]:
     return seen, OtsuTissueDetector().detect(seen), downsample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", ["tifffile", "openslide"])
 @pytest.mark.parametrize(
     ("height", "width", "steps"),
@@ -59,6 +60,7 @@ def test_tissue_is_found_exactly_where_wsistream_finds_it(
     assert 0.3 < found.mask.mean() < 0.9
 
 
+@pytest.mark.slow
 def test_a_large_level_is_looked_at_in_bands_with_the_same_outcome(
     make_svs: MakeSvs, picture: Picture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

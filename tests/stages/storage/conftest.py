@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult, TaskSpec
-from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.runner import run_task
-from pyscale_stages.storage.stage import STAGE
+from pyscale_stages.contract import TaskResult
+from stagetasks import run_verb
 
 RunStorage = Callable[..., TaskResult]
 SMALL: dict[str, Any] = {
@@ -41,19 +38,9 @@ def run_storage(tmp_path: Path) -> RunStorage:
         verb: str = "run", *inputs: Path, output: Path | None = None, seed: int = 0, **params: Any
     ) -> TaskResult:
         slots = ("place",) if verb == "run" else ("",) * len(inputs)
-        return run_task(
-            STAGE,
-            TaskSpec(
-                stage="storage",
-                verb=verb,
-                inputs=tuple(zip(slots, inputs, strict=False)),
-                output=output or tmp_path / "out",
-                params=SMALL | params,
-                seed=seed,
-            ),
-            SpanRecorder(time.monotonic()),
-            None,
-        )
+        pairs = zip(slots, inputs, strict=False)
+        output = output or tmp_path / "out"
+        return run_verb("storage", verb, pairs, output=output, params=SMALL | params, seed=seed)
 
     return run
 

@@ -66,6 +66,7 @@ def test_a_movie_of_one_frame_keeps_its_axes(tmp_path: Path) -> None:
     assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (1, 2, (96, 80))
 
 
+@pytest.mark.slow
 def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     write_synthetic_movie(tmp_path / "here", SMALL)
     program = (
@@ -198,6 +199,7 @@ def test_progress_counts_every_frame(tmp_path: Path) -> None:
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+@pytest.mark.slow
 def test_a_movie_with_more_tracks_than_labels_can_name_is_refused(tmp_path: Path) -> None:
     crowded = SynthParams(height_px=3000, width_px=3000, cells=40_000, radius_px=4, cell_types=2)
     with pytest.raises(BadInput, match="needs more than 65535 track ids by frame 0"):

@@ -125,6 +125,7 @@ def test_every_camera_effect_can_be_seen_in_the_counts() -> None:
     assert 0.3 < light.min() / light.max() < 0.6
 
 
+@pytest.mark.slow
 def test_light_follows_drift_by_fractions_of_a_pixel() -> None:
     params = SynthParams(
         seed=2, frames=6, height_px=256, width_px=256, cells=40, cell_types=1, speed_px=0,

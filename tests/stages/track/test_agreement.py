@@ -237,6 +237,7 @@ def test_a_truth_that_is_none_is_named(
     assert "nowhere holds no truth that pyscale reads" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_links_on_real_cells_agree_with_the_reference_tracker(
     hela_masks: npt.NDArray[np.uint16],
     hela_labels: Path,

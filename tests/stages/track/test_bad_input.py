@@ -77,16 +77,13 @@ def test_a_truncated_file_is_refused(refused: Callable[..., str], tmp_path: Path
     assert "cut.ome.tif" in refused(path)
 
 
-def test_an_empty_file_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    path = tmp_path / "empty.tif"
-    path.touch()
-    assert "0 bytes" in refused(path)
-
-
-def test_a_file_that_is_no_image_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "sentence"), [("", "0 bytes"), ("1 0 30 0\n", "not a TIFF")])
+def test_a_file_that_is_no_image_is_refused(
+    text: str, sentence: str, refused: Callable[..., str], tmp_path: Path
+) -> None:
     path = tmp_path / "res_track.tif"
-    path.write_text("1 0 30 0\n")
-    assert "not a TIFF" in refused(path)
+    path.write_text(text)
+    assert sentence in refused(path)
 
 
 def test_a_folder_without_frames_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
@@ -96,19 +93,11 @@ def test_a_folder_without_frames_is_refused(refused: Callable[..., str], tmp_pat
     assert "no TIFF frames" in refused(folder)
 
 
-def test_wrong_axes_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    path = written(tmp_path / "labels.ome.tif", CELLS, "TYX")
-    assert "--axes TCYX" in refused(path, axes="TCYX")
-
-
-def test_a_window_outside_the_movie_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    path = written(tmp_path / "labels.ome.tif", CELLS, "TYX")
-    assert "0:4" in refused(path, frames=(2, 9))
-
-
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
+        ({"axes": "TCYX"}, "--axes TCYX"),
+        ({"frames": (2, 9)}, "0:4"),
         ({"max_distance": 15}, "did you mean 'max_distance_px'?"),
         ({"max_distance_px": 0}, "greater than 0"),
         ({"backend": "btrack"}, "'laptrack', 'overlap' or 'trackmate'"),
@@ -118,7 +107,7 @@ def test_a_window_outside_the_movie_is_refused(refused: Callable[..., str], tmp_
         ({"splitting": "perhaps"}, "splitting"),
     ],
 )
-def test_parameters_that_mean_nothing_are_refused(
+def test_options_and_parameters_that_mean_nothing_are_refused(
     params: dict[str, object], sentence: str, refused: Callable[..., str], tmp_path: Path
 ) -> None:
     path = written(tmp_path / "labels.ome.tif", CELLS, "TYX")

@@ -84,7 +84,7 @@ def test_every_window_works_with_the_distances_of_the_movies_first_cells(
     [
         (2, 8, None),
         (2, 2.1, "33 of 33 moves between two frames are nearly as far as the limit of 2.1 px"),
-        (6, 5, "33 of 33 cells are linked to none before"),
+        (6, 5, "33 of 33 cells have no link to an earlier cell"),
     ],
 )
 def test_links_cut_at_the_limit_are_said_with_what_to_raise(

@@ -151,10 +151,10 @@ def test_what_cannot_be_exported_is_said_in_one_sentence(
     (full / "mask000.tif").touch()
     new = tmp_path / "new"
     for words, sentence in {
-        (tracked, "geff", new): "--as with a format of track: known are csv, ctc, trackmate",
-        (tracked, "ctc", new): "give the labels that were tracked as --labels",
-        (tracked, "ctc", new, "--labels", other): "is not what was tracked",
-        (tracked, "ctc", full, "--labels", labels): "holds masks already",
+        (tracked, "geff", new): "--as with a format of track: choose from csv, ctc, trackmate",
+        (tracked, "ctc", new): "give the tracked labels as --labels",
+        (tracked, "ctc", new, "--labels", other): "was not tracked",
+        (tracked, "ctc", full, "--labels", labels): "already holds masks",
         (window, "csv", new): "holds the frames 0:2 of 4: merge all windows",
         (tmp_path, "csv", new): "is not the output folder of a finished stage",
     }.items():

@@ -110,6 +110,7 @@ def test_settings_hold_every_key_that_trackmate_demands() -> None:
     assert (off["ALLOW_GAP_CLOSING"], off["ALLOW_TRACK_SPLITTING"]) == (False, False)
 
 
+@pytest.mark.slow
 def test_settings_become_exactly_the_java_classes_that_trackmate_demands() -> None:
     program = """
 import json
@@ -159,6 +160,7 @@ def test_edges_become_links_in_the_direction_of_time() -> None:
     assert links_of_edges([], cells).shape == (0, 2)
 
 
+@pytest.mark.slow
 def test_labels_go_through_java_to_tables(
     standin_jars: Path, label_movie: WriteMovie, tmp_path: Path
 ) -> None:
@@ -179,6 +181,7 @@ def test_labels_go_through_java_to_tables(
     assert unattributed < 0.02 * result.wall_s, (unattributed, spent)
 
 
+@pytest.mark.slow
 def test_jars_without_all_classes_are_named(
     jdk: None, label_movie: WriteMovie, tmp_path: Path
 ) -> None:
@@ -195,6 +198,7 @@ def test_jars_without_all_classes_are_named(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
     label_movie: WriteMovie, tmp_path: Path
 ) -> None:
@@ -208,7 +212,7 @@ def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
     assert done.returncode == 2
     sentence = done.stderr.strip().splitlines()[-1]
     assert "sc.fiji:TrackMate:7.14.0" in sentence
-    assert f"give a Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}" in sentence
+    assert f"name a Fiji folder as trackmate_jars or in {jvm.JARS_VARIABLE}" in sentence
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 SIZE = "length_px"
 """Axis of the lengths of square images."""
@@ -30,8 +29,6 @@ def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dic
     entries : sequence of str
         Names of stages in the order of the suite; others follow in the order of the table.
     """
-    import polars as pl
-
     stages = tasks.filter(pl.col("point").is_not_null()).unique(
         "stage", keep="first", maintain_order=True
     )
@@ -74,16 +71,10 @@ def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> 
 
 
 def bases_of(points: Mapping[str, Point], versus: str | None) -> dict[str, str]:
-    """Find the point that each one is compared with: the same but for the first value of versus.
+    """Map each stage to the one it is compared with: the same but for the first value of versus.
 
     A device that is no GPU has none to share, so that of `gpu_sharing` another value will do
     where the same one was not measured.
-
-    Returns
-    -------
-    dict of str to str
-        Stage of a point -> stage of its base. Neither the first value's own points nor those
-        without such a partner are in it.
     """
     if versus is None:
         return {}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.grid.saturation import Shape, saturation
 from pyscale.analysis.grid.wins import CURVE
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -94,19 +92,7 @@ def ceilings(ratios: pl.DataFrame) -> list[Ceiling]:
 
     Which law describes the ratios says AICc (Burnham and Anderson 2002, Model Selection and
     Multimodel Inference, section 2.4), with `a + b ln A` as the other: it grows without end.
-
-    Parameters
-    ----------
-    ratios : polars.DataFrame
-        As `pyscale.analysis.grid.versus.ratios` gives them; those `invalid` are left out.
-
-    Returns
-    -------
-    list of Ceiling
-        In the order of the curves; with a sentence where there is no ceiling to be had.
     """
-    import polars as pl
-
     found = []
     for key, curve in ratios.filter(~pl.col("invalid")).group_by(CURVE, maintain_order=True):
         by_size = curve.drop_nulls("megapixels").sort("megapixels")

@@ -1,28 +1,25 @@
-"""Everything that is found of one grid."""
+"""Findings of one grid."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.grid.axes import SIZE, points_of
 from pyscale.analysis.grid.ceiling import Ceiling, ceilings
 from pyscale.analysis.grid.parts import call_parts, part_schema, unaided
 from pyscale.analysis.grid.points import grid_points
 from pyscale.analysis.grid.samples import samples
-from pyscale.analysis.grid.sharing import sharing
 from pyscale.analysis.grid.tablepoints import points_of_table
-from pyscale.analysis.grid.versus import ratios
+from pyscale.analysis.grid.versus import ratios, sharing
 from pyscale.analysis.grid.wins import Win, wins
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
 class GridFindings:
-    """What one grid tells.
+    """Findings of one grid.
 
     Attributes
     ----------
@@ -32,7 +29,7 @@ class GridFindings:
         The axis whose values are compared with its first (device), and the one that results are
         drawn against (length_px).
     points : polars.DataFrame
-        See `pyscale.analysis.grid.pointcolumns.point_schema`.
+        See `pyscale.analysis.grid.points.point_schema`.
     ratios : polars.DataFrame
         See `pyscale.analysis.grid.versus.ratio_schema`; empty without versus.
     ceilings : tuple of Ceiling
@@ -43,11 +40,11 @@ class GridFindings:
     parts : polars.DataFrame
         See `pyscale.analysis.grid.parts.part_schema`; empty where calls have no parts.
     unaided : polars.DataFrame
-        What each value of versus does not speed up, and the bound that this sets; see
+        Parts that each value of versus does not speed up, and their bound; see
         `pyscale.analysis.grid.parts.unaided`.
     sharing : polars.DataFrame
         Throughput of N workers over that of one; see
-        `pyscale.analysis.grid.sharing.sharing_schema`.
+        `pyscale.analysis.grid.versus.sharing_schema`.
     """
 
     family: str
@@ -72,7 +69,7 @@ def grid_findings(
     against: str | None,
     entries: Sequence[str] = (),
 ) -> tuple[GridFindings, ...]:
-    """Find what each grid of a run tells.
+    """Find the results of each grid of a run.
 
     Parameters
     ----------
@@ -104,7 +101,7 @@ def grid_findings(
 
 
 def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings, ...]:
-    """Find what a table of times by device and size tells, one `GridFindings` a stage.
+    """Find the results of a table of times by device and size, one `GridFindings` a stage.
 
     Parameters
     ----------
@@ -114,8 +111,6 @@ def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings
     name : str
         What to call the table; the family of rows without a stage too.
     """
-    import polars as pl
-
     points, times = points_of_table(table, name)
     return tuple(
         _found(own, times, pl.DataFrame(schema=part_schema()), "device", SIZE)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import polars as pl
 
 from pyscale.analysis.grid.samples import BUILD, built
-
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
 
 UNATTRIBUTED = "unattributed"
 """What of a call no part covers."""
@@ -23,24 +21,7 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
     Steady calls count; where a point has none, first ones. A part is the median over the calls of
     a process, then over the workers and timed trials. `unattributed` is what of a call no part
     covers; a part that a call does not have is 0 there.
-
-    Parameters
-    ----------
-    calls : polars.DataFrame
-        As `pyscale.store.columns.call_schema` describes it.
-    points : polars.DataFrame
-        As `grid_points` gives them.
-    trials : polars.DataFrame
-        As `trial_table` gives them; those not `valid` are left out.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a point, N and part: points in their order, parts in that in which the table of
-        calls first names them, `unattributed` last. Columns of `part_schema`.
     """
-    import polars as pl
-
     one = ["trial", "task", "call"]
     counted = calls.join(trials.filter("valid").select("trial"), on="trial", how="semi")
     counted = counted.filter(pl.col("stage").is_in(points["stage"].unique().to_list()))
@@ -83,36 +64,14 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
 def unaided(parts: pl.DataFrame) -> pl.DataFrame:
     """Find what each value of versus does not speed up, and the bound that this sets.
 
-    Parts whose ratio to the base is below `UNAIDED_BELOW` are not sped up; those that the base
-    does not have, such as a transfer, are among them. However fast all else became, a call would
-    take as long as they do, so that the ratio stays below the base's call over them (Amdahl 1967,
-    AFIPS 30:483, with the base's time as the whole).
+    Parts whose ratio to the base is below `UNAIDED_BELOW` are not sped up; those that the base does
+    not have, such as a transfer, are among them. However fast all else became, a call would take as
+    long as they do, so that the ratio stays below the base's call over them (Amdahl 1967, AFIPS
+    30:483, with the base's time as the whole).
 
-    Parameters
-    ----------
-    parts : polars.DataFrame
-        As `call_parts` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row for each point with a base and N, in the order of `parts`:
-
-        suite, family, stage, series, value, base : str
-        workers, pixels : int
-        megapixels, length_px : float
-        parts : list of str
-            Those that are not sped up, the longest first, `unattributed` among them.
-        unaided_s, share : float
-            Seconds in them, and as a share of the call.
-        call_s, base_call_s : float
-            All parts together, and the base's.
-        bound : float
-            base_call_s / unaided_s: the ratio cannot exceed it. Null where nothing is left that
-            is not sped up.
+    One row for each point with a base and N: `parts` that are not sped up, the longest first, their
+    seconds and share of the call, and `bound`, base_call_s / unaided_s, null where nothing is left.
     """
-    import polars as pl
-
     slow = pl.col("part_ratio") < UNAIDED_BELOW
     longest_first = pl.col("part").sort_by("part_s", descending=True)
     unaided_s = pl.col("part_s").filter(slow).sum()
@@ -135,28 +94,16 @@ def unaided(parts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def part_schema() -> dict[str, Any]:
-    """Columns of `call_parts`.
+def part_schema() -> Schema:
+    """Columns of `call_parts`, as docs/columns.md has them for benchmark_call_parts.csv.
 
-    suite, family, stage, series, value, base : str
-        As in `point_schema`.
-    workers, pixels : int
-    megapixels, length_px : float
-    part : str
-        Its name, as the stage gives it, or `unattributed`.
-    part_s, share : float
-        Seconds of it in a call, and over the sum of all parts: the shares of a call sum to 1.
-    base_s, part_ratio : float
-        Seconds of it in the base's call, and base_s / part_s: above 1 the value of versus is
-        faster in it. Null for the base itself; the ratio also where the part takes no time.
+    The shares of a call sum to 1. `base_s` is null for the base itself; `part_ratio` also where the
+    part takes no time.
     """
-    import polars as pl
-
-    number = pl.Float64
-    return {
-        **dict.fromkeys(("suite", "family", "stage", "series", "value", "base"), pl.String),
-        **dict.fromkeys(("workers", "pixels"), pl.Int64),
-        **dict.fromkeys(("megapixels", "length_px"), number),
-        "part": pl.String,
-        **dict.fromkeys(("part_s", "share", "base_s", "part_ratio"), number),
-    }
+    return columns(
+        (TEXT, "suite family stage series value base"),
+        (WHOLE, "workers pixels"),
+        (REAL, "megapixels length_px"),
+        (TEXT, "part"),
+        (REAL, "part_s share base_s part_ratio"),
+    )

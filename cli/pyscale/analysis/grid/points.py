@@ -4,15 +4,54 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.grid.axes import SIZE, VERSION, Point, bases_of, series_of
-from pyscale.analysis.grid.pointcolumns import BESIDE, TASK_MEDIANS, point_schema
 from pyscale.analysis.grid.samples import MEASURES, built
-from pyscale.analysis.intervals import median_interval
+from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
 
-if TYPE_CHECKING:
-    import polars as pl
+TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
+"""Columns of the table of tasks whose median over the windows' tasks a point has."""
+BESIDE = {
+    "beside_ap_iou50": "ap_iou50",
+    "beside_ap_iou90": "ap_iou90",
+    "beside_objects": "cells_other",
+    "beside_objects_base": "cells_reference",
+}
+"""Columns of a point, and the measures of the stage's comparison with its base that they are."""
+
+
+def point_schema() -> Schema:
+    """Columns of `grid_points`, as docs/columns.md has them for benchmark_points.csv.
+
+    Times are medians over timed trials with order-statistic intervals, null below six; but
+    `published_s` is a mean, whose ends are less and plus one standard deviation over calls.
+    `throughput_mp_s` is that of steady calls, of first ones where there are no others. In a table
+    of several machines `series` is the machine. `base` is null for the base itself and where the
+    base was not measured. Of the comparison with the base's output the lowest trial counts, and
+    `beside_objects` are of the first. What was not measured is null.
+    """
+    return columns(
+        (TEXT, "suite family stage series value base base_stage device"),
+        (WHOLE, "threads"),
+        (TEXT, "gpu_sharing model"),
+        (WHOLE, "batch_size"),
+        (TEXT, "point"),
+        (WHOLE, "workers pixels"),
+        (REAL, "megapixels length_px"),
+        (WHOLE, "trials calls"),
+        (REAL, ends_of(*(f"{measure}_s" for measure in MEASURES))),
+        (REAL, "published_sd_s"),
+        (WHOLE, "published_calls"),
+        (REAL, ends_of("throughput_mp_s")),
+        (REAL, " ".join((*TASK_MEDIANS, *BESIDE, "quality"))),
+        (TEXTS, "flags warnings"),
+        (FLAG, "result_doubted invalid"),
+    )
 
 
 def grid_points(
@@ -26,30 +65,7 @@ def grid_points(
     versus: str | None,
     against: str | None,
 ) -> pl.DataFrame:
-    """Summarise the trials of every point of one family.
-
-    Parameters
-    ----------
-    tasks, calls : polars.DataFrame
-        As `pyscale.store.columns` describes them.
-    trials, configurations : polars.DataFrame
-        As `trial_table` and `pyscale.analysis.scaling.configurations` give them: of the latter
-        the flags are taken.
-    times : polars.DataFrame
-        As `pyscale.analysis.grid.samples.samples` gives them.
-    points : mapping of str to mapping
-        Stage -> axis -> value, in the order of the suite (see `axes.points_of`).
-    versus, against : str or None
-        The axis that is compared, and the one that results are drawn against.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a point and N, points in the order of the suite, each by rising N; the columns
-        are those of `point_schema`.
-    """
-    import polars as pl
-
+    """Summarise the trials of every point of one family."""
     family = tasks.filter(pl.col("stage").is_in(list(points)))["family"][0]
     series = series_of(points, without=(versus, against))
     bases = bases_of(points, versus)
@@ -91,8 +107,6 @@ def grid_points(
 
 def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
     """Fill in the megapixels per second of all workers: of steady calls, else of first ones."""
-    import polars as pl
-
     done = pl.col("workers") * pl.col("megapixels")
     of = pl.when(pl.col("steady_s").is_not_null())
     # The quicker the call, the higher the throughput: the ends change places.
@@ -105,15 +119,11 @@ def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
 
 def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
     """`M_s`, `M_s_low` and `M_s_high` of each measure from the samples of one point and N."""
-    from statistics import median
-
     found: dict[str, float | None] = {}
     for measure in MEASURES:
         values = times.filter(measure=measure)["time_s"].to_list()
         interval = median_interval(values)
-        found[f"{measure}_s"] = median(values) if values else None
-        found[f"{measure}_s_low"] = interval.low if interval else None
-        found[f"{measure}_s_high"] = interval.high if interval else None
+        found |= with_ends(f"{measure}_s", median(values) if values else None, interval)
     return found
 
 
@@ -155,8 +165,6 @@ def _sizes(calls: pl.DataFrame, point: Point) -> dict[str, Any]:
 
 def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
     """Mean and standard deviation over the calls that built their model."""
-    import polars as pl
-
     whole = built(calls).join(trials.filter("valid").select("trial"), on="trial", how="semi")
     found: dict[str, Any] = {"calls": whole.height}
     own = whole.drop_nulls("build_s").filter(pl.len().over("trial", "task") > 1)
@@ -176,8 +184,6 @@ def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
 
 
 def _quality(trials: pl.DataFrame) -> dict[str, float]:
-    from statistics import median
-
     records: Sequence[str] = trials["quality"].drop_nulls().to_list()
     known = [json.loads(record).get("ap_iou50") for record in records]
     values = [value for value in known if value is not None]
@@ -185,13 +191,13 @@ def _quality(trials: pl.DataFrame) -> dict[str, float]:
 
 
 def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, ...]:
-    """How the names of trials begin that are of another version than a point."""
+    """Beginnings of the names of trials of another version than a point."""
     version = point.get(VERSION)
     return tuple(f"{stage}-n" for stage, own in points.items() if own.get(VERSION) != version)
 
 
 def _beside(tasks: pl.DataFrame, left_out: tuple[str, ...]) -> dict[str, float]:
-    """What the comparisons with the base's output found, the worst of them."""
+    """Worst results of the comparisons with the baseline's output."""
     rows = tasks.select("beside_trial", "beside_details").drop_nulls("beside_details").iter_rows()
     details = [json.loads(told) for trial, told in rows if not (trial or "").startswith(left_out)]
     found = {}

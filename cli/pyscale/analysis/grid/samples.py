@@ -1,11 +1,12 @@
-"""How long a call took in each timed trial: the samples that medians and intervals are made of."""
+"""Time of a call in each timed trial: the samples of medians and intervals."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Literal, get_args
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
+
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
 
 Measure = Literal["steady", "first", "start", "fresh", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
@@ -41,8 +42,6 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         Columns `stage` (str), `workers`, `block` (int), `trial` (str), `measure` (str),
         `time_s` (float). A trial has a row only for the measures that all its workers have.
     """
-    import polars as pl
-
     whole = built(calls).join(
         trials.filter("valid").select("trial"), on="trial", how="semi", maintain_order="left"
     )
@@ -72,8 +71,6 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
 
 def built(calls: pl.DataFrame) -> pl.DataFrame:
     """One row a call, without its parts: the columns of `calls`, and `build_s` (null if none)."""
-    import polars as pl
-
     building = calls.filter(pl.col("part") == BUILD)
     return calls.filter(pl.col("part").is_null()).join(
         building.select("trial", "task", "call", build_s="wall_s"),
@@ -83,15 +80,11 @@ def built(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sample_schema() -> dict[str, Any]:
+def sample_schema() -> Schema:
     """Columns of `samples`."""
-    import polars as pl
-
-    return {
-        "stage": pl.String,
-        "workers": pl.Int64,
-        "block": pl.Int64,
-        "trial": pl.String,
-        "measure": pl.String,
-        "time_s": pl.Float64,
-    }
+    return columns(
+        (TEXT, "stage"),
+        (WHOLE, "workers block"),
+        (TEXT, "trial measure"),
+        (REAL, "time_s"),
+    )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pyscale.analysis.intervals import CONFIDENCE
+import numpy as np
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
+from pyscale.analysis.intervals import CONFIDENCE, Array
 
 Shape = Literal["flattens", "logarithmic", "undecided"]
 
@@ -25,7 +22,7 @@ TIMED_TO = 1e-6
 
 
 class Saturation(NamedTuple):
-    """What a fit found; without a ceiling `refused` says why, in a sentence."""
+    """Result of a fit; without a ceiling `refused` gives the reason, in a sentence."""
 
     ceiling: float | None = None
     low: float | None = None
@@ -65,12 +62,10 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     Of 2400 curves of two logarithms one was said to flatten; of those with a half of 0.01, which
     are flat from the smallest size on, up to 6 % to be logarithmic where there were few sizes.
     """
-    import numpy as np
-
     area, measured = np.asarray(megapixels, dtype=float), np.asarray(ratio, dtype=float)
     if len(measured) < LEAST_SIZES:
         return Saturation(
-            refused=f"A ceiling needs at least {LEAST_SIZES} sizes; {len(measured)} can be used."
+            refused=f"a ceiling needs at least {LEAST_SIZES} sizes; {len(measured)} are usable."
         )
     found = _solve(area, measured)
     if found is None:
@@ -101,25 +96,24 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     return told._replace(ceiling=ceiling, low=low, high=high, half_megapixels=half)
 
 
-UNDETERMINED = "These ratios do not determine a ceiling."
-FALLS = "The ratio falls as images grow, so that it rises to no ceiling."
-GROWS = "The ratio grows with the logarithm of the size up to the largest: no ceiling shows."
+UNDETERMINED = "these ratios do not determine a ceiling."
+FALLS = "the ratio falls as images grow."
+GROWS = "the ratio grows with the logarithm of the size up to the largest size."
 BEYOND = (
-    "At the largest size less than half of a ceiling would be reached: it lies too far beyond what "
-    "was measured."
+    "the largest size reaches less than half of the ceiling, which is too far beyond the measured "
+    "sizes."
 )
 
 
 def _poor(miss: float) -> str:
     return (
-        f"The law of a ceiling misses the ratios by {100 * miss:.0f} % of it (root mean square; up "
-        f"to {100 * POOR_FIT:.0f} % are accepted): it does not describe them."
+        f"the law misses the ratios by {100 * miss:.0f} % of the ceiling (root mean square; limit "
+        f"{100 * POOR_FIT:.0f} %)."
     )
 
 
 def _solve(area: Array, measured: Array) -> _Solution | None:
     """Least squares without a law's bounds; None where they do not determine both parameters."""
-    import numpy as np
     from scipy.optimize import least_squares
     from scipy.stats import t
 

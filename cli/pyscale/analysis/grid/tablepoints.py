@@ -3,16 +3,40 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-from pyscale.analysis.grid.devices import BASE_KIND, NamedDevice, device_of
-from pyscale.analysis.grid.pointcolumns import point_schema
-from pyscale.analysis.grid.points import medians_with_ends, with_throughput
+import polars as pl
+
+from pyscale.analysis.grid.points import medians_with_ends, point_schema, with_throughput
 from pyscale.analysis.grid.samples import sample_schema
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
-if TYPE_CHECKING:
-    import polars as pl
+KINDS = ("cpu", "gpu", "cuda", "mps")
+BASE_KIND = "cpu"
+"""The kind that the others of a machine are compared with."""
+
+
+class NamedDevice(NamedTuple):
+    """Machine, kind and model in the name of a device."""
+
+    machine: str
+    """"" where the name has none."""
+    kind: str
+    model: str
+    """"" where the name has none."""
+
+
+def device_of(name: str) -> NamedDevice | None:
+    """Take a name like `desktop-gpu-rtx4070` or `cpu` apart; None where it has not one kind.
+
+    Letters may be capitals. Of `macbook-m1-cpu` the machine is `macbook-m1`.
+    """
+    words = name.split("-")
+    places = [place for place, word in enumerate(words) if word.lower() in KINDS]
+    if len(places) != 1:
+        return None
+    place = places[0]
+    return NamedDevice("-".join(words[:place]), words[place].lower(), "-".join(words[place + 1 :]))
 
 
 def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -21,23 +45,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
     The times are taken for steady ones: what they hold beside the call, their source must say.
     Each machine is a series of its own, whose devices are compared with its CPU; `value` and
     `base` are the names of the devices as they are written. A machine without a CPU has no base.
-
-    Parameters
-    ----------
-    table : polars.DataFrame
-        `device` (str, `[machine-]kind[-model]`), `length_px` and `wall_s` (float), and any of
-        `stage` (str), `repeat` and `block` (int).
-    name : str
-        What to call the table; the family of rows without a stage too.
-
-    Returns
-    -------
-    points, times : polars.DataFrame
-        As `grid_points` and `samples` give them; points in the order of the table. What was not
-        measured is null.
     """
-    import polars as pl
-
     table = with_stages(table, name)
     known = {
         key[0]: {device: _known(device) for device in own["device"].unique()}
@@ -101,8 +109,6 @@ def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
         As `pyscale.analysis.walltimes.trials_from_wall_times` gives it; `stage` is that of the
         point, `device` the kind of the device.
     """
-    import polars as pl
-
     staged = with_stages(table, name).with_columns(workers=pl.lit(1, pl.Int64))
     kinds = {
         stage: _known(device).kind for stage, device in staged.select("stage", "device").iter_rows()
@@ -115,8 +121,6 @@ def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
 
 def with_stages(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Name the family and the point of each row: `stage` becomes that of the point."""
-    import polars as pl
-
     family = pl.col("stage") if "stage" in table.columns else pl.lit(name)
     numbered = [name for name in ("repeat", "block") if name in table.columns]
     repeat = pl.coalesce(*numbered, pl.lit(0, pl.Int64))

@@ -1,34 +1,16 @@
-"""One value of versus against its base at each size: how many times as fast, and how sure."""
+"""Ratios at each point: of a value of versus to its base, and of N workers to one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import polars as pl
 
-from pyscale.analysis.grid.samples import COMPARED
-from pyscale.analysis.intervals import ratio_interval_by_block
-
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.grid.samples import COMPARED, Measure
+from pyscale.analysis.intervals import ratio_interval_by_block, with_ends
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 
 
 def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """Compare every point with its base: base time / own time, so that above 1 it is faster.
-
-    Parameters
-    ----------
-    points : polars.DataFrame
-        As `grid_points` gives them.
-    times : polars.DataFrame
-        As `pyscale.analysis.grid.samples.samples` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row for each point with a base, N and measure of `samples.COMPARED` that both have; in
-        the order of `points`. Columns of `ratio_schema`.
-    """
-    import polars as pl
-
+    """Compare every point with its base: base time / own time, so that above 1 it is faster."""
     rows = []
     for own in points.drop_nulls("base_stage").iter_rows(named=True):
         base = points.filter(stage=own["base_stage"], workers=own["workers"])
@@ -47,9 +29,7 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
                     "measure": measure,
                     "base_s": base_s,
                     "value_s": own_s,
-                    "ratio": base_s / own_s,
-                    "ratio_low": interval.low if interval else None,
-                    "ratio_high": interval.high if interval else None,
+                    **with_ends("ratio", base_s / own_s, interval),
                     "trials": min(there.height, here.height),
                     "invalid": own["invalid"] or base["invalid"][0],
                 }
@@ -57,44 +37,71 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=ratio_schema())
 
 
-def ratio_schema() -> dict[str, Any]:
-    """Columns of `ratios`.
+def ratio_schema() -> Schema:
+    """Columns of `ratios`, as docs/columns.md has them for benchmark_ratios.csv.
 
-    suite, family, series, value, base : str
-        As in `point_schema`.
-    workers : int
-    measure : str
-        One of `samples.COMPARED`.
-    pixels, megapixels, length_px
-        Size of the image.
-    base_s, value_s : float
-        Both times in seconds: no ratio stands alone.
-    ratio, ratio_low, ratio_high : float
-        base_s / value_s, and its 95 % bootstrap interval; null where either has too few trials.
-    trials : int
-        Timed trials of the one that has fewer.
-    invalid : bool
-        Whether either did other work than its baseline: the ratio enters no fit.
+    The interval of `ratio` is a 95 % bootstrap one, null where either has too few trials; `trials`
+    are those of the one that has fewer. One that is `invalid` enters no fit.
     """
-    import polars as pl
+    return columns(
+        (TEXT, "suite family series"),
+        (WHOLE, "workers"),
+        (TEXT, "value base measure"),
+        (WHOLE, "pixels"),
+        (REAL, "megapixels length_px base_s value_s ratio ratio_low ratio_high"),
+        (WHOLE, "trials"),
+        (FLAG, "invalid"),
+    )
 
-    number = pl.Float64
-    return {
-        "suite": pl.String,
-        "family": pl.String,
-        "series": pl.String,
-        "workers": pl.Int64,
-        "value": pl.String,
-        "base": pl.String,
-        "measure": pl.String,
-        "pixels": pl.Int64,
-        "megapixels": number,
-        "length_px": number,
-        "base_s": number,
-        "value_s": number,
-        "ratio": number,
-        "ratio_low": number,
-        "ratio_high": number,
-        "trials": pl.Int64,
-        "invalid": pl.Boolean,
-    }
+
+def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """Compare the throughput of N workers with that of one, at every point that has both.
+
+    Their calls are not lined up in time: where a flag of the point says that workers ran together
+    for less than half of their time, they shared less than N at once would.
+    """
+    rows = []
+    for own in points.filter(pl.col("workers") > 1).iter_rows(named=True):
+        alone = points.filter(stage=own["stage"], workers=1)
+        measure: Measure = "first" if own["steady_s"] is None else "steady"
+        if alone.is_empty() or None in (own[f"{measure}_s"], alone[f"{measure}_s"][0]):
+            continue
+        workers = own["workers"]
+        one = times.filter(stage=own["stage"], measure=measure)
+        before, after = one.filter(workers=1), one.filter(workers=workers)
+        interval = ratio_interval_by_block(before, after, "time_s")
+        gain = workers * alone[f"{measure}_s"][0] / own[f"{measure}_s"]
+        rows.append(
+            {key: own[key] for key in sharing_schema() if key in own}
+            | {
+                "measure": measure,
+                "one_mp_s": own["throughput_mp_s"] / gain,
+                "gain": gain,
+                "gain_low": workers * interval.low if interval else None,
+                "gain_high": workers * interval.high if interval else None,
+                "efficiency": gain / workers,
+            }
+        )
+    return pl.DataFrame(rows, schema=sharing_schema())
+
+
+def sharing_schema() -> Schema:
+    """Columns of `sharing`: some of `point_schema`, for N above 1, and those below.
+
+    measure : str
+        steady or first.
+    one_mp_s : float
+        Megapixels per second of one worker, as `throughput_mp_s` is of N together.
+    gain, gain_low, gain_high : float
+        Their ratio, and its 95 % bootstrap interval; null where either has too few trials.
+    efficiency : float
+        gain / N.
+    """
+    return columns(
+        (TEXT, "suite family stage series value device gpu_sharing"),
+        (WHOLE, "workers pixels"),
+        (REAL, "megapixels length_px"),
+        (TEXT, "measure"),
+        (REAL, "throughput_mp_s one_mp_s gain gain_low gain_high efficiency"),
+        (FLAG, "invalid"),
+    )

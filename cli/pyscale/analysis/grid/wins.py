@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 CURVE = ("suite", "family", "series", "workers", "value", "base", "measure")
 """Columns that name one curve of ratios over size."""
@@ -53,14 +51,7 @@ def wins(ratios: pl.DataFrame) -> list[Win]:
 
     Where a size has no interval its ratio decides, and `sure` is False. Sizes between two
     measured ones are not guessed at.
-
-    Parameters
-    ----------
-    ratios : polars.DataFrame
-        As `pyscale.analysis.grid.versus.ratios` gives them; those `invalid` are left out.
     """
-    import polars as pl
-
     found = []
     for key, curve in ratios.filter(~pl.col("invalid")).group_by(CURVE, maintain_order=True):
         rows = curve.drop_nulls("length_px").sort("length_px").to_dicts()

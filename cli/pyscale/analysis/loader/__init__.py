@@ -1,1 +1,1 @@
-"""What loading patches told: rates, diversity, and which settings to take."""
+"""Findings of loading patches: rates, diversity, and the settings to choose."""

@@ -1,14 +1,40 @@
-"""Which configuration to load with: the fastest that keeps a stated diversity."""
+"""Configuration to load with: the fastest that keeps a stated diversity."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.loader.front import COMPARABLE, DIVERSITY, SPEED
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+COMPARABLE = ("workers", "patch_px", "mpp")
+"""What points have in common whose rates and diversities can be set beside each other: as many
+ranks, and patches of the same size."""
+SPEED, DIVERSITY = "patches_per_s", "effective_slides"
+
+
+def with_front(points: pl.DataFrame, *, keep: float) -> pl.DataFrame:
+    """Add `on_front` and `keeps_diversity`.
+
+    A point is on the front unless a comparable one is at least as fast and at least as diverse,
+    and better in one of both. Of two that are equal in both, each is on it.
+    """
+    known = pl.col(SPEED).is_not_null() & pl.col(DIVERSITY).is_not_null()
+    most = pl.col(DIVERSITY).filter(known).max().over(COMPARABLE)
+    faster, diverse = pl.col(f"{SPEED}_other"), pl.col(f"{DIVERSITY}_other")
+    as_good = (faster >= pl.col(SPEED)) & (diverse >= pl.col(DIVERSITY))
+    better = (faster > pl.col(SPEED)) | (diverse > pl.col(DIVERSITY))
+    numbered = points.with_row_index("_row")
+    pairs = numbered.select("_row", *COMPARABLE, SPEED, DIVERSITY)
+    beaten = (
+        pairs.join(pairs, on=COMPARABLE, suffix="_other", nulls_equal=True)
+        .filter(as_good & better)["_row"]
+        .unique()
+    )
+    return numbered.with_columns(
+        on_front=pl.when(known).then(~pl.col("_row").is_in(beaten.to_list())),
+        keeps_diversity=pl.when(known).then(pl.col(DIVERSITY) >= keep * most),
+    ).drop("_row")
 
 
 @dataclass(frozen=True)
@@ -49,20 +75,7 @@ class LoaderAdvice:
 
 
 def loader_advices(points: pl.DataFrame) -> tuple[LoaderAdvice, ...]:
-    """Advise for each set of comparable points.
-
-    Parameters
-    ----------
-    points : polars.DataFrame
-        As `pyscale.analysis.loader.points.loader_points` gives them.
-
-    Returns
-    -------
-    tuple of LoaderAdvice
-        By rising N; none for points of which no diversity is known.
-    """
-    import polars as pl
-
+    """Advise for each set of comparable points."""
     known = points.filter(pl.col("on_front").is_not_null()).sort("workers", maintain_order=True)
     return tuple(_advice(own) for own in known.partition_by(COMPARABLE, maintain_order=True))
 

@@ -1,14 +1,12 @@
-"""What a reader must know before trusting what loading gave."""
+"""Flags: a code and a sentence for each doubt about loading."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.flags import is_unstable
-from pyscale.analysis.intervals import repeats_needed
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.flags import OF_RANKS, codes_of_ranks, is_unstable
 
 STRAGGLING = 0.2
 """A slowest rank that is this far below the median of the ranks is a straggler."""
@@ -20,40 +18,30 @@ DIFFERS = "differs"
 """What stands for a checksum that is not the same in all trials."""
 
 SENTENCES = {
-    "failed": "A trial failed or did not finish; it is left out.",
-    "retried": "A trial succeeded only when tried again; it is left out.",
-    "retried-counted": (
-        "A trial succeeded only when tried again; it is counted, as was asked for."
-    ),
-    "few-repeats": f"Fewer than {repeats_needed()} trials count, too few for a 95 % interval.",
+    **OF_RANKS,
     "unstable": (
-        "Rates scatter: standard deviation of 10 % of the mean or more, an extreme 50 % or more "
-        "away from the mean, or a trial further than 14.8 median absolute deviations from the "
-        "median."
+        "Rates scatter: standard deviation of 10 % of the mean or more, a trial 50 % or more away "
+        "from the mean, or one further than 14.8 median absolute deviations from the median."
     ),
     "not-cold": (
-        "Slides were to be read cold, but lay in the page cache or in a filesystem that keeps "
-        "them in memory: the rate is not the storage's."
+        "Cold cache requested, but slides were in the page cache or in a filesystem in memory: "
+        "the rate is not the storage's."
     ),
     "from-memory": (
-        f"Less than {FROM_MEMORY:.0%} of what the timed batches read came from block devices, "
-        "though it was to be read cold. Unless the slides lie on a network's filesystem, whose "
-        "bytes are not counted, they lay in memory before the clock started, and the rate is not "
-        "the storage's."
+        f"Cold cache requested, but less than {FROM_MEMORY:.0%} of the bytes of the timed batches "
+        "came from block devices: unless the slides are on a network filesystem, whose bytes are "
+        "not counted, they were in memory before, and the rate is not the storage's."
     ),
     "evicted-unverified": (
-        "Slides were evicted from the page cache, but nothing here can prove that they were gone."
+        "Slides were evicted from the page cache; the eviction could not be verified."
     ),
     "cache-uncontrolled": (
-        "The page cache was left as it was or cannot be seen: slides may have been read from "
+        "The page cache was left as it was or cannot be inspected: slides may have been read from "
         "storage or from memory."
     ),
-    "oversubscribed": (
-        "On a node there were more ranks and loader processes than cores for them: they waited "
-        "for each other."
-    ),
+    "oversubscribed": "More ranks and loader processes on a node than available cores.",
     "disturbed": (
-        "Other work ran on the machine just before or after a trial, which may have shared cores, "
+        "Other work ran on the machine just before or after a trial, and may have shared cores, "
         "memory and storage with it."
     ),
     "straggler": (
@@ -61,11 +49,11 @@ SENTENCES = {
         "of the ranks: all others wait for it."
     ),
     "mixed-hardware": (
-        "Trials ran on different hardware: part of a difference may be the machines'."
+        "Trials ran on different hardware: the machines may cause part of the difference."
     ),
     "checksum-differs": (
-        "Trials delivered different patches, though all had the same seed: their rates may be "
-        "those of different work."
+        "Trials delivered different patches with the same seed: their rates may be of different "
+        "work."
     ),
 }
 
@@ -73,20 +61,7 @@ SENTENCES = {
 def flag_codes(
     trials: pl.DataFrame, *, straggling: float | None, checksum: str | None
 ) -> list[str]:
-    """Codes of all doubts about one configuration, in the order of `SENTENCES`.
-
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        Every trial of it, also those that do not count, as
-        `pyscale.analysis.loader.columns.trial_schema` describes them.
-    straggling : float or None
-        How far the slowest rank of the middle trial is below the median of the ranks.
-    checksum : str or None
-        As in its row.
-    """
-    import polars as pl
-
+    """Codes of all doubts about one configuration, in the order of `SENTENCES`."""
     counted = trials.filter("valid")
     asked_cold = pl.col("cache_asked") == "cold"
     cold, other = (
@@ -96,19 +71,14 @@ def flag_codes(
     stored, read = pl.col("storage_read_bytes_per_patch"), pl.col("read_bytes_per_patch")
     little = (read > 0) & (stored < FROM_MEMORY * read)
     holds: dict[str, Any] = {
-        "failed": not trials["complete"].all(),
-        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
-        "retried-counted": not counted.filter(pl.col("attempt") > 1).is_empty(),
-        "few-repeats": 0 < counted.height < repeats_needed(),
+        **codes_of_ranks(trials),
         "unstable": is_unstable((1 / counted["patches_per_s"].drop_nulls()).to_list()),
         "not-cold": bool(cold & {"warm", "unsupported"}),
         "from-memory": not counted.filter(asked_cold & little).is_empty(),
         "evicted-unverified": "evicted-unverified" in cold,
         "cache-uncontrolled": bool(other & {"asis", "unsupported"}),
         "oversubscribed": bool(trials["oversubscribed"].any()),
-        "disturbed": bool(counted["disturbed"].any()),
         "straggler": straggling is not None and straggling > STRAGGLING,
-        "mixed-hardware": len(set(counted["hardware"].explode().drop_nulls())) > 1,
         "checksum-differs": checksum == DIFFERS,
     }
     return [code for code in SENTENCES if holds[code]]

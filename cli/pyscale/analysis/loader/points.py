@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.intervals import median_interval, ratio_interval
-from pyscale.analysis.loader.columns import point_schema
+import polars as pl
+
+from pyscale.analysis.intervals import median_interval, ratio_interval, with_ends
+from pyscale.analysis.loader.advice import with_front
+from pyscale.analysis.loader.columns import RATES, SETTINGS, point_schema, rank_schema
 from pyscale.analysis.loader.flags import DIFFERS, flag_codes
-from pyscale.analysis.loader.front import with_front
-from pyscale.analysis.loader.settings import SETTINGS
 from pyscale.analysis.trials import least_proved
 
-if TYPE_CHECKING:
-    import polars as pl
-
-RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s")
 MEDIANS = (
     *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),
     *("read_bytes_per_patch", "storage_read_bytes_per_patch", "cpu_s_per_patch"),
@@ -24,34 +21,13 @@ MEDIANS = (
 )
 
 
-def loader_points(
-    loading: pl.DataFrame, trials: pl.DataFrame, *, keep: float, seed: int = 0
-) -> pl.DataFrame:
-    """Sum up the trials of each entry at each N.
-
-    Parameters
-    ----------
-    loading : polars.DataFrame
-        One row a rank, as `pyscale.store.loadingcolumns.loading_schema` describes it.
-    trials : polars.DataFrame
-        As `pyscale.analysis.loader.trials.loader_trials` gives them.
-    keep : float
-        Share of the largest diversity that is to be kept.
-    seed : int
-        Of the resampling of trials for the interval of a quotient.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.analysis.loader.columns.point_schema`, in the order of `loading`.
-    """
-    import polars as pl
-
+def loader_points(loading: pl.DataFrame, trials: pl.DataFrame, *, keep: float) -> pl.DataFrame:
+    """Sum up the trials of each entry at each N."""
     one = ["stage", "workers"]
     first = loading.unique(one, keep="first", maintain_order=True)
     planned = first.select(*one, "family", *SETTINGS).rows_by_key(one, named=True, unique=True)
     rows = [
-        dict(zip(one, key, strict=True)) | planned[key] | _summed(own, seed)
+        dict(zip(one, key, strict=True)) | planned[key] | _summed(own)
         for key, own in trials.partition_by(one, as_dict=True).items()
     ]
     table = pl.DataFrame(rows, point_schema()).with_columns(
@@ -60,10 +36,7 @@ def loader_points(
     return with_front(table, keep=keep)
 
 
-def _summed(trials: pl.DataFrame, seed: int) -> dict[str, Any]:
-    """What all trials of one configuration are together."""
-    import polars as pl
-
+def _summed(trials: pl.DataFrame) -> dict[str, Any]:
     counted = trials.filter("valid")
     straggling = _of_middle(counted)
     checksum = _checksum(counted)
@@ -75,7 +48,7 @@ def _summed(trials: pl.DataFrame, seed: int) -> dict[str, Any]:
         "oversubscribed": bool(trials["oversubscribed"].any()),
         "cache_state": counted.select(least_proved(pl.col("cache_state"))).item(),
         **{key: value for name in RATES for key, value in _with_ends(counted, name).items()},
-        **_quotient(counted, seed),
+        **_quotient(counted),
         "slowest_per_s": _median_rate(counted["slowest_per_s"]),
         "slowest_rank": _most_often(counted),
         "straggling": straggling,
@@ -102,30 +75,22 @@ def _with_ends(trials: pl.DataFrame, name: str) -> dict[str, float | None]:
     """Median of a rate and the ends of its interval, null where there are too few trials."""
     rates = trials[name].drop_nulls().to_list()
     interval = median_interval(rates)
-    return {
-        name: _median_rate(trials[name]),
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
-    }
+    return with_ends(name, _median_rate(trials[name]), interval)
 
 
-def _quotient(trials: pl.DataFrame, seed: int) -> dict[str, float | None]:
+def _quotient(trials: pl.DataFrame) -> dict[str, float | None]:
     """Effective over inferred rate, of several ranks; both were measured in the same trials."""
-    name = "effective_over_inferred"
     if trials.is_empty() or trials["workers"][0] == 1:
         return {}
     inferred_s = (1 / trials["inferred_per_s"]).to_list()
     effective_s = (1 / trials["patches_per_s"]).to_list()
-    interval = ratio_interval(inferred_s, effective_s, paired=True, seed=seed)
-    return {
-        name: median(inferred_s) / median(effective_s),
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
-    }
+    interval = ratio_interval(inferred_s, effective_s, paired=True)
+    quotient = median(inferred_s) / median(effective_s)
+    return with_ends("effective_over_inferred", quotient, interval)
 
 
 def _of_middle(trials: pl.DataFrame) -> float | None:
-    """How far the slowest rank is behind in the middle trial; of two middle ones the slower."""
+    """Lag of the slowest rank in the middle trial; of two middle ones the slower."""
     if trials.is_empty() or trials["workers"][0] == 1:
         return None
     ordered = trials.sort("patches_per_s", "block")
@@ -160,8 +125,6 @@ def _first(values: pl.Series) -> str | None:
 
 def _feeds() -> pl.Expr:
     """Whether training has what it takes, where the interval leaves no doubt."""
-    import polars as pl
-
     consumed = pl.col("consumed_per_s")
     return (
         pl.when(consumed.is_null() | pl.col("patches_per_s").is_null())
@@ -172,3 +135,22 @@ def _feeds() -> pl.Expr:
         .then(pl.lit("no"))
         .otherwise(pl.lit("not sure"))
     )
+
+
+def loader_ranks(loading: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the trials of each rank."""
+    patch_s = pl.col("free_wall_s") / pl.col("free_patches")
+    waits = ("wait_p50_s", "wait_p95_s", "wait_p99_s")
+    found = (
+        loading.join(trials.filter("valid").select("trial"), on="trial", how="semi")
+        .group_by("stage", "workers", "rank", maintain_order=True)
+        .agg(
+            pl.col("node").drop_nulls().unique().sort().str.join(","),
+            pl.len().alias("repeats"),
+            (1 / patch_s.median()).alias("patches_per_s"),
+            *(pl.col(f"free_{wait}").median().alias(wait) for wait in waits),
+            pl.when(pl.col("pss_bytes").null_count() == 0).then(pl.col("pss_bytes").max()),
+            pl.col("slides").max(),
+        )
+    )
+    return found.select(pl.col(name).cast(kind) for name, kind in rank_schema().items())

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.loader.columns import trial_schema
-from pyscale.analysis.loader.nodes import node_use
 from pyscale.analysis.trials import least_proved, sum_if_all
-
-if TYPE_CHECKING:
-    import polars as pl
 
 MEASURED = (
     *("patches_per_s", "inferred_per_s", "aggregate_per_s"),
@@ -24,22 +21,7 @@ MEASURED = (
 
 
 def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
-    """Take the ranks of each trial together.
-
-    Parameters
-    ----------
-    loading : polars.DataFrame
-        One row a rank, as `pyscale.store.loadingcolumns.loading_schema` describes it.
-    count_retried : bool
-        Whether a trial that succeeded only when tried again counts too.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.analysis.loader.columns.trial_schema`, in the order of `loading`.
-    """
-    import polars as pl
-
+    """Take the ranks of each trial together."""
     found = (
         loading.group_by("trial", maintain_order=True)
         .agg(*_header(), *_rates(), *_waits(), *_costs(), *_diversity())
@@ -62,8 +44,6 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
 
 
 def _header() -> list[pl.Expr]:
-    import polars as pl
-
     done = pl.col("status") == "done"
     return [
         pl.col("stage", "workers", "block", "cache_asked").first(),
@@ -81,8 +61,6 @@ def _header() -> list[pl.Expr]:
 
 def _rates() -> list[pl.Expr]:
     """Rates of all ranks; a median of rates is that of the times of a patch, as these are costs."""
-    import polars as pl
-
     patch_s = pl.col("free_wall_s") / pl.col("free_patches")
     together = sum_if_all(pl.col("together_patches")) / pl.col("together_wall_s").max()
     return [
@@ -101,8 +79,6 @@ def _rates() -> list[pl.Expr]:
 
 
 def _waits() -> list[pl.Expr]:
-    import polars as pl
-
     percentiles = ("p50_s", "p95_s", "p99_s")
     waits = [pl.col(f"free_wait_{which}").max().alias(f"wait_{which}") for which in percentiles]
     steps = [pl.col(f"together_step_{which}").max().alias(f"step_{which}") for which in percentiles]
@@ -110,8 +86,6 @@ def _waits() -> list[pl.Expr]:
 
 
 def _costs() -> list[pl.Expr]:
-    import polars as pl
-
     patches = pl.col("free_patches").sum()
     stored = pl.col("free_storage_read_bytes")
     return [
@@ -128,8 +102,6 @@ def _diversity() -> list[pl.Expr]:
     Each of N ranks has a share of 1 / N, and the sum of squared shares is the mean of its ranks'
     over N: the effective slides are N times their harmonic mean.
     """
-    import polars as pl
-
     effective = pl.len() ** 2 / sum_if_all(1 / pl.col("effective_slides"))
     return [
         sum_if_all(pl.col("slides_per_batch")).alias("slides_per_batch"),
@@ -144,3 +116,63 @@ def _combined(checksums: list[str] | None, ranks: int) -> str | None:
     if checksums is None or len(checksums) != ranks:
         return None
     return checksums[0] if ranks == 1 else sha256("\n".join(checksums).encode()).hexdigest()
+
+
+def node_use(loading: pl.DataFrame) -> pl.DataFrame:
+    """Sum up nodes, and take of each trial the node that has least to spare.
+
+    Parameters
+    ----------
+    loading : polars.DataFrame
+        One row a rank, as `pyscale.store.loadingtable.loading_schema` describes it.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a trial: `trial`, `cores` (of all nodes), `busiest` (largest quotient of ranks and
+        loader processes by cores), `node_pss_bytes`, `node_rss_bytes` (largest sums).
+    """
+    processes = pl.col("num_workers") + 1
+    return (
+        loading.group_by("trial", "node", maintain_order=True)
+        .agg(
+            sum_if_all(processes).alias("processes"),
+            sum_if_all(pl.col("pss_bytes")).alias("pss_bytes"),
+            sum_if_all(pl.col("rss_bytes")).alias("rss_bytes"),
+        )
+        .join(_node_cores(loading), on=["trial", "node"], how="left", nulls_equal=True)
+        .group_by("trial", maintain_order=True)
+        .agg(
+            sum_if_all(pl.col("cores")).alias("cores"),
+            (pl.col("processes") / pl.col("cores")).max().alias("busiest"),
+            _largest("pss_bytes"),
+            _largest("rss_bytes"),
+        )
+    )
+
+
+def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
+    """Cores for the ranks of each node, none counted twice.
+
+    Ranks that are pinned to the same cores share them, and the limit of a control group on them;
+    ranks on other cores add theirs.
+    """
+    pinned = pl.col("cpus").list.sort().cast(pl.List(pl.String)).list.join(",")
+    shares = loading.group_by("trial", "node", pinned, maintain_order=True).agg(
+        pl.col("cores").max()
+    )
+    numbers = pl.col("cpus").str.split(",").list.explode()
+    return shares.group_by("trial", "node", maintain_order=True).agg(
+        cores=pl.min_horizontal(
+            sum_if_all(pl.col("cores")),
+            pl.when(pl.col("cpus").fill_null("").str.len_bytes().min() > 0).then(
+                numbers.n_unique()
+            ),
+        )
+    )
+
+
+def _largest(sums: str) -> pl.Expr:
+    """Largest sum of a node; null where that of any is not known."""
+    values = pl.col(sums)
+    return pl.when(values.null_count() == 0).then(values.max()).alias(f"node_{sums}")

@@ -1,1 +1,1 @@
-"""What the tests of a machine tell: each by itself, node beside node, and beside the stages."""
+"""Findings of tests of a machine: each test, nodes compared, and the stages beside them."""

@@ -1,17 +1,16 @@
-"""Which tests of a machine are faster or slower on one side than on another."""
+"""Tests of a machine that are faster or slower on one side than on another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.comparison import MARGIN, Judgement, cells, judge
 from pyscale.analysis.machine.sidebyside import CELL, MachineSide, cell_of
 from pyscale.analysis.machine.speedups import WHY_NOT, speedup_basis, wholes_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ARM = ("stage", "workers", "device", "test", "at_once", "step")
 """What names the trials of one test within a side."""
@@ -28,11 +27,11 @@ def compared_tests(
     """Judge every test that two sides did, by the statistics of `pyscale.analysis.comparison`.
 
     What is compared are the medians of trials, each a process of its own: repeats inside one are
-    not independent, and as samples they would call a machine slower that was only disturbed.
-    Tests are judged, and of one whose steps alone were timed each step; other steps are not. What
-    is judged together, so that any wrong verdict is rare, are the tests of one kind on one device:
-    six trials of each side can tell a difference among at most 46 tests, and a suite has more.
-    Where times cannot be compared and rates can, seconds of each unit are.
+    not independent, and as samples they would call a machine slower that was only disturbed. Tests
+    are judged, and of one whose steps alone were timed each step; other steps are not. What is
+    judged together, so that any wrong verdict is rare, are the tests of one kind on one device: six
+    trials of each side can tell a difference among at most 46 tests, and a suite has more. Where
+    times cannot be compared and rates can, seconds of each unit are.
 
     Parameters
     ----------
@@ -48,28 +47,12 @@ def compared_tests(
     Returns
     -------
     polars.DataFrame
-        One row per test of either side, in the order of `table`: the columns of `CELL`, and
-
-        base_repeats, new_repeats : int
-            Trials that timed it; null where that side did not do the test.
-        base_wall_s, new_wall_s : float
-            Median times.
-        base_rate, new_rate : float
-            Amount over time, in `unit` a second.
-        unit : str
-        basis : str
-            `time`, or `rate` where seconds of each unit were compared.
-        ratio, ratio_low, ratio_high : float
-            New over base, above 1 slower, with its interval.
-        p_adjusted, p_beyond, verdict, reason
-            As `pyscale.analysis.comparison.comparison` gives them.
-        why_not : str
-            Key of `WHY_NOT` where a test of both is not compared.
-        base_why_not, new_why_not : str
-            Why a side has no time, in words.
+        One row per test of either side, in the order of `table`: the columns of `CELL`, of both
+        sides repeats, time, rate and why there is none, and a judgement as
+        `pyscale.analysis.comparison.comparison` gives it. `basis` is `time`, or `rate` where
+        seconds of each unit were compared; `why_not` is a key of `WHY_NOT` where a test of both
+        is not.
     """
-    import polars as pl
-
     rows = {(row["side"], *cell_of(row)): row for row in table.to_dicts()}
     judged = list(
         dict.fromkeys(
@@ -128,7 +111,7 @@ Arm = list[tuple[float, float | None]]
 
 
 def _family(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What is judged together: kind, entry, processes and device."""
+    """Key of the tests that are judged together: kind, entry, processes and device."""
     return key[: CELL.index("test")]
 
 

@@ -1,27 +1,25 @@
-"""Everything that is found of the machine itself."""
+"""Findings of the machine itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.machine.headroom import headroom
 from pyscale.analysis.machine.nodes import node_comparison
 from pyscale.analysis.machine.tests import machine_tests
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 @dataclass(frozen=True)
 class MachineFindings:
-    """What a run's machine stages tell.
+    """Findings of a run's machine stages.
 
     Attributes
     ----------
     tests : polars.DataFrame
-        A row for each test and step; see `pyscale.analysis.machine.columns.test_schema`.
+        A row for each test and step; see `pyscale.analysis.machine.tests.test_schema`.
     nodes : polars.DataFrame
         Node beside node, for tests that several did; see
         `pyscale.analysis.machine.nodes.node_schema`.
@@ -59,8 +57,6 @@ def machine_findings(
     MachineFindings or None
         None where nothing of the machine was timed.
     """
-    import polars as pl
-
     if timings.is_empty():
         return None
     tests = machine_tests(timings)

@@ -1,32 +1,28 @@
-"""What a reader must know before trusting what a test of the machine gave."""
+"""Flags: a code and a sentence for each doubt about a test of the machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.intervals import repeats_needed
 
-if TYPE_CHECKING:
-    import polars as pl
-
 SENTENCES = {
-    "few-repeats": f"Fewer than {repeats_needed()} trials timed it, too few for a 95 % interval: "
-    "repeats inside one process are no trials of their own.",
+    "few-repeats": f"Fewer than {repeats_needed()} timed trials, too few for a 95 % interval: "
+    "repeats inside one process are not independent trials.",
     "first-call-only": (
-        "Only the first call was timed, which also pays for what is done once, so that no time is "
-        "given: raise repeats."
+        "Only the first call was timed, which includes one-time costs, so no time is given: raise "
+        "repeats."
     ),
-    "wrong-result": "What was computed is not what must come out: its time is that of other work.",
+    "wrong-result": "The result is wrong: the time is of other work.",
     "evicted-unverified": (
-        "Files were evicted from the page cache, but nothing here can prove that they were gone."
+        "Files were evicted from the page cache; the eviction could not be verified."
     ),
     "not-cold": (
-        "Files were to be read cold, but lay in the page cache or in a filesystem that keeps them "
-        "in memory: the rate is not the storage's."
+        "Cold cache requested, but files were in the page cache or in a filesystem in memory: the "
+        "rate is not the storage's."
     ),
     "steps-overlap": (
-        "Several threads did it at once: its steps may overlap, and their times are not parts of "
-        "the whole."
+        "Several threads ran at once: steps may overlap, and their times do not sum to the whole."
     ),
 }
 
@@ -36,8 +32,6 @@ def flags_of() -> pl.Expr:
 
     Of columns of `pyscale.analysis.machine.tests.machine_tests`, and `wrong` (bool).
     """
-    import polars as pl
-
     few = (pl.col("repeats") > 0) & (pl.col("repeats") < repeats_needed())
     holds = {
         "few-repeats": few,

@@ -1,12 +1,12 @@
-"""What stages read from cold storage, beside what that storage was measured to give."""
+"""Cold reads of the stages, beside the measured rate of that storage."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
+
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 
 COLD = ("verified-cold", "evicted-unverified")
 """States of the page cache in which what is read comes from storage, or ought to."""
@@ -34,23 +34,7 @@ def headroom(
     cold is fetched once, whichever worker asks first; so the bytes are at most the input's size,
     times the share of the trial's frames that this node had, and at most what either counter says.
     The rate is therefore an upper bound, and so is its share.
-
-    Parameters
-    ----------
-    tests : polars.DataFrame
-        As `pyscale.analysis.machine.tests.machine_tests` gives them.
-    tasks, spans : polars.DataFrame
-        As `pyscale.store.columns` describes them.
-    places : mapping of str to mapping of str to str
-        What was measured, by node: `place_filesystem` and `place_device`.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each stage, N and node that read cold; columns of `headroom_schema`.
     """
-    import polars as pl
-
     stored = list(_cold_reads(tests).iter_rows(named=True))
     rows = []
     for read in _read_cold(tasks, spans).iter_rows(named=True):
@@ -77,45 +61,23 @@ def headroom(
     return pl.DataFrame([{name: row[name] for name in kinds} for row in rows], schema=kinds)
 
 
-def headroom_schema() -> dict[str, Any]:
-    """Columns of `headroom`.
+def headroom_schema() -> Schema:
+    """Columns of `headroom`, as docs/columns.md has them for benchmark_headroom.csv.
 
-    stage, workers, node
-        Whose workers read, and where; `workers` is N on all nodes together.
-    readers : int
-        Workers that read on this node at once, as many as there were.
-    trials : int
-        That were read cold: all numbers are medians over them.
-    read_bytes : float
-        Fetched of the input on this node, at most.
-    read_s : float
-        Time in which at least one of its workers was in the phase `read`.
-    read_bytes_per_s : float
-        One over the other, of each trial.
-    test, test_readers, storage_bytes_per_s
-        Which test of this node's storage it is set beside, with how many readers, and its rate.
-    share : float
-        `read_bytes_per_s` over `storage_bytes_per_s`: near 1, the storage gave what it can.
-    proved : bool
-        Whether it is proved on both sides that nothing lay in the page cache.
+    `workers` is N on all nodes together. All numbers are medians over trials that were read cold;
+    `read_bytes` and what follows from it are upper bounds.
     """
-    import polars as pl
-
-    return {
-        "stage": pl.String,
-        "workers": pl.Int64,
-        "node": pl.String,
-        "readers": pl.Int64,
-        "trials": pl.Int64,
-        "read_bytes": pl.Float64,
-        "read_s": pl.Float64,
-        "read_bytes_per_s": pl.Float64,
-        "test": pl.String,
-        "test_readers": pl.Int64,
-        "storage_bytes_per_s": pl.Float64,
-        "share": pl.Float64,
-        "proved": pl.Boolean,
-    }
+    return columns(
+        (TEXT, "stage"),
+        (WHOLE, "workers"),
+        (TEXT, "node"),
+        (WHOLE, "readers trials"),
+        (REAL, "read_bytes read_s read_bytes_per_s"),
+        (TEXT, "test"),
+        (WHOLE, "test_readers"),
+        (REAL, "storage_bytes_per_s share"),
+        (FLAG, "proved"),
+    )
 
 
 def storage_of(place: Mapping[str, str]) -> str | None:
@@ -126,8 +88,6 @@ def storage_of(place: Mapping[str, str]) -> str | None:
 
 def _cold_reads(tests: pl.DataFrame) -> pl.DataFrame:
     """Cold sequential reads of storage, by one process that measured a node."""
-    import polars as pl
-
     several = (pl.col("test") == SEVERAL_READERS) & (pl.col("at_once") > 1)
     return tests.filter(
         pl.col("kind") == "storage",
@@ -139,9 +99,7 @@ def _cold_reads(tests: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """What the workers of each stage, N and node read cold: medians over trials."""
-    import polars as pl
-
+    """Cold reads of the workers of each stage, N and node: medians over trials."""
     run = tasks.filter(pl.col("verb") == "run", pl.col("status") == "done")
     known = run.with_columns(
         frames_share=pl.col("frames").sum().over("trial", "node")
@@ -175,16 +133,12 @@ def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 def _counted(name: str) -> pl.Expr:
     """Sum over workers; null where a kernel counts nothing: a cold input was read all the same."""
-    import polars as pl
-
     total = pl.col(name).sum()
     return pl.when(pl.col(name).is_not_null().all() & (total > 0)).then(total)
 
 
 def _reading(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Time in which any worker of a trial was reading, on each node."""
-    import polars as pl
-
     start, end = pl.col("start_utc"), pl.col("end_utc")
     earlier = end.cum_max().shift(1).over("trial", "node")
     begin = pl.max_horizontal(start, earlier)

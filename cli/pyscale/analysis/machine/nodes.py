@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 
 SLOW, FAST = 0.8, 1.25
 """Ratios to the median of all nodes beyond which a node is no ordinary one."""
@@ -15,21 +14,7 @@ TEST = ("kind", "stage", "workers", "device", "test", "step", "at_once")
 
 
 def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
-    """Set each node beside the median of all that did the same test.
-
-    Parameters
-    ----------
-    tests : polars.DataFrame
-        As `pyscale.analysis.machine.tests.machine_tests` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each node and test that stands for itself, was timed on two nodes or more, and
-        was not wrong; test by test, columns of `node_schema`.
-    """
-    import polars as pl
-
+    """Set each node beside the median of all that did the same test."""
     wall_s = {end: pl.col(f"wall_s{end}") for end in ("", "_low", "_high")}
     told = pl.col("rate").is_not_null()
     timed = tests.filter(
@@ -63,55 +48,27 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def node_schema() -> dict[str, Any]:
-    """Columns of `node_comparison`.
+def node_schema() -> Schema:
+    """Columns of `node_comparison`, as docs/columns.md has them for benchmark_nodes.csv.
 
-    kind, stage, workers, device, test, step, at_once
-        As in `pyscale.analysis.machine.columns.test_schema`: what was done.
-    node, hardware : str
-        Where: nodes of other hardware are compared too.
-    nodes : int
-        How many did it.
-    unit : str
-        Of `rate`, a second; null where no amount is told and `rate` is 1 / time.
-    rate : float
-        What this node reached: the median over its trials.
-    median_rate : float
-        Median of `rate` over the nodes.
-    ratio, ratio_low, ratio_high : float
-        `rate` over `median_rate`; the ends are those of the node's own interval, with the median
-        taken as known, null where too few trials timed it.
-    outlier : bool
-        Whether the node is below 0.8 or above 1.25 of the median, and its interval excludes 1.
-        Null where that cannot be said: fewer than 3 nodes, or too few trials for an interval.
+    `rate` is 1 / time, and `unit` null, where no amount is told. The ends of `ratio` are those of
+    the node's own interval, with the median taken as known. `outlier` is null where it cannot be
+    said: fewer than 3 nodes, or too few trials for an interval.
     """
-    import polars as pl
-
-    number = pl.Float64
-    return {
-        "kind": pl.String,
-        "stage": pl.String,
-        "workers": pl.Int64,
-        "device": pl.String,
-        "test": pl.String,
-        "step": pl.String,
-        "at_once": pl.Int64,
-        "node": pl.String,
-        "hardware": pl.String,
-        "nodes": pl.Int64,
-        "unit": pl.String,
-        "rate": number,
-        "median_rate": number,
-        "ratio": number,
-        "ratio_low": number,
-        "ratio_high": number,
-        "outlier": pl.Boolean,
-    }
+    return columns(
+        (TEXT, "kind stage"),
+        (WHOLE, "workers"),
+        (TEXT, "device test step"),
+        (WHOLE, "at_once"),
+        (TEXT, "node hardware"),
+        (WHOLE, "nodes"),
+        (TEXT, "unit"),
+        (REAL, "rate median_rate ratio ratio_low ratio_high"),
+        (FLAG, "outlier"),
+    )
 
 
 def _outlier() -> pl.Expr:
-    import polars as pl
-
     known = (pl.col("nodes") >= LEAST_NODES) & pl.col("ratio_low").is_not_null()
     slow = (pl.col("ratio") < SLOW) & (pl.col("ratio_high") < 1)
     fast = (pl.col("ratio") > FAST) & (pl.col("ratio_low") > 1)

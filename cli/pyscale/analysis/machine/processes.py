@@ -1,11 +1,8 @@
-"""What each process found: the unit of repetition, as repeats inside one are not independent."""
+"""Times by process: the unit of repetition, as repeats inside one are not independent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 ON = ("kind", "stage", "workers", "node", "hardware", "device")
 """Whose tests these are."""
@@ -15,15 +12,7 @@ LEAST_PROVED_FIRST = ("unsupported", "evicted-unverified", "warm", "verified-col
 
 
 def with_details(timings: pl.DataFrame) -> pl.DataFrame:
-    """Add numbers that details tell, whether a row is a `first` call, and a rank for `cache`.
-
-    Parameters
-    ----------
-    timings : polars.DataFrame
-        One row a repeat, as `pyscale.store.columns.timing_schema` describes it.
-    """
-    import polars as pl
-
+    """Add numbers that details tell, whether a row is a `first` call, and a rank for `cache`."""
     told = pl.Struct(dict.fromkeys(("first_call", *LATENCIES, "error", "tolerance"), pl.Float64))
     return (
         timings.with_row_index("order")
@@ -53,23 +42,11 @@ def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        A row for each process and test that it timed: `KEYS`, `trial`, `task`, and
-
-        first_s, wall_s : float
-            Its first call, null where calls are not told apart, and the median of its others, in
-            seconds; null where it timed no other.
-        calls : int
-            That this median is of.
-        amount : float
-            Of each repeat; null where it is not told, or not always the same.
-        unit, bottleneck : str
-        cache : str
-            Of its repeats the state of which least was proved.
-        latency_p50_s, latency_p95_s, latency_p99_s, reads_per_s : float
-            Medians of what details tell.
+        A row for each process and test that it timed: `KEYS`, `trial`, `task`; `first_s` of its
+        first call, null where calls are not told apart, and `wall_s`, the median of its other
+        `calls`; `amount` of each repeat, null where it is not always the same; and of `cache`
+        the state of which least was proved.
     """
-    import polars as pl
-
     amount = pl.col("amount")
     later = ~pl.col("first")
     return (
@@ -102,8 +79,6 @@ def trial_medians(timings: pl.DataFrame) -> pl.DataFrame:
         A row for each trial and test: `KEYS`, `trial`, and `first_s`, `wall_s`, `amount` and
         latencies as `process_medians` has them, as medians over its processes; `calls` of all.
     """
-    import polars as pl
-
     amount = pl.col("amount")
     return (
         process_medians(timings)

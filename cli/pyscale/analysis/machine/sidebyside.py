@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import polars as pl
+import polars as pl
 
 Row = Mapping[str, Any]
 
@@ -82,8 +81,6 @@ def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:
 
         and the columns of `machine_tests` of the same names.
     """
-    import polars as pl
-
     lines = pl.concat([_lines(place, side) for place, side in enumerate(sides)])
     one = ["side", *(name for name in CELL if name != "entry")]
     of_several = lines.group_by(one).agg(several=pl.col("stage").n_unique() > 1)["several"].any()
@@ -119,13 +116,11 @@ def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:
 
 
 def cell_of(row: Row) -> tuple[Any, ...]:
-    """What names a row within its side."""
+    """Key of a row within its side."""
     return tuple(row[name] for name in CELL)
 
 
 def _lines(place: int, side: MachineSide) -> pl.DataFrame:
-    import polars as pl
-
     names = device_names(side.tests["device"].unique(maintain_order=True))
     text = pl.String
     devices = pl.DataFrame(

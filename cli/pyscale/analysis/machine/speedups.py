@@ -1,68 +1,43 @@
-"""How much faster each machine did a test than each other, where the two can be compared."""
+"""Speedups of tests between machines, where the two can be compared."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from pyscale.analysis.machine.sidebyside import CELL, Row, cell_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
 Basis = Literal["time", "rate"]
-"""What a speedup is a ratio of."""
+"""Quantity whose ratio is a speedup."""
 
 WHY_NOT = {
-    "not-in-base": "No speedup: the base has no time here.",
-    "unknown-amount": (
-        "No speedup: how much was done is not told on one of the two sides, so that amounts are "
-        "not known to be equal."
-    ),
-    "other-amount": "No speedup: this step was part of a test that did more in one of the two.",
-    "other-unit": "No speedup: what was done is not counted in the same unit.",
-    "unknown-size": (
-        "No speedup: how large each image or map was is not told on one of the two sides, so that "
-        "amounts are not known to be equal."
-    ),
+    "not-in-base": "No speedup: the baseline has no time here.",
+    "unknown-amount": "No speedup: the amount of work of one of the two is unknown.",
+    "other-amount": "No speedup: the tests around this step did different amounts of work.",
+    "other-unit": "No speedup: the units of work differ.",
+    "unknown-size": "No speedup: the size of the images or maps of one of the two is unknown.",
     "other-size": (
-        "No speedup: parameters are not the same in both, so that one image, map or file is "
-        "another amount of work."
+        "No speedup: parameters differ, so an image, map or file is a different amount of work."
     ),
-    "wrong-result": "No speedup: in one of the two the result is wrong.",
-    "not-cold": (
-        "No speedup: on one of the two what was to be read cold lay in memory, or nothing could "
-        "prove that it did not."
-    ),
-    "no-time": "No speedup: it took no time that the clock could see.",
+    "wrong-result": "No speedup: the result of one of the two is wrong.",
+    "not-cold": "No speedup: a cold cache was requested, but not verified in one of the two.",
+    "no-time": "No speedup: too short for the clock.",
 }
-"""Why a test is not compared with the base's."""
+"""Why a test is not compared with the baseline's."""
 OF_RATES = (
-    "Ratio of rates: the amounts or the parameters are not the same in both, so that the times are "
-    "not those of equal work, and a rate may depend on the amount too."
+    "Ratio of rates, as amounts or parameters differ: the times are not of equal work, and a rate "
+    "may depend on the amount too."
 )
-"""What must be said of a speedup that is no ratio of times."""
+"""Note on a speedup that is not a ratio of times."""
 
 PHYSICAL = ("B", "flop")
 """Units that are the same whatever is processed; an image or a map is as large as it is."""
 
 
 def speedup_basis(base: Row | None, own: Row, wholes: tuple[Row | None, Row | None]) -> Basis | str:
-    """Decide whether times or rates of two rows of `machines_side_by_side` can be compared.
-
-    Parameters
-    ----------
-    base, own : mapping
-        The same cell of two sides; None where the base has none.
-    wholes : pair of mapping or None
-        The tests that they are steps of, where they are steps.
-
-    Returns
-    -------
-    str
-        `time` where both did the same amount with the same parameters; `rate` where the amounts
-        are counted in one unit that means the same in both; else a key of `WHY_NOT`.
-    """
+    """Decide whether times or rates of two rows of `machines_side_by_side` can be compared."""
     if base is None or base["wall_s"] is None or own["wall_s"] is None:
         return "not-in-base"
     if not base["wall_s"] or not own["wall_s"]:
@@ -123,8 +98,6 @@ def machine_speedups(
         why_not : str
             Key of `WHY_NOT` where there is none.
     """
-    import polars as pl
-
     rows = table.to_dicts()
     cells = {(row["side"], *cell_of(row)): row for row in rows}
     judged = _judged(pairs or {})

@@ -1,17 +1,44 @@
-"""One row for each test of a machine: its time, its rate, its share, and how sure these are."""
+"""One row for each test of a machine: time, rate, share, and their intervals."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.intervals import median_interval
-from pyscale.analysis.machine.columns import test_schema
 from pyscale.analysis.machine.flags import flags_of
 from pyscale.analysis.machine.processes import KEYS, LATENCIES, ON, trial_medians, with_details
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
 
-if TYPE_CHECKING:
-    import polars as pl
+
+def test_schema() -> Schema:
+    """Columns of `machine_tests`, as docs/columns.md has them for benchmark_tests.csv.
+
+    Of each process the median over its calls, of those of a trial the median, and over trials the
+    median with its 95 % interval (see `pyscale.analysis.intervals`): trials are what is taken for
+    independent, and the interval says nothing of another day. `whole` is a test, or a step of a
+    test that is timed in steps alone, as reading and decoding are. `percent` is the share of the
+    sum of `wall_s` over all that is whole of the same kind, workers, node and device; of another
+    step, of its test's sum. `amount` is null where it is not told or not always the same, `error`
+    is the largest of any call, and `device` is null for the processor.
+    """
+    return columns(
+        (TEXT, "kind stage"),
+        (WHOLE, "workers"),
+        (TEXT, "node hardware device test step"),
+        (WHOLE, "at_once"),
+        (FLAG, "whole"),
+        (WHOLE, "processes repeats calls"),
+        (REAL, "first_s wall_s wall_s_low wall_s_high amount"),
+        (TEXT, "unit"),
+        (REAL, "rate rate_low rate_high percent"),
+        (TEXT, "bottleneck cache"),
+        (REAL, "latency_p50_s latency_p95_s latency_p99_s iops error tolerance"),
+        (TEXT, "why_not"),
+        (TEXTS, "flags"),
+    )
+
 
 DRAWN = ("storage", "decompress")
 """Stages that draw the order of their tests: theirs are told by name."""
@@ -28,11 +55,9 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        Columns of `pyscale.analysis.machine.columns.test_schema`. The steps of a test follow its
+        Columns of `pyscale.analysis.machine.tests.test_schema`. The steps of a test follow its
         whole; tests of a stage that draws their order are in the order of their names.
     """
-    import polars as pl
-
     found = (
         with_details(timings)
         .group_by(KEYS, maintain_order=True)
@@ -53,9 +78,6 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sums() -> list[pl.Expr]:
-    """What all repeats of one row are together."""
-    import polars as pl
-
     timed = pl.col("wall_s").is_not_null()
     trials = pl.col("trial").n_unique().cast(pl.Int64)
     tasks = pl.struct("trial", "task").n_unique().cast(pl.Int64)
@@ -78,9 +100,6 @@ def _sums() -> list[pl.Expr]:
 
 
 def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
-    """What the trials of each row found."""
-    import polars as pl
-
     wall_s, amount = pl.col("wall_s"), pl.col("amount")
     return (
         trial_medians(timings)
@@ -97,15 +116,11 @@ def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
 
 
 def _has_whole() -> pl.Expr:
-    import polars as pl
-
     return pl.col("step").is_null().any().over(*ON, "test")
 
 
 def _bottleneck() -> pl.Expr:
-    """What a test depends on most: what its longest step does, where its steps were timed."""
-    import polars as pl
-
+    """Likely bottleneck of a test: that of its longest step, where steps were timed."""
     steps = pl.col("step").is_not_null() & (pl.col("total_s") > 0)
     of_longest = pl.col("bottleneck").filter(steps).sort_by(pl.col("total_s").filter(steps)).last()
     is_whole = pl.col("step").is_null()
@@ -114,8 +129,6 @@ def _bottleneck() -> pl.Expr:
 
 
 def _with_intervals(found: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     ranks = {count: _ranks(count) for count in found["repeats"].unique()}
     ends = [
         pl.col("walls").list.get(
@@ -140,14 +153,12 @@ def _with_intervals(found: pl.DataFrame) -> pl.DataFrame:
 
 @cache
 def _ranks(count: int) -> tuple[int, int] | None:
-    """Which of so many sorted values are the ends of the interval of their median, from 0."""
+    """Places of the ends of the interval of the median among so many sorted values, from 0."""
     interval = median_interval(range(count))
     return None if interval is None else (int(interval.low), int(interval.high))
 
 
 def _sorted(found: pl.DataFrame) -> pl.DataFrame:
-    import polars as pl
-
     as_noted = pl.col("order").min().over(*ON, "test")
     return found.sort(
         pl.col("order").min().over(ON),
@@ -160,8 +171,6 @@ def _sorted(found: pl.DataFrame) -> pl.DataFrame:
 
 
 def _percent() -> pl.Expr:
-    import polars as pl
-
     wall_s = pl.col("wall_s")
     all_of_kind = wall_s.filter("whole").sum().over("kind", "workers", "node", "device")
     # Sums over repeats, as parts of a sum add up to it, and medians of parts to no median.

@@ -1,1 +1,1 @@
-"""What reconstructing an image over ranks tells: pure functions of its table."""
+"""Findings of reconstructing an image over ranks: pure functions of its table."""

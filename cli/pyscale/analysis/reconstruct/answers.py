@@ -1,19 +1,18 @@
-"""How many ranks to ask for, and which component keeps more of them from helping."""
+"""Number of ranks to request, and the component that limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.reconstruct.components import OBJECTIVE, TOTAL
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.reconstruct.columns import OBJECTIVE, TOTAL
 
 
 @dataclass(frozen=True)
 class ReconstructAnswer:
-    """What to ask for to reconstruct one image.
+    """Recommendation for reconstructing one image.
 
     Attributes
     ----------
@@ -70,18 +69,7 @@ class ReconstructAnswer:
 
 
 def reconstruct_answers(scaling: pl.DataFrame) -> tuple[ReconstructAnswer, ...]:
-    """Answer for each entry of which a trial counts.
-
-    Parameters
-    ----------
-    scaling : polars.DataFrame
-        As `pyscale.analysis.reconstruct.scaling.component_scaling` gives it.
-
-    Returns
-    -------
-    tuple of ReconstructAnswer
-        In the order of `scaling`.
-    """
+    """Answer for each entry of which a trial counts."""
     counted = scaling.filter(scaling["repeats"] > 0)
     return tuple(_answer(entry) for entry in counted.partition_by("stage", maintain_order=True))
 
@@ -110,16 +98,14 @@ def _answer(entry: pl.DataFrame) -> ReconstructAnswer:
 
 
 def _chosen(totals: list[dict[str, Any]]) -> int:
-    """Which of the rows of the total by rising N has the ranks to ask for."""
+    """Place of the number of ranks to request, among the rows of the total by rising N."""
     return max(
         range(len(totals)), key=lambda place: totals[place]["speedup"] * totals[place]["efficiency"]
     )
 
 
 def _limit(entry: pl.DataFrame, workers: int) -> dict[str, Any]:
-    """Which component loses most against ideal scaling."""
-    import polars as pl
-
+    """Component that loses most against ideal scaling."""
     parts = entry.filter(
         pl.col("workers") == workers,
         ~pl.col("component").is_in([TOTAL, OBJECTIVE]),
@@ -133,7 +119,7 @@ def _limit(entry: pl.DataFrame, workers: int) -> dict[str, Any]:
 
 
 def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
-    """What more pixels alone would cost the denoiser over the baseline's share of its time."""
+    """Cost of more pixels alone for the denoiser, over the baseline's share of its time."""
     denoiser = entry.filter(entry["component"] == "denoiser")
     base = denoiser.row(0, named=True)
     here = next(row for row in denoiser.iter_rows(named=True) if row["workers"] == workers)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.reconstruct.answers import ReconstructAnswer, reconstruct_answers
-from pyscale.analysis.reconstruct.largest import largest_sizes
-from pyscale.analysis.reconstruct.points import reconstruct_points
+from pyscale.analysis.reconstruct.points import largest_sizes, reconstruct_points
 from pyscale.analysis.reconstruct.scaling import component_scaling
 from pyscale.analysis.reconstruct.trials import reconstruct_trials
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 @dataclass(frozen=True)
 class ReconstructFindings:
-    """What reconstructing over ranks tells.
+    """Findings of reconstructing over ranks.
 
     Attributes
     ----------
@@ -36,7 +33,7 @@ class ReconstructFindings:
 
 
 def reconstruct_findings(
-    reconstruction: pl.DataFrame, *, count_retried: bool = False, seed: int = 0
+    reconstruction: pl.DataFrame, *, count_retried: bool = False
 ) -> ReconstructFindings | None:
     """Find what reconstructing over ranks tells.
 
@@ -44,11 +41,9 @@ def reconstruct_findings(
     ----------
     reconstruction : polars.DataFrame
         One row an iteration of a rank of a trial, as
-        `pyscale.store.reconstructioncolumns.reconstruction_schema` describes it.
+        `pyscale.store.reconstructiontable.reconstruction_schema` describes it.
     count_retried : bool
         Whether trials that succeeded only when tried again count too.
-    seed : int
-        Of the resampling for intervals of speedups.
 
     Returns
     -------
@@ -58,7 +53,7 @@ def reconstruct_findings(
     if reconstruction.is_empty():
         return None
     trials = reconstruct_trials(reconstruction, count_retried=count_retried)
-    scaling = component_scaling(trials, seed=seed)
+    scaling = component_scaling(trials)
     return ReconstructFindings(
         trials=trials,
         scaling=scaling,

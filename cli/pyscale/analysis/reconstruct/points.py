@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.intervals import median_interval
-from pyscale.analysis.reconstruct.columns import DEVIATIONS, GATES, QUALITY, point_schema
-from pyscale.analysis.reconstruct.curve import baseline, by_workers, of_middle, share_of
-from pyscale.analysis.reconstruct.flags import flag_codes
-from pyscale.analysis.reconstruct.gate import gate_verdict
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.reconstruct.columns import (
+    DEVIATIONS,
+    GATES,
+    QUALITY,
+    largest_schema,
+    point_schema,
+)
+from pyscale.analysis.reconstruct.flags import flag_codes, gate_verdict
+from pyscale.analysis.reconstruct.trials import baseline, by_workers, of_middle, share_of
 
 TOLD = (
     *("shape", "operators", "tile_px", "overlap_px", "tiles", "tiles_balance", "work_multiplier"),
@@ -21,21 +25,7 @@ TOLD = (
 
 
 def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the trials of each entry at each N.
-
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `pyscale.analysis.reconstruct.trials.reconstruct_trials` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.analysis.reconstruct.columns.point_schema`; entries in the order of
-        `trials`, each by rising N.
-    """
-    import polars as pl
-
+    """Sum up the trials of each entry at each N."""
     rows = [
         _header(own, entry) | _measured(own.filter("valid"), baseline(entry))
         for entry in trials.partition_by("stage", maintain_order=True)
@@ -45,7 +35,7 @@ def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
 
 
 def _header(own: pl.DataFrame, entry: pl.DataFrame) -> dict[str, Any]:
-    """Which configuration it is, and what is known also where no trial counts."""
+    """Key of a configuration, and facts that need no trial."""
     times_s = own.filter("valid")["wall_s"].to_list()
     return {
         **{name: own[name][0] for name in ("stage", "family", "problem", "size_px", "workers")},
@@ -61,15 +51,14 @@ def _header(own: pl.DataFrame, entry: pl.DataFrame) -> dict[str, Any]:
 
 
 def _measured(counted: pl.DataFrame, base: pl.DataFrame) -> dict[str, Any]:
-    """What the trials that count measured."""
+    """Measurements of the trials that count."""
     if counted.is_empty():
         return {}
     interval = median_interval(counted["wall_s"].to_list())
+    wall_s: Any = counted["wall_s"].median()
     peak = counted["memory_peak_bytes"]
     return {
-        "wall_s": counted["wall_s"].median(),
-        "wall_s_low": interval.low if interval else None,
-        "wall_s_high": interval.high if interval else None,
+        **with_ends("wall_s", wall_s, interval),
         "setup_s": counted["setup_s"].median(),
         "communication_share": share_of(counted, "communication") + share_of(counted, "gather"),
         "barrier_share": share_of(counted, "barrier"),
@@ -96,3 +85,23 @@ def _quality(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> dict[str, 
 
 def _first(values: pl.Series) -> Any:
     return next((value for value in values.to_list() if value not in (None, "")), None)
+
+
+def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:
+    """Find the largest size that ran and the smallest of which memory ran out, for each N.
+
+    A trial that ran when tried again ran: it counts here.
+    """
+    size = pl.col("size_px")
+    families = trials.select("family", "problem").unique(maintain_order=True)
+    found = (
+        trials.group_by("family", "problem", "workers")
+        .agg(
+            size.filter("complete").max().alias("largest_px"),
+            size.filter("exhausted").min().alias("exhausted_px"),
+        )
+        .sort("workers")
+    )
+    return families.join(
+        found, on=["family", "problem"], how="left", maintain_order="left_right", nulls_equal=True
+    ).select(pl.col(name).cast(kind) for name, kind in largest_schema().items())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.analysis.reconstruct.columns import scaling_schema, trial_schema
-from pyscale.analysis.reconstruct.components import TOTAL, column
-from pyscale.analysis.reconstruct.formulas import tiled_work
-from pyscale.analysis.reconstruct.scaling import component_scaling
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from pyscale.analysis.reconstruct.columns import TOTAL, column, scaling_schema, trial_schema
+from pyscale.analysis.reconstruct.scaling import component_scaling, tiled_work
 
 PUBLISHED = {TOTAL: TOTAL, "physics": "gradient", "denoiser": "denoiser", "overhead": "overhead"}
 """Names of components in the published table, and what they are called here. Its overhead is the
@@ -37,8 +34,6 @@ def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
         gradient, denoiser and overhead: `stage` is like "2048_px", family and problem are null, and
         so are all intervals. `flags` are empty, as the reference's caveats say what to doubt.
     """
-    import polars as pl
-
     kinds: dict[str, Any] = trial_schema()
     for part in PUBLISHED.values():
         name = column(part)
@@ -54,8 +49,6 @@ def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
 
 def _by_component(table: pl.DataFrame) -> pl.DataFrame:
     """One row for each size and N with a column a component, where all are told."""
-    import polars as pl
-
     parts = list(PUBLISHED)
     named = pl.col("stage").str.extract_groups(rf"^(?<part>{'|'.join(parts)})_(?<size_px>\d+)_px$")
     return (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
-from pyscale.analysis.reconstruct.columns import DEVIATIONS, GATES, QUALITY, trial_schema
-from pyscale.analysis.reconstruct.components import EVERY, column
+from pyscale.analysis.reconstruct.columns import (
+    DEVIATIONS,
+    EVERY,
+    GATES,
+    QUALITY,
+    column,
+    trial_schema,
+)
 from pyscale_stages.reconstruction import COMPONENTS
-
-if TYPE_CHECKING:
-    import polars as pl
 
 PARTS_S = tuple(f"{name}_s" for name in COMPONENTS)
 TIMES_S = tuple(f"{column(name)}_s" for name in EVERY)
@@ -24,24 +27,7 @@ ALIKE = (
 def reconstruct_trials(
     reconstruction: pl.DataFrame, *, count_retried: bool = False
 ) -> pl.DataFrame:
-    """Take the ranks and iterations of each trial together.
-
-    Parameters
-    ----------
-    reconstruction : polars.DataFrame
-        One row an iteration of a rank of a trial, as
-        `pyscale.store.reconstructioncolumns.reconstruction_schema` describes it.
-    count_retried : bool
-        Whether a trial that succeeded only when tried again counts too.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.analysis.reconstruct.columns.trial_schema`, in the order of
-        `reconstruction`.
-    """
-    import polars as pl
-
+    """Take the ranks and iterations of each trial together."""
     table = (
         reconstruction.group_by("trial", maintain_order=True)
         .agg(*_header(), *_told(), *_shares())
@@ -57,8 +43,6 @@ def reconstruct_trials(
 
 
 def _header() -> list[pl.Expr]:
-    import polars as pl
-
     ran_out = pl.col("exhausted").fill_null(False)
     all_ranks = pl.col("rank").n_unique() == pl.col("workers").first()
     measured = (pl.col("status") == "done") & pl.col("iteration").is_not_null()
@@ -76,9 +60,7 @@ def _header() -> list[pl.Expr]:
 
 
 def _told() -> list[pl.Expr]:
-    """What ranks tell beside their times."""
-    import polars as pl
-
+    """Facts of ranks beside their times."""
     memory = pl.col("memory_peak_bytes")
     in_order = [pl.col(name).sort_by("rank").drop_nulls().first() for name in OF_FIRST_RANK]
     names = pl.col("device_name").drop_nulls().unique().sort().str.join(", ")
@@ -94,8 +76,6 @@ def _told() -> list[pl.Expr]:
 
 def _shares() -> list[pl.Expr]:
     """Sums over all iterations of all ranks: these, unlike medians, add up to the whole."""
-    import polars as pl
-
     whole = pl.col("wall_s").sum()
     shares = [(pl.col(f"{name}_s").sum() / whole).alias(f"{name}_share") for name in COMPONENTS]
     return [whole.alias("ranks_s"), *shares]
@@ -103,8 +83,6 @@ def _shares() -> list[pl.Expr]:
 
 def _times(complete: pl.DataFrame) -> pl.DataFrame:
     """Give medians over iterations of the longest and of the mean time of the ranks."""
-    import polars as pl
-
     longest = [pl.col(name).max() for name in TIMES_S]
     means = [pl.col(name).mean().alias(_mean(name)) for name in TIMES_S]
     return (
@@ -120,9 +98,7 @@ def _mean(name: str) -> str:
 
 
 def _ranks(complete: pl.DataFrame) -> pl.DataFrame:
-    """How evenly work was shared by ranks, and how much of their time is in no component."""
-    import polars as pl
-
+    """Balance of the ranks, and the share of their time in no component."""
     rest = (pl.col("wall_s") - pl.sum_horizontal(PARTS_S)).abs() / pl.col("wall_s")
     busy_s = pl.col("gradient_s") + pl.col("denoiser_s")
     return (
@@ -140,3 +116,35 @@ def _ranks(complete: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(pl.col("balance", "tiles_balance").fill_nan(None))
     )
+
+
+def baseline(entry: pl.DataFrame) -> pl.DataFrame:
+    """Trials that count with the fewest ranks of any that counts; none where none counts."""
+    return entry.filter("valid").filter(pl.col("workers") == pl.col("workers").min())
+
+
+def by_workers(entry: pl.DataFrame) -> list[pl.DataFrame]:
+    """Trials of an entry apart by N, which rises."""
+    ordered = entry.sort("workers", maintain_order=True)
+    return ordered.partition_by("workers", maintain_order=True)
+
+
+def share_of(trials: pl.DataFrame, component: str) -> float:
+    """Share of a component in all iterations of all ranks and trials.
+
+    Those of all components together leave the rest, which medians over trials would not.
+    """
+    spent_s: list[float] = (trials[f"{component}_share"] * trials["ranks_s"]).to_list()
+    whole_s: list[float] = trials["ranks_s"].to_list()
+    return sum(spent_s) / sum(whole_s)
+
+
+def of_middle(trials: pl.DataFrame, name: str) -> float | None:
+    """Give what the middle trial by wall time has, and of two middle ones the slower.
+
+    A quotient is never averaged over trials.
+    """
+    if trials.is_empty():
+        return None
+    found: float | None = trials.sort("wall_s", "block")[name][trials.height // 2]
+    return found

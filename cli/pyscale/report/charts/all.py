@@ -19,11 +19,12 @@ from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput,
 from pyscale.report.charts.loaderrows import labels_mean, pareto_rows
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.losses import LOSSES, losses
-from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, REFERENCES, TRIALS
+from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, LAWS, REFERENCES, TRIALS
 from pyscale.report.charts.reconstructrows import speedup_rows
 from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
+    law_rows,
     loss_rows,
     reference_rows,
     trial_rows,
@@ -82,10 +83,10 @@ def _of_machine(results: Results) -> list[Chart | None]:
 
 def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
     rows = configuration_rows(found)
-    laid = results.timeline
+    laid, laws = results.timeline, law_rows(found, results.fits)
     return [
-        speedup(found, rows, reference_rows(found, results.references)),
-        walltime(found, rows),
+        speedup(found, rows, reference_rows(found, results.references), laws),
+        walltime(found, rows, laws),
         losses(loss_rows(found, results.losses)),
         None if laid is None else timeline(found, laid, results.trials),
         throughput(found, rows),
@@ -106,6 +107,8 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     results = about_workers(results)
     found = _curves(results)
     laid = results.timeline
+    if laws := law_rows(found, results.fits):
+        apart[LAWS] = laws
     return {
         "colours": colour_rows(),
         CONFIGURATIONS: configuration_rows(found),

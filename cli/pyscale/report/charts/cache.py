@@ -30,7 +30,6 @@ def cache(found: Sequence[Curve], rows: Sequence[Row]) -> Chart | None:
         {},
         panels=[curve.name for curve in found],
     )
-    legend = alt.Legend(orient="top", columns=2, symbolStrokeWidth=0)
     seen = {
         "curve": "Stage",
         "place": "Place in the run",
@@ -50,8 +49,8 @@ def cache(found: Sequence[Curve], rows: Sequence[Row]) -> Chart | None:
         .encode(
             x=alt.X("place:Q", title="Trials in the order of the run", scale=alt.Scale(zero=False)),
             y=points.y(),
-            color=alt.Color("state:N", title=None, scale=hue, legend=legend),
-            shape=alt.Shape("state:N", title=None, scale=shape, legend=legend),
+            color=alt.Color("state:N", title=None, scale=hue, legend=None),
+            shape=alt.Shape("state:N", title=None, scale=shape, legend=None),
             tooltip=tooltips(seen),
         )
     )

@@ -8,8 +8,8 @@ from typing import Any
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.gridrows import panel_name, part_names
-from pyscale.report.charts.largestparts import largest_parts
 from pyscale.report.charts.look import colour
+from pyscale.report.charts.losses import largest_parts
 from pyscale.report.charts.points import Shown, finished, tooltips
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.words import part

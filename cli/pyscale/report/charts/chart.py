@@ -17,6 +17,7 @@ class Chart(Record):
     description: str = Field(description="What can be seen in it, for those who do not see it")
     spec: dict[str, Any] = Field(
         description="Vega-Lite; its data are names of datasets, and `usermeta` holds `note` (how "
-        "to read it), `panels` (curves, where each has a panel of its own), `legend` (name and "
-        "colour of each part) and `wide` (whether panels lie below each other)"
+        "to read it), `titles` (what it shows, absolute and relative), `panels` (curves, where "
+        "each has a panel of its own), `legend` (name, colour and mark of each part) and `wide` "
+        "(whether panels lie below each other)"
     )

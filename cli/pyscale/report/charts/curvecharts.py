@@ -13,6 +13,7 @@ from pyscale.report.charts.points import (
     BARS,
     CONFIGURATIONS,
     CROSSES,
+    RANGES,
     REFERENCES,
     TRIALS,
     Points,
@@ -24,11 +25,14 @@ from pyscale.report.wording import listing
 
 Row = dict[str, Any]
 WHICH = {"curve": "Stage", "workers": "Workers N"}
+LAW_BANDS = "Dotted: the fitted law, in its 95 % band."
 SURE = {"timed": "Timed trials", "doubts": "Doubts"}
 
 
-def speedup(found: Sequence[Curve], rows: Sequence[Row], references: Sequence[Row]) -> Chart:
-    """Speedup over the base case, with what others measured of the same stages."""
+def speedup(
+    found: Sequence[Curve], rows: Sequence[Row], references: Sequence[Row], laws: Sequence[Row]
+) -> Chart:
+    """Speedup over the baseline with fitted laws, and what others measured of the same stages."""
     points = Points(
         Shown(
             "speedup",
@@ -44,26 +48,28 @@ def speedup(found: Sequence[Curve], rows: Sequence[Row], references: Sequence[Ro
             "speed": "Speedup",
             "efficient": "Efficiency",
             "wall": "Wall time",
-            "base": "Base case",
+            "base": "Baseline",
             **SURE,
         },
     )
-    layers = [points.ideal()]
+    layers = [points.ideal(), *(points.laws() if laws else [])]
     if references:
         layers += [points.ideal(REFERENCES), *_elsewhere(points)]
     layers += points.configurations(invalid=_any_invalid(rows))
+    others = list(dict.fromkeys(row["title"] for row in references))
     note = _note(
         rows,
         "Dashed: ideal.",
+        laws and LAW_BANDS,
         references
-        and "Hollow and grey: measured elsewhere, on other machines, up to the largest N here.",
+        and f"Hollow and grey: {listing(others)}, on other machines, up to the largest N here.",
         scalingkind.legend(found),
     )
     return Chart(
         id="speedup",
         title="Speedup over workers",
         description=f"{note} {_told(found, 'speed', rows)}",
-        spec=points.spec(layers, note),
+        spec=points.spec(layers, note, others),
     )
 
 
@@ -92,10 +98,10 @@ def _elsewhere(points: Points) -> list[Any]:
     ]
 
 
-def walltime(found: Sequence[Curve], rows: Sequence[Row]) -> Chart:
+def walltime(found: Sequence[Curve], rows: Sequence[Row], laws: Sequence[Row]) -> Chart:
     """Wall time of every configuration and of every trial, a panel for each curve."""
     points = Points(
-        Shown("wall_s", "wall_share", "Wall time (s)", "Wall time over the base case"),
+        Shown("wall_s", "wall_share", "Wall time (s)", "Wall time over the baseline"),
         [curve.name for curve in found],
         sorted({row["workers"] for row in rows}),
         {**WHICH, "wall": "Wall time", "speed": "Speedup", "worker_s": "Worker-seconds", **SURE},
@@ -107,13 +113,20 @@ def walltime(found: Sequence[Curve], rows: Sequence[Row]) -> Chart:
         .mark_circle(size=22, opacity=0.7, color=colour("single"), xOffset=-ASIDE_PX)
         .encode(x=points.x, y=points.y(), tooltip=tooltips(seen))
     )
-    note = _note(rows, "Grey, set to the left: single trials. Dashed: ideal scaling.")
+    note = _note(
+        rows, "Grey, set to the left: single trials. Dashed: ideal scaling.", laws and LAW_BANDS
+    )
     return Chart(
         id="walltime",
         title="Wall time over workers",
         description=f"{note} {_told(found, 'wall', rows)}",
         spec=points.spec(
-            [points.ideal(), trials, *points.configurations(invalid=_any_invalid(rows))],
+            [
+                points.ideal(),
+                *(points.laws() if laws else []),
+                trials,
+                *points.configurations(invalid=_any_invalid(rows)),
+            ],
             note,
         ),
     )
@@ -231,7 +244,16 @@ def _any_invalid(rows: Sequence[Row]) -> bool:
 def _note(rows: Sequence[Row], first: str, *others: Any, bars: bool = True) -> str:
     """How to read a chart of points."""
     crosses = CROSSES if _any_invalid(rows) else None
-    return " ".join(part for part in (first, bars and BARS, *others, crosses) if part)
+    timed = {_is_interval(row) for row in rows}
+    ends = (bars and True in timed and BARS, bars and False in timed and RANGES)
+    return " ".join(part for part in (first, *ends, *others, crosses) if part)
+
+
+def _is_interval(row: Row) -> bool | None:
+    """Whether a bar is an interval, else a range; None without a bar."""
+    if row["wall_s_low"] is not None:
+        return True
+    return None if row["wall_s_min"] is None else False
 
 
 def _told(found: Sequence[Curve], column: str, rows: Sequence[Row]) -> str:

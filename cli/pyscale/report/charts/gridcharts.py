@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.gridrows import elsewhere_told, line_names
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import BARS, Shown, finished, tooltips
+from pyscale.report.charts.points import BARS, Shown, finished, legend_of, tooltips
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.words import ratio_title
 from pyscale.report.wording import listing
@@ -43,8 +43,8 @@ class Sizes:
         Sizes of this run, which have ticks.
     span : tuple of float
         Smallest and largest size of all that is drawn.
-    has_others : bool
-        Whether lines of other machines are drawn too.
+    others : dict of str to str
+        Lines of other machines that are drawn too, and whose they are.
     """
 
     sweeps: Sequence[Sweep]
@@ -52,7 +52,7 @@ class Sizes:
     drawn: Sequence[str]
     lengths: Sequence[float]
     span: tuple[float, float]
-    has_others: bool
+    others: dict[str, str]
 
     @classmethod
     def of(cls, found: Sequence[Sweep], rows: Sequence[Row], elsewhere: Sequence[Row]) -> Sizes:
@@ -60,9 +60,8 @@ class Sizes:
         lengths = sorted({row["length_px"] for row in rows})
         every = [row["length_px"] for row in (*rows, *elsewhere)]
         drawn = list(dict.fromkeys(row["line"] for row in rows))
-        return cls(
-            found, line_names(found), drawn, lengths, (min(every), max(every)), bool(elsewhere)
-        )
+        others = {row["line"]: row["title"] for row in elsewhere}
+        return cls(found, line_names(found), drawn, lengths, (min(every), max(every)), others)
 
     @property
     def panels(self) -> list[str]:
@@ -91,33 +90,20 @@ class Sizes:
         """A colour a line, the same in every chart."""
         import altair as alt
 
-        return alt.Color(
-            "line:N", title=None, scale=self._scale(curve_colours), legend=self._legend()
-        )
+        return alt.Color("line:N", title=None, scale=self._scale(curve_colours), legend=None)
 
     @property
     def shape(self) -> alt.Shape:
         """A shape a line, for those who cannot tell the colours."""
         import altair as alt
 
-        return alt.Shape(
-            "line:N", title=None, scale=self._scale(curve_shapes), legend=self._legend()
-        )
+        return alt.Shape("line:N", title=None, scale=self._scale(curve_shapes), legend=None)
 
     def _scale(self, looks: Callable[[int], list[str]]) -> alt.Scale:
         import altair as alt
 
         known = dict(zip(self.names, looks(len(self.names)), strict=True))
         return alt.Scale(domain=list(self.drawn), range=[known[name] for name in self.drawn])
-
-    def _legend(self) -> alt.Legend | None:
-        import altair as alt
-
-        # Panels are too narrow for names; what stands above all of them tells the colours.
-        if self.panels or not (self.has_others or len(self.drawn) > 1):
-            return None
-        columns = alt.expr("max(1, floor(((width ? containerSize()[0] : 0) - 50) / 190))")
-        return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
 
     def marks(self, rows: alt.Chart, y: Any, seen: dict[str, str]) -> list[alt.Chart]:
         """Lines through the points, which are joined as sizes between them would lie there."""
@@ -136,8 +122,8 @@ class Sizes:
         import altair as alt
 
         names = list(dict.fromkeys(row["line"] for row in others))
-        scale = alt.Scale(domain=names, range=[DASHES[i % len(DASHES)] for i in range(len(names))])
-        dash = alt.StrokeDash("line:N", title=None, scale=scale, legend=self._legend())
+        scale = alt.Scale(domain=names, range=_dashes(len(names)))
+        dash = alt.StrokeDash("line:N", title=None, scale=scale, legend=None)
         seen = {
             "title": "Measured elsewhere",
             "line": "On",
@@ -163,16 +149,31 @@ class Sizes:
 
         names = [sweep.name for sweep in self.sweeps]
         params = [] if self.panels else [alt.param(name="stages", value=names)]
-        known = dict(zip(self.names, curve_colours(len(self.names)), strict=True))
-        legend = [{"name": name, "colour": known[name]} for name in self.drawn]
+        count = len(self.names)
+        looks = zip(curve_colours(count), curve_shapes(count), strict=True)
+        known = dict(zip(self.names, looks, strict=True))
+        legend = legend_of(self.drawn, *zip(*(known[one] for one in self.drawn), strict=True))
+        pairs = zip(self.others.items(), _dashes(len(self.others)), strict=True)
+        grey = [
+            {
+                "name": f"{line} ({title})",
+                "colour": colour("reference"),
+                "dash": " ".join(map(str, dash)),
+            }
+            for (line, title), dash in pairs
+        ]
         return finished(
             alt.layer(*layers),
             shown,
             note,
             panels=self.panels,
             params=params,
-            legend=legend if self.panels else None,
+            legend=[*legend, *grey] if len(legend) + len(grey) > 1 else None,
         )
+
+
+def _dashes(count: int) -> list[Any]:
+    return [DASHES[place % len(DASHES)] for place in range(count)]
 
 
 def times(found: Sequence[Sweep], rows: Sequence[Row], elsewhere: Sequence[Row]) -> Chart | None:

@@ -9,7 +9,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.loaderrows import lines_of, panels_of
 from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import Shown, finished, fitting_legend, legend_above, tooltips
+from pyscale.report.charts.points import Shown, finished, legend_of, tooltips
 from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
@@ -35,15 +35,7 @@ SHOWN = Shown("rate", "rate", "Patches/s, all ranks in step", "Patches/s, all ra
 
 
 def pareto(rows: Sequence[Row], labels_mean: str = "") -> Chart | None:
-    """Draw every configuration by diversity and speed, a panel for each N; None without any.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        As `pyscale.report.charts.loaderrows.pareto_rows` gives them.
-    labels_mean : str
-        What the labels of the marks are, in a sentence.
-    """
+    """Draw every configuration by diversity and speed, a panel for each N; None without any."""
     import altair as alt
 
     if not rows:
@@ -53,12 +45,9 @@ def pareto(rows: Sequence[Row], labels_mean: str = "") -> Chart | None:
     drawn = alt.Chart(alt.NamedData(name=LOADING))
     if several:
         drawn = drawn.transform_filter("datum.curve == panel")
-    legend = None
-    if len(lines) > 1 and not several:
-        legend = fitting_legend(lines)
     colours = alt.Scale(domain=lines, range=curve_colours(len(lines)))
     shapes = alt.Scale(domain=lines, range=curve_shapes(len(lines)))
-    tinted = alt.Color("line:N", title=None, scale=colours, legend=legend)
+    tinted = alt.Color("line:N", title=None, scale=colours, legend=None)
     front = drawn.transform_filter("datum.front")
     # Panels are too narrow for labels; what is pointed at tells the same.
     labels = [] if several else [_labels(front, max(row["effective_slides"] for row in rows))]
@@ -78,7 +67,7 @@ def pareto(rows: Sequence[Row], labels_mean: str = "") -> Chart | None:
             x=_x(),
             y=_y(),
             color=tinted,
-            shape=alt.Shape("line:N", title=None, scale=shapes, legend=legend),
+            shape=alt.Shape("line:N", title=None, scale=shapes, legend=None),
             tooltip=tooltips(SEEN),
         ),
         *labels,
@@ -105,7 +94,9 @@ def pareto(rows: Sequence[Row], labels_mean: str = "") -> Chart | None:
             SHOWN,
             note,
             panels=several,
-            legend=legend_above(lines, curve_colours(len(lines)), several),
+            legend=legend_of(lines, curve_colours(len(lines)), curve_shapes(len(lines)))
+            if len(lines) > 1
+            else None,
         ),
     )
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.largestparts import largest_parts
 from pyscale.report.charts.look import colour, cross
 from pyscale.report.charts.points import Shown, finished, tooltips
 from pyscale.report.palette import PARTS
-from pyscale.report.wording import phase
+from pyscale.report.wording import listing, phase
 
 LOSSES = "losses"
 Row = dict[str, Any]
-SHOWN = Shown("worker_s", "share", "Worker-seconds", "Share of all worker-seconds")
+SHOWN = Shown("worker_s", "share", "Where the worker-seconds went", "Where the time went (share)")
 NOTE = (
-    "Each bar is N times the wall time. Line across: the worker-seconds that the base case took "
+    "Each bar is N times the wall time. Line across: the worker-seconds that the baseline took "
     "for as much work; what is above is lost."
 )
-CROSSES = "Cross: invalid, its output is not the base case's."
+CROSSES = "Cross: invalid, its output is not the baseline's."
 
 
 def losses(rows: Sequence[Row]) -> Chart | None:
@@ -80,7 +79,7 @@ def _layers(*, invalid: bool) -> Any:
         "part": "Part",
         "took": "Took",
         "shared": "Share",
-        "grown": "Beyond the base case",
+        "grown": "Beyond the baseline",
     }
     once = rows.transform_aggregate(
         groupby=["workers"], total="sum(shown)", needed="max(needed)", invalid="max(invalid)"
@@ -99,3 +98,20 @@ def _layers(*, invalid: bool) -> Any:
         above = once.transform_filter("datum.invalid").mark_point(**cross(yOffset=-10))
         layers.append(above.encode(x=x, y=alt.Y("total:Q")))
     return alt.layer(*layers)
+
+
+def largest_parts(
+    rows: Sequence[Mapping[str, Any]],
+    panel: str,
+    along: str,
+    at: Callable[[Mapping[str, Any]], str],
+) -> str:
+    """State the largest parts at the end of each panel of stacked bars."""
+    told = []
+    for name in dict.fromkeys(row[panel] for row in rows):
+        own = [row for row in rows if row[panel] == name]
+        most = max(row[along] for row in own)
+        parts = sorted((row for row in own if row[along] == most), key=lambda row: -row["share"])
+        largest = listing(f"{row['part']} {row['shared']}" for row in parts[:3])
+        told.append(f"{name} at {at(parts[0])}: {largest}.")
+    return " ".join(told)

@@ -10,7 +10,7 @@ from pyscale.analysis.machine.nodes import FAST, SLOW
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.machinerows import KINDS, lines_of
-from pyscale.report.charts.points import Shown, finished, legend_above, tooltips
+from pyscale.report.charts.points import Shown, finished, legend_of, tooltips
 from pyscale.report.machine.words import MODES
 from pyscale.report.wording import listing
 
@@ -112,7 +112,6 @@ def nodes(rows: Sequence[Row]) -> Chart | None:
         scale=alt.Scale(type="log", base=2, nice=False, padding=16),
         axis=alt.Axis(grid=True, tickCount=6, format="~g"),
     )
-    legend = alt.Legend(orient="top", columns=3, symbolOpacity=1, offset=4)
     seen = {"curve": "Node", "test": "Test", "told": "Of the median", "hardware": "Hardware"}
     own = {"x": x, "y": _labels("curve", names), "tooltip": tooltips(seen)}
     layers = [
@@ -125,13 +124,13 @@ def nodes(rows: Sequence[Row]) -> Chart | None:
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=kinds, range=curve_colours(len(kinds))),
-                legend=legend,
+                legend=None,
             ),
             shape=alt.Shape(
                 "kind:N",
                 title=None,
                 scale=alt.Scale(domain=kinds, range=curve_shapes(len(kinds))),
-                legend=legend,
+                legend=None,
             ),
         ),
         base.transform_filter("datum.apart")
@@ -149,7 +148,15 @@ def nodes(rows: Sequence[Row]) -> Chart | None:
         id="machinenodes",
         title="Node beside node",
         description=f"{note} {f'Apart: {listing(apart)}' if apart else 'None stands apart'}.",
-        spec=_high(finished(alt.layer(*layers), shown, note), len(names)),
+        spec=_high(
+            finished(
+                alt.layer(*layers),
+                shown,
+                note,
+                legend=legend_of(kinds, curve_colours(len(kinds)), curve_shapes(len(kinds))),
+            ),
+            len(names),
+        ),
     )
 
 
@@ -189,12 +196,10 @@ def _dots(
             axis=alt.Axis(grid=True, tickCount=6, format="~g"),
         )
 
-    legend = alt.Legend(orient="top", columns=4, symbolOpacity=1, offset=4)
     several = list(panels) if len(panels) > 1 else []
-    own = legend if len(present) > 1 and not several else None
     colours = alt.Scale(domain=present, range=[looks[one][0] for one in present])
     shapes = alt.Scale(domain=present, range=[looks[one][1] for one in present])
-    tinted = alt.Color(f"{column}:N", title=None, scale=colours, legend=own)
+    tinted = alt.Color(f"{column}:N", title=None, scale=colours, legend=None)
     layers = [
         drawn.transform_filter(f"isValid(datum.{x.absolute}_low)")
         .mark_rule(strokeWidth=2.5, opacity=0.55, strokeCap="round")
@@ -204,7 +209,7 @@ def _dots(
             x=at(),
             y=_labels(y, names),
             color=tinted,
-            shape=alt.Shape(f"{column}:N", title=None, scale=shapes, legend=own),
+            shape=alt.Shape(f"{column}:N", title=None, scale=shapes, legend=None),
             tooltip=tooltips(seen),
         ),
     ]
@@ -224,7 +229,9 @@ def _dots(
                 note,
                 panels=several,
                 wide=bool(several),
-                legend=legend_above(present, [looks[one][0] for one in present], several),
+                legend=legend_of(present, *zip(*(looks[one] for one in present), strict=True))
+                if len(present) > 1
+                else None,
             ),
             len(names),
         ),
@@ -260,12 +267,9 @@ def _over(
             axis=alt.Axis(tickCount=6, format="~g"),
         )
 
-    legend = None
-    if len(lines) > 1 and not panels:
-        legend = alt.Legend(orient="top", columns=3, symbolOpacity=1, offset=4)
     colours = alt.Scale(domain=lines, range=curve_colours(len(lines)))
     shapes = alt.Scale(domain=lines, range=curve_shapes(len(lines)))
-    tinted = alt.Color("line:N", title=None, scale=colours, legend=legend)
+    tinted = alt.Color("line:N", title=None, scale=colours, legend=None)
     seen = {
         "line": "What",
         "at_once": "At once",
@@ -283,7 +287,7 @@ def _over(
             x=x,
             y=y(),
             color=tinted,
-            shape=alt.Shape("line:N", title=None, scale=shapes, legend=legend),
+            shape=alt.Shape("line:N", title=None, scale=shapes, legend=None),
             tooltip=tooltips(seen),
         ),
     ]
@@ -301,7 +305,9 @@ def _over(
             Shown("rate", "rate", "MB/s", "MB/s"),
             note,
             panels=panels,
-            legend=legend_above(lines, curve_colours(len(lines)), panels),
+            legend=legend_of(lines, curve_colours(len(lines)), curve_shapes(len(lines)))
+            if len(lines) > 1
+            else None,
         ),
     )
 

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import altair as alt
 
 CONFIGURATIONS, IDEAL, REFERENCES, TRIALS = "configurations", "ideal", "references", "trials"
+LAWS = "laws"
 BARS = f"Bars: 95 % intervals; none where fewer than {repeats_needed()} trials were timed."
+RANGES = f"Thin bars: shortest to longest of fewer than {repeats_needed()} trials."
 CROSSES = (
-    "Cross: invalid, its output is not the base case's, and a ratio would compare two different "
+    "Cross: invalid, its output is not the baseline's, and a ratio would compare two different "
     "results."
 )
-HEIGHT_PX, PANEL_HEIGHT_PX = 300, 190
+HEIGHT_PX, PANEL_HEIGHT_PX = 200, 140
 ASIDE_PX = 8
 """Between the points of two curves at one N, and between a median and its single trials."""
-_LETTER_PX, _SYMBOL_PX, _AXIS_PX = 6.5, 26, 50
-"""Of a legend's names, on average; before each; and beside the legend."""
 
 # Of an axis over more than a factor of 4 only 1, 2, 3 and 5 times powers of ten have labels.
 _FEW_LABELS = (
@@ -96,7 +96,7 @@ class Points:
         return chart
 
     def y(self, column: str = "shown") -> alt.Y:
-        """The y axis; the title of the chart names it."""
+        """The y axis; the caption of the chart names it."""
         import altair as alt
 
         if self.shown.base is None:
@@ -136,7 +136,7 @@ class Points:
         import altair as alt
 
         scale = alt.Scale(domain=list(self.names), range=curve_colours(len(self.names)))
-        return alt.Color("curve:N", title=None, scale=scale, legend=self._legend())
+        return alt.Color("curve:N", title=None, scale=scale, legend=None)
 
     @property
     def shape(self) -> alt.Shape:
@@ -144,15 +144,10 @@ class Points:
         import altair as alt
 
         scale = alt.Scale(domain=list(self.names), range=curve_shapes(len(self.names)))
-        return alt.Shape("curve:N", title=None, scale=scale, legend=self._legend())
-
-    def _legend(self) -> alt.Legend | None:
-        if self.panels or len(self.names) == 1:
-            return None
-        return fitting_legend(self.names)
+        return alt.Shape("curve:N", title=None, scale=scale, legend=None)
 
     def ideal(self, dataset: str = IDEAL, *, coloured: bool = False) -> alt.Chart:
-        """Dashed lines of what perfect scaling of the base case would give."""
+        """Dashed lines of what perfect scaling of the baseline would give."""
         lines = self.rows(dataset, "_ideal").transform_filter("isValid(datum.shown_ideal)")
         if coloured:
             drawn = lines.mark_line(**dashes()).encode(color=self.colour)
@@ -162,12 +157,19 @@ class Points:
         return line
 
     def configurations(self, *, invalid: bool) -> list[alt.Chart]:
-        """Intervals and medians and, where there are such, crosses of invalid configurations."""
+        """Joined medians, their intervals or ranges, and crosses where some are invalid."""
         place = {"xOffset": self.aside}
-        rows = self.rows(CONFIGURATIONS, "_low", "_high").transform_filter("isValid(datum.shown)")
+        ends = ("_low", "_high", "_min", "_max")
+        rows = self.rows(CONFIGURATIONS, *ends).transform_filter("isValid(datum.shown)")
         valid = rows.transform_filter("!datum.invalid")
         tooltip = tooltips(self.tooltip)
         layers = [
+            valid.mark_line(strokeWidth=1.5, opacity=0.7, **place).encode(
+                x=self.x, y=self.y(), color=self.colour
+            ),
+            valid.transform_filter("!isValid(datum.shown_low) && isValid(datum.shown_min)")
+            .mark_rule(strokeWidth=1, **place)
+            .encode(x=self.x, y=self.y("shown_min"), y2="shown_max:Q", color=self.colour),
             valid.transform_filter("isValid(datum.shown_low)")
             .mark_rule(strokeWidth=2.5, opacity=0.55, strokeCap="round", **place)
             .encode(x=self.x, y=self.y("shown_low"), y2="shown_high:Q", color=self.colour),
@@ -184,36 +186,54 @@ class Points:
             .encode(x=self.x, y=self.y(), tooltip=tooltip),
         ]
 
-    def spec(self, layers: Sequence[alt.Chart], note: str) -> dict[str, Any]:
-        """Vega-Lite of all layers."""
+    def laws(self) -> list[alt.Chart]:
+        """Fitted laws, dotted, in their bands."""
+        rows = self.rows(LAWS, "_low", "_high").transform_filter("isValid(datum.shown)")
+        seen = tooltips({"curve": "Stage", "law": "Law", "sure": "Band"})
+        return [
+            rows.mark_area(opacity=0.14).encode(
+                x=self.x,
+                y=self.y("shown_low"),
+                y2="shown_high:Q",
+                color=self.colour,
+                tooltip=seen,
+            ),
+            rows.mark_line(strokeWidth=1.2, strokeDash=[1.5, 2.5]).encode(
+                x=self.x, y=self.y(), color=self.colour
+            ),
+        ]
+
+    def spec(
+        self, layers: Sequence[alt.Chart], note: str, others: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Vega-Lite of all layers; `others` are whose hollow grey marks there are."""
         import altair as alt
 
         params = [alt.param(name="names", value=list(self.names))]
         if not self.panels:
             params.append(alt.param(name="stages", value=list(self.names)))
-        return finished(alt.layer(*layers), self.shown, note, panels=self.panels, params=params)
+        is_told = list(self.panels) == list(self.names) or len(self.names) + len(others) == 1
+        own = [] if is_told else self.names
+        looks = curve_colours(len(self.names)), curve_shapes(len(self.names))
+        grey = [{"name": one, "colour": colour("reference"), "hollow": "yes"} for one in others]
+        return finished(
+            alt.layer(*layers),
+            self.shown,
+            note,
+            panels=self.panels,
+            params=params,
+            legend=[*(legend_of(own, *looks) if own else []), *grey] or None,
+        )
 
 
-def fitting_legend(names: Sequence[str]) -> alt.Legend:
-    """Legend above a plot, with as many names beside each other as there is room for."""
-    import altair as alt
-
-    # The container's width, as the width of the plot changes while it is fitted around its
-    # labels: another column then would push the title out of the picture. Naming `width`
-    # makes it follow the window.
-    name_px = _SYMBOL_PX + _LETTER_PX * max(map(len, names))
-    room_px = f"(width ? containerSize()[0] : 0) - {_AXIS_PX}"
-    columns = alt.expr(f"max(1, floor(({room_px}) / {name_px:g}))")
-    return alt.Legend(orient="top", columns=columns, symbolOpacity=1, offset=4)
-
-
-def legend_above(
-    names: Sequence[str], colours: Sequence[str], panels: Sequence[str]
-) -> list[dict[str, str]] | None:
-    """Return the legend above all panels; without panels the chart has its own."""
-    if not panels or len(names) < 2:
-        return None
-    return [{"name": name, "colour": own} for name, own in zip(names, colours, strict=True)]
+def legend_of(
+    names: Sequence[str], colours: Sequence[str], shapes: Sequence[str] = ()
+) -> list[dict[str, str]]:
+    """Entries of the legend above a chart, whose names are as long as they are."""
+    entries = [{"name": one, "colour": own} for one, own in zip(names, colours, strict=True)]
+    if not shapes:
+        return entries
+    return [entry | {"shape": own} for entry, own in zip(entries, shapes, strict=True)]
 
 
 def finished(
@@ -231,17 +251,20 @@ def finished(
     own = [alt.param(name="amount", value="absolute"), *params]
     if panels:
         own.append(alt.param(name="panel", value=""))
-    title = f"amount == 'relative' ? '{shown.relative_title}' : '{shown.title}'"
     sized = chart.properties(
         width="container",
         height=PANEL_HEIGHT_PX if panels else HEIGHT_PX,
-        title=alt.TitleParams(text=alt.expr(title)),
     ).add_params(*own)
     spec: dict[str, Any] = sized.to_dict(validate=False)
     spec |= {
         "autosize": AUTOSIZE,
         "config": config(),
-        "usermeta": {"note": note, "panels": list(panels), **meta},
+        "usermeta": {
+            "note": note,
+            "panels": list(panels),
+            "titles": {"absolute": shown.title, "relative": shown.relative_title},
+            **meta,
+        },
     }
     return spec
 

@@ -12,8 +12,7 @@ from pyscale.report.charts.points import (
     BARS,
     Shown,
     finished,
-    fitting_legend,
-    legend_above,
+    legend_of,
     tooltips,
 )
 from pyscale.report.charts.reconstructrows import lines_of, panels_of
@@ -61,18 +60,17 @@ def components(rows: Sequence[Row]) -> Chart | None:
     drawn = alt.Chart(alt.NamedData(name=COMPONENTS))
     if several:
         drawn = drawn.transform_filter("datum.curve == panel")
-    legend = None if several else fitting_legend(lines)
     tinted = alt.Color(
         "line:N",
         title=None,
         scale=alt.Scale(domain=lines, range=curve_colours(len(lines))),
-        legend=legend,
+        legend=None,
     )
     shaped = alt.Shape(
         "line:N",
         title=None,
         scale=alt.Scale(domain=lines, range=curve_shapes(len(lines))),
-        legend=legend,
+        legend=None,
     )
     x = _x(sorted({row["workers"] for row in rows}))
     place: dict[str, Any] = {"xOffset": alt.expr(f"{ASIDE_PX} * datum.aside")}
@@ -97,7 +95,7 @@ def components(rows: Sequence[Row]) -> Chart | None:
             SHOWN,
             NOTE,
             panels=several,
-            legend=legend_above(lines, curve_colours(len(lines)), several),
+            legend=legend_of(lines, curve_colours(len(lines)), curve_shapes(len(lines))),
         ),
     )
 

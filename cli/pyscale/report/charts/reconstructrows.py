@@ -19,7 +19,7 @@ DRAWN = (TOTAL, *COMPONENTS)
 
 
 def speedup_rows(results: Results) -> list[Row]:
-    """Speedup of every component that has one, the base cases too."""
+    """Speedup of every component that has one, the baselines too."""
     if results.reconstruct is None:
         return []
     parts = Parts.of(results.reconstruct)

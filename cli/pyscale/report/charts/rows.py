@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.laws import Fit, OnLaw
 from pyscale.references.model import Referred
 from pyscale.report.curves import Curve, curves
 from pyscale.report.palette import PARTS
@@ -18,15 +22,17 @@ from pyscale.report.wording import (
     number,
     percent,
     phase,
+    ratio,
     seconds,
     speedup,
     wall_time,
 )
 
-if TYPE_CHECKING:
-    import polars as pl
-
 Row = dict[str, Any]
+LAWS = {"usl": "universal scalability law", "amdahl": "Amdahl's law"}
+ENDS = ("", "_low", "_high")
+WIDEST_BAND = 4.0
+"""Upper over lower end of the band of a law that is drawn."""
 STEPS = 32
 """Pieces of a line of ideal scaling."""
 
@@ -42,7 +48,7 @@ def _configuration(curve: Curve, row: Row) -> Row:
         "curve": curve.name,
         "workers": row["workers"],
         "invalid": row["invalid"],
-        "wall": f"{wall_time(row)} s",
+        "wall": f"{wall_time(row)} s{_range(row)}",
         "speed": speedup(row),
         "efficient": efficiency(row),
         "worker_s": f"{number(row['worker_seconds'])} s",
@@ -54,13 +60,14 @@ def _configuration(curve: Curve, row: Row) -> Row:
         **_ends("speedup", row),
         **_ends("efficiency", row),
         **_throughput(row),
+        **_extremes(row, base),
         **_memory(row),
         **_cost(row),
     }
 
 
 def ideal_rows(found: Sequence[Curve]) -> list[Row]:
-    """The base case's work divided evenly, where more than it was measured.
+    """The baseline's work divided evenly, where more than it was measured.
 
     In strong scaling the time is a hyperbola, which points close together draw on any axis.
     """
@@ -82,7 +89,7 @@ def ideal_rows(found: Sequence[Curve]) -> list[Row]:
 
 
 def _along(timed: Sequence[Row]) -> list[tuple[float, float]]:
-    """Numbers of workers, and the work at each over the base case's, where that is known."""
+    """Numbers of workers, and the work at each over the baseline's, where that is known."""
     measured = [(float(row["workers"]), float(row["growth"])) for row in timed]
     if any(growth != 1 for _, growth in measured):
         return measured
@@ -104,6 +111,71 @@ def _ends(name: str, row: Row, column: str | None = None, factor: float = 1.0) -
         f"{name}{end}": None if row[f"{column}{end}"] is None else factor * row[f"{column}{end}"]
         for end in ("", "_low", "_high")
     }
+
+
+def _extremes(row: Row, base: Row) -> Row:
+    """Ends of the range of the trials, where there are several and no interval."""
+    if row["wall_s_low"] is not None or row["repeats"] < 2:
+        return {"wall_s_min": None, "wall_s_max": None}
+    found: Row = {}
+    for end, other in (("min", "max"), ("max", "min")):
+        found[f"wall_s_{end}"] = row[f"wall_s_{end}"]
+        found[f"wall_share_{end}"] = row[f"wall_s_{end}"] / base["wall_s"]
+        # The longest trial has the lowest speedup over the baseline's median, and rate.
+        faster = row["wall_s"] / row[f"wall_s_{other}"]
+        for column in ("speedup", "efficiency"):
+            found[f"{column}_{end}"] = None if row[column] is None else row[column] * faster
+        if row["work"]:
+            found[f"rate_{end}"] = row["work"] / row[f"wall_s_{other}"]
+            found[f"each_{end}"] = found[f"rate_{end}"] / row["workers"]
+    return found
+
+
+def _range(row: Row) -> str:
+    if row["wall_s_low"] is not None or row["repeats"] < 2:
+        return ""
+    return f", {number(row['wall_s_min'])} to {number(row['wall_s_max'])}"
+
+
+def law_rows(found: Sequence[Curve], fits: Sequence[CurveFits]) -> list[Row]:
+    """Points along the fitted law of each curve: the universal law, or Amdahl's alone."""
+    rows = []
+    for curve in found:
+        own = next((one for one in fits if curve.owns(one)), None)
+        law = own and next((one for one in (own.usl, own.amdahl) if _is_narrow(one)), None)
+        if not law:
+            continue
+        base = curve.timed[0]
+        # A law tells times of the baseline's work, which are no wall times where it grew.
+        grew = any(row["growth"] != 1 for row in curve.timed)
+        rows += [
+            {
+                "curve": curve.name,
+                "workers": at.workers,
+                "law": LAWS[law.law],
+                "sure": f"{ratio(at.speedup_low)} to {ratio(at.speedup_high)}",
+                **{f"speedup{end}": getattr(at, f"speedup{end}") for end in ENDS},
+                **{
+                    f"efficiency{end}": getattr(at, f"speedup{end}") * base["workers"] / at.workers
+                    for end in ENDS
+                },
+                **({} if grew else _of_wall(at, base["wall_s"])),
+            }
+            for at in law.line
+        ]
+    return rows
+
+
+def _is_narrow(law: Fit) -> bool:
+    """Whether a law is known so well that its band leaves room for the points."""
+    ends = [(one.speedup_low, one.speedup_high) for one in law.line]
+    return bool(ends) and all(high <= WIDEST_BAND * low for low, high in ends)
+
+
+def _of_wall(at: OnLaw, base_s: float) -> Row:
+    walls_s = {end: getattr(at, f"wall_s{end}") for end in ENDS}
+    shares = {f"wall_share{end}": wall_s / base_s for end, wall_s in walls_s.items()}
+    return {f"wall_s{end}": wall_s for end, wall_s in walls_s.items()} | shares
 
 
 def _throughput(row: Row) -> Row:

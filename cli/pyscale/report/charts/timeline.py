@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.losses import middle_trials
 from pyscale.report.charts.chart import Chart
@@ -13,9 +15,6 @@ from pyscale.report.charts.points import tooltips
 from pyscale.report.curves import Curve
 from pyscale.report.palette import PARTS
 from pyscale.report.wording import coarse, number, phase
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TIMELINE = "timeline"
 Row = dict[str, Any]
@@ -42,8 +41,6 @@ def timeline(found: Sequence[Curve], table: pl.DataFrame, trials: pl.DataFrame) 
         As `pyscale.analysis.timeline.timeline_of` gives it; it may hold fewer trials.
     trials : polars.DataFrame
     """
-    import polars as pl
-
     middle = _middle(found, trials)
     first = max(middle, key=lambda row: row["idle_s"] or 0.0)["trial"]
     rows = timeline_rows(found, table.filter(pl.col("trial") == first), trials)
@@ -113,15 +110,7 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
 
 
 def timeline_rows(found: Sequence[Curve], table: pl.DataFrame, trials: pl.DataFrame) -> list[Row]:
-    """One row a timed trial; its pieces are lists, so that thousands of them stay small.
-
-    Parameters
-    ----------
-    found : sequence of Curve
-    table : polars.DataFrame
-        As `pyscale.analysis.timeline.timeline_of` gives it; it may hold fewer trials.
-    trials : polars.DataFrame
-    """
+    """One row a timed trial; its pieces are lists, so that thousands of them stay small."""
     pieces = {key: own for (key,), own in table.group_by("trial", maintain_order=True)}
     middle = {row["trial"] for row in _middle(found, trials)}
     return [
@@ -142,8 +131,6 @@ def _middle(found: Sequence[Curve], trials: pl.DataFrame) -> list[Row]:
 
 
 def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row:
-    import polars as pl
-
     end_s = pl.col("start_s") + pl.col("wall_s")
     windows = pieces.filter(pl.col("verb") == "run").sort(end_s)
     # A lane may have had tasks of several nodes: it stands with the first.
@@ -180,10 +167,8 @@ def _trial(curve: Curve, row: Row, pieces: pl.DataFrame, *, middle: bool) -> Row
 
 def _summary(pieces: pl.DataFrame, *, last: int, workers: int) -> str:
     """Say who waited for whom, and how long."""
-    import polars as pl
-
     if workers == 1:
-        return "One worker: there is nobody to wait for."
+        return "One worker: there is no other to wait for."
     idle = pieces.filter(pl.col("part") == "idle")
     merge_s = float(pieces.filter(pl.col("verb") == "merge")["wall_s"].sum())
     waited_s = float(idle.filter(pl.col("task") != "merge")["wall_s"].sum())

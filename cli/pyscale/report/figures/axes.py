@@ -65,16 +65,7 @@ def seconds_axis(name: str) -> scale_y_log10:
 
 
 def thinned(labels: Sequence[str], places: Sequence[float], sheet: Sheet) -> list[str]:
-    """Empty those labels of an axis that would touch the next one; the last is always kept.
-
-    Parameters
-    ----------
-    labels : sequence of str
-    places : sequence of float
-        Where they stand, in any unit, rising.
-    sheet : Sheet
-        On whose panels they stand.
-    """
+    """Empty those labels of an axis that would touch the next one; the last is always kept."""
     length = places[-1] - places[0] if len(places) > 1 else 1.0
     # What is left of a panel where the axis reaches beyond its outermost ticks.
     mm_each = 0.85 * sheet.panel_width_mm / length

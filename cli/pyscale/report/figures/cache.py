@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from pyscale.report.figures.axes import seconds_axis, workers_axis
 from pyscale.report.figures.house import (
     NothingToDrawError,
@@ -61,7 +63,6 @@ def cache(results: Results, *others: Results, width_mm: Width = 180) -> ggplot:
     NothingToDrawError
         Where no time of reading was recorded.
     """
-    import polars as pl
     from plotnine import aes, geom_point, guide_legend, scale_color_manual, scale_shape_manual
 
     several = [one.trials for one in (results, *others)]
@@ -81,7 +82,7 @@ def cache(results: Results, *others: Results, width_mm: Width = 180) -> ggplot:
     aside = {state: shown.aside(place) for state, place in places}
     rows = [
         {
-            "panel": shown.sheet.title(curve.name),
+            "panel": shown.title(curve),
             "workers": row["workers"] * aside[row["cache_state"]],
             "state": row["cache_state"],
             "read_s": row["phase_read_s"],
@@ -89,7 +90,7 @@ def cache(results: Results, *others: Results, width_mm: Width = 180) -> ggplot:
         for curve in shown.found
         for row in curve.select(reading).iter_rows(named=True)
     ]
-    titles = [shown.sheet.title(curve.name) for curve in shown.found]
+    titles = [shown.title(curve) for curve in shown.found]
     words = [STATES[state].words for state in states]
     marks: dict[str, Any] = {"limits": states, "labels": words}
     marks["guide"] = guide_legend(ncol=shown.sheet.legend_columns(words), byrow=True)
@@ -101,6 +102,7 @@ def cache(results: Results, *others: Results, width_mm: Width = 180) -> ggplot:
             "cache before it"
             f"{'; states stand beside each other at each N' if len(states) > 1 else ''}.",
             "Reading includes decoding. The caches of servers and of disks cannot be seen.",
+            *shown.stand_ins,
             scales="free_y",
             legend=words,
         )

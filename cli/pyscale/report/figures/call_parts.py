@@ -81,6 +81,7 @@ def call_parts(results: Results, *, width_mm: Width = 180) -> ggplot:
             sheet,
             list(titles.values()),
             "Bars: shares of a call, medians, stacked from the axis in the order of the legend.",
+            *results.context.timed,
             legend=labels,
         )
         + geom_col(

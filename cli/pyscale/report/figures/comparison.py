@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.comparison import stage_name
@@ -24,7 +26,6 @@ from pyscale.report.figures.house import (
 from pyscale.report.palette import CURVES, IDEAL, SINGLE
 
 if TYPE_CHECKING:
-    import polars as pl
     from plotnine import ggplot
 
 
@@ -114,7 +115,7 @@ def comparison(table: pl.DataFrame, *, width_mm: Width = 180) -> ggplot:
                 if {"slower", "faster"} & {*verdicts}
                 else []
             ),
-            *(["Cross: the output of one of them is not its base case's."] if invalid else []),
+            *(["Cross: the output of one of them is not its baseline's."] if invalid else []),
             legend=verdicts,
         )
         + annotate(

@@ -92,24 +92,7 @@ def dots(
     with_bars: bool = True,
     apart: str | None = None,
 ) -> ggplot:
-    """Draw a dot for each row on the line of its name, on a logarithmic axis.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        With the columns `curve` (its panel), `y`, `x`, that of `looks` and, with bars, the ends of
-        the interval of `x`.
-    y, x : str
-        Columns.
-    x_title : str
-    looks : Looks
-    sentences : sequence of str
-        Of the caption.
-    width_mm : {88, 180}
-    with_bars : bool
-    apart : str or None
-        Column that says which dots have a ring around them.
-    """
+    """Draw a dot for each row on the line of its name, on a logarithmic axis."""
     from plotnine import aes, geom_errorbarh, geom_point, labs, scale_x_log10, scale_y_discrete
 
     names = list(dict.fromkeys(row[y] for row in rows))

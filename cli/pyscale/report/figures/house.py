@@ -35,7 +35,7 @@ INVALID: dict[str, Any] = {
 }
 IDEAL_LINE: dict[str, Any] = {"linetype": "dashed", "color": palette.IDEAL, "size": 0.5}
 CROSS = (
-    "Cross: invalid, with no bar: its output is not the base case's, and a ratio would compare two "
+    "Cross: invalid, with no bar: its output is not the baseline's, and a ratio would compare two "
     "different results."
 )
 

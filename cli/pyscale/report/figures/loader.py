@@ -80,7 +80,7 @@ def loader_pareto(results: Results, *, width_mm: Width = 180) -> ggplot:
         COLUMNS, [row | {"panel": titles[row["curve"]]} for row in rows], list(titles.values())
     )
     looks = Looks.of(rows, "line", lines_of(rows))
-    told = _sentences(results, rows)
+    told = (*_sentences(results, rows), *results.context.timed)
     front = table[table["front"].astype(bool)].sort_values("effective_slides")
     consumed = table.dropna(subset=["consumed"]).drop_duplicates(["panel", "consumed"])
     plot: ggplot = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 BAR = 0.72
 """Width of a bar, of the distance between two."""
-CROSS = "Cross: invalid, its output is not the base case's: it did other work."
+CROSS = "Cross: invalid, its output is not the baseline's: it did other work."
 
 
 def losses(results: Results, *, width_mm: Width = 180) -> ggplot:
@@ -79,9 +79,10 @@ def losses(results: Results, *, width_mm: Width = 180) -> ggplot:
             "Bars: workers times wall time of the trial of median wall time, by what the workers "
             "did, stacked from the axis in the order of the legend; idle: waiting for the slowest "
             "worker and for the merge.",
-            "Dashed: what as much work took in the base case; what lies above is the cost of more "
+            "Dashed: what as much work took at the baseline; what lies above is the cost of more "
             "workers.",
             *([CROSS] if len(crossed) else []),
+            *shown.stand_ins,
             scales="free_y",
             legend=[phase(part) for part in parts],
         )
@@ -132,7 +133,7 @@ def _bars(shown: Scaling, results: Results, places: dict[int, int]) -> pd.DataFr
 
 
 def _base_case(shown: Scaling, places: dict[int, int]) -> pd.DataFrame:
-    """What as much work held in the base case, across each bar of a curve of several."""
+    """What as much work held at the baseline, across each bar of a curve of several."""
     return shown.table(
         ["left", "right", "base_s"],
         [

@@ -29,7 +29,7 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.figures.scaling import NO_INTERVAL
+from pyscale.report.figures.sizes import NO_INTERVAL
 from pyscale.report.reconstruct.words import NAMES
 from pyscale.report.results import Results
 
@@ -119,9 +119,10 @@ def components(results: Results, *, width_mm: Width = 180) -> ggplot:
             "Marks: ratios of median times of the slowest rank, side by side at each N; dashed: "
             "ideal. N0 are the fewest ranks that ran; what one rank alone does not do has no "
             "speedup over it.",
-            f"Lines through marks: 95 % intervals by bootstrap; {NO_INTERVAL}",
+            f"Lines through marks: 95 % intervals by bootstrap ({NO_INTERVAL}).",
             "Stacked in the same colours, from the axis in the order of the legend: shares of the "
             "time of all ranks in iterations; what is missing up to 1 is in no component.",
+            *results.context.timed,
             scales="free_y",
             legend=looks.legend,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyscale.report.charts.gridrows import ceiling_rows
 from pyscale.report.figures.axes import tick_labels
 from pyscale.report.figures.house import Width, figure
-from pyscale.report.figures.sizes import NO_INTERVAL, Sizes
+from pyscale.report.figures.sizes import Sizes
 from pyscale.report.grid.words import ratio_title
 from pyscale.report.results import Results
 
@@ -46,9 +46,10 @@ def size_speedup(results: Results, *, width_mm: Width = 180) -> ggplot:
             shown.sheet,
             shown.titles,
             "Marks: ratios of median times; dashed at 1: as fast.",
-            f"Bars: 95 % intervals by bootstrap; {NO_INTERVAL}",
+            *shown.bars("ratio", "95 % intervals by bootstrap"),
             *(flat if ceiling_rows(shown.found) else []),
             *shown.sentences,
+            *results.context.timed,
             legend=shown.legend,
         )
         + shown.ceilings()

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from pyscale.errors import UserError
 from pyscale.report.figures.axes import log_breaks, seconds_axis, tick_labels
 from pyscale.report.figures.house import (
@@ -20,7 +23,6 @@ from pyscale.report.figures.house import (
 from pyscale.report.palette import CURVES
 
 if TYPE_CHECKING:
-    import polars as pl
     from plotnine import ggplot
 
 SHAPES = ("o", "s", "^", "D", "P", "v", "X")
@@ -63,7 +65,6 @@ def size_sweep(
     UserError
         Where it has more devices than can be told apart.
     """
-    import numpy as np
     from plotnine import (
         aes,
         geom_line,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.report.figures.axes import seconds_axis
 from pyscale.report.figures.house import Width, figure
-from pyscale.report.figures.sizes import NO_INTERVAL, Sizes
+from pyscale.report.figures.sizes import Sizes
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ def size_time(results: Results, *, width_mm: Width = 180) -> ggplot:
             shown.sheet,
             shown.titles,
             "Marks: median time of a call after the first of its process, joined by device.",
-            f"Bars: 95 % intervals of the median by order statistics; {NO_INTERVAL}",
+            *shown.bars("call_s", "95 % intervals of the median by order statistics"),
             *shown.sentences,
+            *results.context.timed,
             legend=shown.legend,
         )
         + shown.others("call_s")

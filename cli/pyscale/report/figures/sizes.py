@@ -42,7 +42,7 @@ MARKS = ("o", "s", "^", "D", "P", "v", "X")
 DASHES = ("dashed", "dotted", "dashdot", (0, (6, 1.5)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
 """Of lines of other machines."""
 PANEL_MM = 72
-NO_INTERVAL = f"none where fewer than {repeats_needed()} trials were timed."
+NO_INTERVAL = f"fewer than {repeats_needed()} trials have none"
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,7 @@ class Sizes:
 
     @classmethod
     def of(cls, results: Results, width_mm: Width, column: str) -> Sizes:
-        """Take the sweeps of which this column of the charts' rows is known.
-
-        Raises
-        ------
-        NothingToDrawError
-            If there is none.
-        """
+        """Take the sweeps of which this column of the charts' rows is known."""
         every = sweeps(results.grids)
         rows = ratio_rows(every) if column == "ratio" else point_rows(every)
         found = [one for one in every if any(row["curve"] == one.name for row in rows)]
@@ -143,6 +137,11 @@ class Sizes:
             ),
             geom_point(aes("length_px", column, color="line", shape="line"), table, size=1.9),
         )
+
+    def bars(self, column: str, interval: str) -> list[str]:
+        """Caption of the bars, where any is drawn; `interval` says what they are."""
+        drawn_bars = any(row[f"{column}_low"] is not None for row in self.rows)
+        return [f"Bars: {interval} ({NO_INTERVAL})."] if drawn_bars else []
 
     def others(self, column: str) -> Any:
         """Grey broken lines of other machines, told apart by their dashes."""

@@ -1,4 +1,4 @@
-"""Speedup over the base case against the number of workers."""
+"""Speedup over the baseline against the number of workers."""
 
 # Most of plotnine's constructors have no annotations.
 # mypy: disable-error-code="no-untyped-call"
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from pyscale.report import scalingkind
 from pyscale.report.figures.axes import power_breaks, tick_labels, workers_axis
 from pyscale.report.figures.house import (
-    CROSS,
     Width,
     figure,
 )
-from pyscale.report.figures.scaling import NO_INTERVAL, Scaling
+from pyscale.report.figures.scaling import Scaling
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def speedup(results: Results, *, width_mm: Width = 180) -> ggplot:
-    """Draw the speedup over each curve's base case, whose wall time its panel names.
+    """Draw the speedup over each curve's baseline, whose wall time its panel names.
 
     Parameters
     ----------
@@ -47,9 +46,8 @@ def speedup(results: Results, *, width_mm: Width = 180) -> ggplot:
         figure(
             shown.sheet,
             shown.titles,
-            "Dots: ratios of median wall times; dashed: ideal.",
-            f"Bars: 95 % intervals by bootstrap; {NO_INTERVAL}",
-            *([CROSS] if shown.any_invalid else []),
+            "Dots, joined: ratios of median wall times; dashed: ideal.",
+            *shown.sentences("speedup", "95 % intervals by bootstrap"),
             *([scaled] if scaled else []),
         )
         + shown.ideal("speedup")

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from pyscale.analysis.losses import middle_trials
 from pyscale.report import palette
 from pyscale.report.curves import Curve, curves
@@ -29,7 +31,6 @@ from pyscale.report.results import Results
 from pyscale.report.wording import phase
 
 if TYPE_CHECKING:
-    import polars as pl
     from plotnine import ggplot
 
 APART = 100_000
@@ -98,6 +99,7 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
             "A row is a worker, by node; bars: what it did, by the legend; blank: nothing of the "
             "trial. A worker that has ended is idle until the slowest one has, and during the "
             "merge, which stands in the row of the one that ended last.",
+            *results.context.timed,
             *([] if trials else ["Trials of median wall time at the largest N."]),
             scales="free",
             legend=[phase(part) for part in parts],

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from pyscale.report import palette
 from pyscale.report.figures.axes import seconds_axis, workers_axis
 from pyscale.report.figures.house import (
-    CROSS,
     Width,
     figure,
 )
-from pyscale.report.figures.scaling import NO_INTERVAL, Scaling
+from pyscale.report.figures.scaling import Scaling
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 def wall_time(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw the wall time of every trial and configuration, both axes logarithmic.
-
-    No line joins the points: between two worker counts nothing was measured.
 
     Parameters
     ----------
@@ -48,16 +45,15 @@ def wall_time(results: Results, *, width_mm: Width = 180) -> ggplot:
         figure(
             shown.sheet,
             shown.titles,
-            "Large dots: medians; small dots, set to their left: single trials; dashed: ideal "
-            "scaling of the base case.",
-            f"Bars: 95 % intervals of the median by order statistics; {NO_INTERVAL}",
-            *([CROSS] if shown.any_invalid else []),
+            "Large dots, joined: medians; small dots, set to their left: single trials; dashed: "
+            "ideal scaling of the baseline.",
+            *shown.sentences("wall_s", "95 % intervals of the median by order statistics"),
             scales="free_y",
         )
         + shown.ideal("wall_s")
         + geom_point(
             aes("workers", "wall_s"),
-            shown.singles(results.trials),
+            shown.singles(),
             color=palette.SINGLE,
             size=0.9,
             stroke=0,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.report.figures.cache import cache
 from pyscale.report.figures.call_parts import call_parts
-from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.house import NothingToDrawError, Width
 from pyscale.report.figures.loader import loader_pareto
 from pyscale.report.figures.losses import losses
 from pyscale.report.figures.machine import (
@@ -31,9 +31,10 @@ from pyscale.report.results import Results
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-Figure = Callable[[Results], "ggplot"]
+Figure = Callable[..., "ggplot"]
+"""Draws results, `width_mm` wide."""
 
-OF_A_REPORT: Mapping[str, Figure] = {"benchmark_results": wall_time, "benchmark_speedup": speedup}
+OF_A_REPORT: Mapping[str, Figure] = {"benchmark_results": wall_time, "benchmark_losses": losses}
 """Those of every report about N, by the name of their files."""
 OF_A_GRID: Mapping[str, Figure] = {
     "benchmark_size_sweep": size_time,
@@ -62,9 +63,11 @@ ALL: Mapping[str, Figure] = {
 }
 """All that show results of one run or table."""
 FOLDER = "figures"
+FORMER = ("benchmark_speedup",)
+"""Figures that a report had once, and that would now tell of an earlier one."""
 
 
-def write_figures(folder: Path, results: Results) -> list[Path]:
+def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
     """Write the two figures of every report, two of a grid, those of a machine and of ranks.
 
     None is written of which nothing was timed.
@@ -75,6 +78,8 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     ----------
     folder : Path
     results : Results
+    width_mm : {88, 180}
+        One column of a journal, or two.
 
     Returns
     -------
@@ -82,8 +87,8 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
         What was written: each figure as PNG, SVG and PDF.
     """
     figures = {**OF_A_GRID, **OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE, **OF_A_REPORT}
-    written = _write(figures, folder, results)
-    for name in figures:
+    written = _write(figures, folder, results, width_mm)
+    for name in (*figures, *FORMER):
         for suffix in FORMATS:
             path = folder / f"{name}.{suffix}"
             if path not in written:
@@ -91,7 +96,7 @@ def write_figures(folder: Path, results: Results) -> list[Path]:
     return written
 
 
-def write_all_figures(folder: Path, results: Results) -> list[Path]:
+def write_all_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
     """Write every figure into the folder `figures`, but those of which nothing was measured.
 
     Parameters
@@ -99,23 +104,27 @@ def write_all_figures(folder: Path, results: Results) -> list[Path]:
     folder : Path
         Of the report.
     results : Results
+    width_mm : {88, 180}
+        One column of a journal, or two.
 
     Returns
     -------
     list of Path
         What was written: each figure as PNG, SVG and PDF.
     """
-    return _write(ALL, folder / FOLDER, results)
+    return _write(ALL, folder / FOLDER, results, width_mm)
 
 
-def _write(figures: Mapping[str, Figure], folder: Path, results: Results) -> list[Path]:
+def _write(
+    figures: Mapping[str, Figure], folder: Path, results: Results, width_mm: Width
+) -> list[Path]:
     about_n = about_workers(results)
     apart = {**OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE}.values()
     not_over_n = {size_time, size_speedup, call_parts, *apart}
     written = []
     for name, draw in figures.items():
         try:
-            plot = draw(results if draw in not_over_n else about_n)
+            plot = draw(results if draw in not_over_n else about_n, width_mm=width_mm)
         except NothingToDrawError:
             continue
         written += save(plot, folder / name)

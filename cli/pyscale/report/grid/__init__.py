@@ -1,1 +1,1 @@
-"""What a report says of a grid of points: one device against another, by the size of the image."""
+"""Report of a grid of points: one device against another, by the size of the image."""

@@ -1,4 +1,4 @@
-"""Sentences on what stands beside the times of a grid: agreement, memory of the device, energy."""
+"""Sentences on agreement, device memory and energy of a grid."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyscale.report.wording import gib, listing, number, score
 
 
 def agreement(sweep: Sweep) -> Iterator[str]:
-    """Say how far each line's output is that of what it is compared with."""
+    """State the agreement of each line's output with its baseline's."""
     for line in sweep.compared:
         known = [row for row in line.points if row["beside_ap_iou50"] is not None]
         if not known:
-            yield f"{line.name}: nobody set its output beside that of {the(line.base)}."
+            yield f"{line.name}: output not compared with that of {the(line.base)}."
             continue
         told = listing(
             _lowest(known, column, f"at an IoU of {iou}")
@@ -23,7 +23,7 @@ def agreement(sweep: Sweep) -> Iterator[str]:
             if any(row[column] is not None for row in known)
         )
         yield (
-            f"{line.name}: average precision of its output against that of {the(line.base)} "
+            f"{line.name}: average precision against the output of {the(line.base)}: "
             f"{told}.{_counts(line, known)}"
         )
 
@@ -48,7 +48,7 @@ def _counts(line: Line, known: list[Row]) -> str:
         reversed(counted), key=lambda row: abs(row["beside_objects"] - row["beside_objects_base"])
     )
     return (
-        f" At {size(differ['length_px'])} it finds {differ['beside_objects']:.0f} objects, and "
+        f" At {size(differ['length_px'])} it finds {differ['beside_objects']:.0f} objects, "
         f"{the(line.base)} {differ['beside_objects_base']:.0f}."
     )
 
@@ -57,22 +57,22 @@ def device_memory(sweep: Sweep) -> Iterator[str]:
     """State the peak memory on the device at the smallest and the largest size."""
     for line in sweep.lines:
         for column, whose in (
-            ("gpu_own_peak_bytes", "by the process itself"),
-            ("gpu_peak_bytes", "of the whole device"),
+            ("gpu_own_peak_bytes", "process"),
+            ("gpu_peak_bytes", "whole device"),
         ):
             told = _over_sizes(line, column, lambda held: f"{gib(round(held))} GiB")
             if told:
-                yield f"{line.name}: peak device memory, {whose}, {told}."
+                yield f"{line.name}: peak device memory ({whose}): {told}."
                 break
 
 
 def energy(sweep: Sweep) -> Iterator[str]:
-    """State the energy of a task, where a counter told it."""
+    """State the energy of a task, where a counter measured it."""
     for line in sweep.lines:
         for column, whose in (("gpu_energy_j", "the GPU"), ("cpu_energy_j", "the processors")):
             told = _over_sizes(line, column, lambda joules: f"{number(joules)} J")
             if told:
-                yield f"{line.name}: energy of {whose} over a task, {told}."
+                yield f"{line.name}: energy of {whose} per task: {told}."
 
 
 def _over_sizes(line: Line, column: str, written: Callable[[Any], str]) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.grid.parts import UNATTRIBUTED
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.sweep import Line, Sweep
 from pyscale.report.grid.words import MEASURES, Row, part, plural, size, the
 from pyscale.report.wording import listing, number, percent, ratio
@@ -46,12 +45,12 @@ def faster(row: Row) -> str:
     base = the(row["base"])
     times = f"{number(row['value_s'])} s instead of {number(row['base_s'])} s"
     if row["ratio_low"] is None:
-        sure = f"no 95 % interval, {repeats_needed()} trials needed"
+        sure = "no 95 % interval"
     else:
         sure = f"95 % interval {ratio(row['ratio_low'])} to {ratio(row['ratio_high'])}"
     if row["ratio_low"] is not None and row["ratio_low"] <= 1 <= row["ratio_high"]:
         return (
-            f"not told apart from {base} at {size(row['length_px'])} "
+            f"indistinguishable from {base} at {size(row['length_px'])} "
             f"(ratio {ratio(row['ratio'])}, {sure}; {times})"
         )
     return (
@@ -67,34 +66,34 @@ def where_it_wins(win: Win) -> str:
         return f"faster than {base} at no measured size"
     if win.not_at_px is None:
         if win.smallest_px == win.largest_px:
-            return f"faster than {base} at the one size measured, {size(win.from_px)}"
+            return f"faster than {base} at the only measured size, {size(win.from_px)}"
         return f"faster than {base} at every measured size, {size(win.from_px)} and more"
-    return f"faster than {base} from {size(win.from_px)} on, and not yet at {size(win.not_at_px)}"
+    return f"faster than {base} from {size(win.from_px)} on, not at {size(win.not_at_px)}"
 
 
 def _how_sure(win: Win) -> str:
     if win.from_px is None or win.sure:
         return ""
-    return ", so far: not every one of these sizes has a 95 % interval"
+    return " (not all of these sizes have a 95 % interval)"
 
 
 def where_it_ends(found: Ceiling) -> str:
-    """Say whether the ratio flattens and at what, as far as the sizes tell."""
+    """State whether the ratio flattens and at which value."""
     if found.refused is not None or found.ceiling is None:
-        return f"No ceiling is given: {found.refused}"
+        return f"No ceiling: {found.refused}"
     over = f"{plural(found.sizes, 'size')} up to {size(found.largest_px)}"
     if found.shape == "logarithmic":
         return (
-            f"Over {over} the ratio grows with the logarithm of the size, and no ceiling is seen; "
+            f"Over {over} the ratio grows with the logarithm of the size, without a ceiling; "
             f"at {size(found.largest_px)} it is {ratio(found.largest_ratio)}."
         )
     known = f"{ratio(found.ceiling)} (95 % interval {ratio(found.low)} to {ratio(found.high)})"
     if found.shape == "undecided":
         return (
-            f"From {over} it cannot be told whether the ratio flattens or keeps growing; if it "
-            f"flattens, then at {known}."
+            f"{over} do not settle whether the ratio flattens or keeps growing; if it flattens, "
+            f"then at {known}."
         )
-    half = "" if found.half_px is None else f", half of which it has at {size(found.half_px)}"
+    half = "" if found.half_px is None else f", and half of that at {size(found.half_px)}"
     return (
         f"The ratio flattens: over {over} it approaches {known}{half}; at "
         f"{size(found.largest_px)} it is {ratio(found.largest_ratio)}."
@@ -115,7 +114,7 @@ def in_short(found: Ceiling) -> str:
 
 
 def bound(sweep: Sweep) -> Iterator[str]:
-    """Say what of a call is not sped up at the largest size, and what follows from it."""
+    """State the parts of a call that are not sped up at the largest size, and their bound."""
     for line in sweep.compared:
         point = line.timed(sweep.measure)[-1]
         found, parts = sweep.unaided(point), sweep.parts(point)
@@ -131,13 +130,13 @@ def bound(sweep: Sweep) -> Iterator[str]:
             told = listing(f"{part(row['part'])} {ratio(row['part_ratio'])}" for row in helped)
             yield f"Sped up in {at}: {told} times as fast as on {the(line.base)}."
         if found["bound"] is None:
-            yield f"No part of {at} takes as long as on {the(line.base)}."
+            yield f"Every part of {at} is faster than on {the(line.base)}."
             continue
         yield (
-            f"Of {at}, {percent(found['share'])} ({number(found['unaided_s'])} of "
-            f"{number(found['call_s'])} s) is in parts that it does not speed up: "
-            f"{unaided_parts(found)}. However fast the rest became, it would be no more than "
-            f"{ratio(found['bound'])} times as fast as {the(line.base)}."
+            f"{percent(found['share'])} of {at} ({number(found['unaided_s'])} of "
+            f"{number(found['call_s'])} s) is in parts that are not sped up: "
+            f"{unaided_parts(found)}. They limit it to {ratio(found['bound'])} times as fast as "
+            f"{the(line.base)}."
         )
 
 
@@ -150,7 +149,7 @@ def unaided_parts(found: Row) -> str:
 
 
 def shares(sweep: Sweep) -> Iterator[str]:
-    """Say what a call spends most time in at the largest size, line by line."""
+    """Name the largest parts of a call at the largest size, line by line."""
     for line in sweep.lines:
         timed = line.timed(sweep.measure)
         if timed and (told := mostly(sweep, timed[-1])):

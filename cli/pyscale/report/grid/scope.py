@@ -1,26 +1,22 @@
-"""What of a report is about N: no points of grids at one N, and nothing that is told apart."""
+"""The part of a report about N: no points of grids at one N, and no entries reported apart."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.losses import GROUP
 from pyscale.report.results import Results
 
-if TYPE_CHECKING:
-    import polars as pl
-
 
 def about_workers(results: Results) -> Results:
-    """Leave out what has no speedup over N: points of grids at one N, and `entries_apart`.
+    """Leave out entries without a speedup over N: points of grids at one N, and `entries_apart`.
 
     Entries without a grid stay, whatever N they have, and so do points at several N. N workers
     that test a machine or load patches share no work: each does all of it. Ranks that reconstruct
-    an image share it in every iteration, which is told by component.
+    an image share it in every iteration, which is reported by component.
     """
-    import polars as pl
-
     if not results.grids and not results.entries_apart:
         return results
     out = pl.concat([_at_one_n(results), _apart(results)]).unique()
@@ -48,16 +44,12 @@ def about_workers(results: Results) -> Results:
 
 
 def without_apart(configurations: pl.DataFrame, results: Results) -> pl.DataFrame:
-    """Leave out `entries_apart`: what is said of outputs and of wall times is not of them."""
-    import polars as pl
-
+    """Leave out `entries_apart`: sentences on outputs and wall times do not concern them."""
     return configurations.filter(~pl.col("stage").is_in(list(results.entries_apart)))
 
 
 def _at_one_n(results: Results) -> pl.DataFrame:
     """Curves that are points of a grid at one N."""
-    import polars as pl
-
     curves = results.configurations.group_by(GROUP, maintain_order=True).agg(
         counts=pl.col("workers").n_unique()
     )
@@ -72,8 +64,6 @@ def _at_one_n(results: Results) -> pl.DataFrame:
 
 
 def _apart(results: Results) -> pl.DataFrame:
-    """Curves of entries that are told apart."""
-    import polars as pl
-
+    """Curves of entries that are reported apart."""
     own = pl.col("stage").is_in(list(results.entries_apart))
     return results.configurations.filter(own).select(GROUP).unique()

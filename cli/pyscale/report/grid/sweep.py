@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from pyscale.report.grid.words import Row, named
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale.analysis.grid.ceiling import Ceiling
     from pyscale.analysis.grid.findings import GridFindings
     from pyscale.analysis.grid.wins import Win
@@ -58,7 +58,7 @@ class Sweep:
 
     @cached_property
     def measure(self) -> str:
-        """What stands for the time of a call: later ones, where any process made several."""
+        """Measure that stands for the time of a call: later ones, where a process made several."""
         return "steady" if any(row["steady_s"] is not None for row in self.points) else "first"
 
     @cached_property
@@ -119,7 +119,7 @@ class Sweep:
         return [line for line in self.lines if self.ratios(line, self.measure)]
 
     def ceiling(self, line: Line, measure: str) -> Ceiling | None:
-        """What was found of a line's ratios on the way to large images."""
+        """Ceiling of a line's ratios."""
         return next(
             (one for one in self.grid.ceilings if self._owns(one, line) and one.measure == measure),
             None,
@@ -141,7 +141,7 @@ class Sweep:
         return [row for row in self.of(self.grid.parts) if _same(row, point)]
 
     def unaided(self, point: Row) -> Row | None:
-        """What of the calls of one point is not sped up; None where that is not known."""
+        """Parts of the calls of one point that are not sped up; None where unknown."""
         rows = (row for row in self.of(self.grid.unaided) if _same(row, point))
         return next(rows, None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.ratios import bound, where_it_ends, where_it_wins
 from pyscale.report.grid.sweep import Sweep
@@ -32,10 +32,7 @@ def grid_summary(found: Sequence[Sweep]) -> list[RenderableType]:
     from rich.text import Text
 
     raised = {code for sweep in found for row in sweep.points for code in codes(row)}
-    letters = {
-        code: chr(ord("a") + place)
-        for place, code in enumerate(code for code in SENTENCES if code in raised)
-    }
+    letters = {code: letter for code, letter in LETTERS.items() if code in raised}
     notes = [
         Text.assemble((sweep.name, "bold"), f": {sentence}")
         for sweep in found
@@ -46,13 +43,13 @@ def grid_summary(found: Sequence[Sweep]) -> list[RenderableType]:
         for code, letter in letters.items()
     ]
     whole, narrow = (_table(found, letters, every=every) for every in (True, False))
-    return [Fitted(whole, narrow, NARROW), *notes, *flags]
+    return [*notes, Fitted(whole, narrow, NARROW), *flags]
 
 
 def _findings(sweep: Sweep) -> Iterator[str]:
-    """What the ratios come to; or why there is none."""
+    """Result of the ratios, or why there is none."""
     if not sweep.is_timed:
-        yield "no call was timed."
+        yield "no timed call."
     for line in sweep.compared:
         win, ceiling = sweep.win(line, sweep.measure), sweep.ceiling(line, sweep.measure)
         if win is not None:

@@ -21,12 +21,11 @@ from pyscale.report.wording import (
 )
 
 OF_CALLS = (
-    "A call is one image in one process: those after its first, the median over calls and then "
-    "over trials."
+    "Call: one image in one process, without the first; the median over calls, then over trials."
 )
-OF_A_TABLE = "What the times of a table hold beside the call itself, its source must say."
-RATIOS = "Times as fast: the time of what is compared with, over its own."
-AP = "AP is the average precision of one output against that of the other."
+OF_A_TABLE = "The source of the table defines what its times include."
+RATIOS = "Times as fast: the baseline's time over its own."
+AP = "AP: average precision of one output against the other."
 
 
 def sections(results: Results) -> list[dict[str, Any]]:
@@ -36,16 +35,16 @@ def sections(results: Results) -> list[dict[str, Any]]:
 
 
 def title_of(sweep: Sweep) -> str:
-    """Name what a sweep compares."""
+    """Title of a sweep: the values that it compares."""
     values = [line.value for line in sweep.lines if line.value]
     return title(values, sweep.grid.versus, {row["device"] for row in sweep.points})
 
 
 def note(sweep: Sweep) -> str:
-    """Say what the numbers of its table are."""
+    """Explain the numbers of its table."""
     parts = [
         OF_A_TABLE if sweep.is_table else OF_CALLS,
-        "Brackets hold 95 % intervals.",
+        "Brackets: 95 % intervals.",
         *([RATIOS] if sweep.compared else []),
         *([AP] if any(row["beside_ap_iou50"] is not None for row in sweep.points) else []),
     ]

@@ -20,16 +20,16 @@ def compared(sweep: Sweep) -> Iterator[str]:
 
 
 HEADINGS: tuple[tuple[str, Callable[[Sweep], Iterator[str]]], ...] = (
-    ("How long a call takes", times.calls),
-    ("How much faster", compared),
-    ("What is not sped up", ratios.bound),
-    ("What a call spends its time in", ratios.shares),
+    ("Time of a call", times.calls),
+    ("Times as fast", compared),
+    ("Parts that are not sped up", ratios.bound),
+    ("Largest parts of a call", ratios.shares),
     ("A single image in a fresh process", times.fresh),
-    ("Whether the outputs agree", beside.agreement),
+    ("Agreement of outputs", beside.agreement),
     ("Several workers", times.sharing),
     ("Device memory", beside.device_memory),
     ("Energy", beside.energy),
-    ("By the published protocol", times.published),
+    ("Published protocol", times.published),
 )
 
 
@@ -40,26 +40,23 @@ def told(sweep: Sweep) -> list[tuple[str, list[str]]]:
 
 
 def not_compared(sweep: Sweep) -> str | None:
-    """Say why there is no ratio, and what would give one; None where nothing is to be compared."""
+    """State why there is no ratio, and how to get one; None where nothing is to be compared."""
     versus = sweep.grid.versus
     if versus is None or sweep.compared:
         return None
     values = list(dict.fromkeys(named(line.value) for line in sweep.lines if line.value))
     only = listing(values)
     if len(values) > 1:
-        return f"No ratio of {only} is known: no size has a timed call of what is to be compared."
+        return f"No ratio of {only}: no size has timed calls of both."
     if versus != DEVICE:
         return f"Only {only} was measured: a ratio needs another value of {versus}."
-    return (
-        f"Only the {only} was measured: how much a GPU helps is seen where there is one, by "
-        f"{command(sweep)}."
-    )
+    return f"Only the {only} was measured. To compare with a GPU, use {command(sweep)}."
 
 
 def command(sweep: Sweep) -> str:
     """Write the line that measures the same sizes on a GPU too."""
     if sweep.is_table:
-        # A table: nobody knows what would be run.
+        # A table does not name its command.
         return "a table with the times of both devices of a machine"
     lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
     sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pyscale.analysis.flags import SENTENCES, UNCHECKED
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.trust import IN_SHORT, NEUTRAL, Trust
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.words import Row, plural, size
-from pyscale.report.trust import IN_SHORT, Trust
 from pyscale.report.wording import listing, score
 
 MOST_POINTS = 3
@@ -23,14 +23,20 @@ def trust_in_sweep(sweep: Sweep) -> tuple[Trust, tuple[str, ...]]:
     if against:
         return "no", against
     agreed = tuple(_agreement(sweep))
-    doubts = (
-        *(reason for code in SENTENCES for reason in _raised(sweep, code)),
-        *_unchecked(sweep),
+    doubts, notes = (
+        tuple(
+            reason
+            for code in SENTENCES
+            if (code in NEUTRAL) == is_note
+            for reason in _raised(sweep, code)
+        )
+        for is_note in (False, True)
     )
+    beside = (*notes, *_unchecked(sweep))
     if doubts:
-        return "with care", (*doubts, *agreed)
+        return "with care", (*doubts, *agreed, *beside)
     fewest = min(row["trials"] for row in sweep.points)
-    return "yes", (*agreed, f"{plural(fewest, 'trial')} of each", "no doubts")
+    return "yes", (*agreed, f"{plural(fewest, 'trial')} of each", *beside)
 
 
 def _raised(sweep: Sweep, code: str) -> Iterator[str]:
@@ -58,7 +64,7 @@ def _point(sweep: Sweep, row: Row) -> str:
 def _unchecked(sweep: Sweep) -> Iterator[str]:
     for line in sweep.compared:
         if all(row["beside_ap_iou50"] is None for row in line.points):
-            yield f"nobody set the outputs of {line.name} beside the other's"
+            yield f"outputs of {line.name} not compared"
 
 
 def _agreement(sweep: Sweep) -> Iterator[str]:

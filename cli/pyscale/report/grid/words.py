@@ -1,4 +1,4 @@
-"""What sentences, tables and charts call the axes of a grid, their values, sizes and measures."""
+"""Names of the axes of a grid, their values, sizes and measures, in sentences, tables, charts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MEASURES = {
     "fresh": "building the model and the first call",
     "published": "building the model and a call",
 }
-"""What was timed, by the measure's name."""
+"""Timed calls, by the measure's name."""
 
 
 def named(value: str | None) -> str:
-    """Name a value of versus: devices have words, all else is what it is called."""
+    """Name a value of versus; devices have words."""
     return DEVICES.get(value or "", value or "")
 
 
@@ -40,16 +40,7 @@ def part(name: str) -> str:
 
 
 def title(values: Collection[str], versus: str | None, kinds: Collection[str]) -> str:
-    """Name what a grid compares, like "CPU against GPU, by size".
-
-    Parameters
-    ----------
-    values : collection of str
-        Of versus, the first of which the others are compared with.
-    versus : str or None
-    kinds : collection of str
-        Devices of its points.
-    """
+    """Title of a grid, like "CPU against GPU, by size"."""
     if versus == DEVICE:
         gpus = [kind for kind in kinds if kind != "cpu"]
         told = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(gpus)
@@ -61,7 +52,7 @@ def title(values: Collection[str], versus: str | None, kinds: Collection[str]) -
 
 
 def ratio_title(bases: Iterable[str | None]) -> str:
-    """Name an axis of ratios, by what they are over where that is one thing with a short name."""
+    """Name an axis of ratios, by their baseline where that is one with a short name."""
     known = list(dict.fromkeys(bases))
     if len(known) == 1 and known[0] in DEVICES:
         return f"Times as fast as {the(known[0])}"

@@ -1,1 +1,1 @@
-"""What a report says of loading patches."""
+"""Report of loading patches."""

@@ -1,4 +1,4 @@
-"""Whether storage can feed the GPU, and which settings to take: answers tied to the CSV."""
+"""Answers on loading, tied to the CSV: whether storage feeds the GPU, and the best settings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.loader.front import COMPARABLE
+from pyscale.analysis.loader.advice import COMPARABLE
 from pyscale.report.loader.cells import value
 from pyscale.report.loader.words import DATASET, LOADER, names_of, settings_of, varied_in
-from pyscale.report.machine.tables import cell_text
 from pyscale.report.machine.told import named
 from pyscale.report.ofranks import Row, ranks
-from pyscale.report.page.values import Cell
+from pyscale.report.page.values import Cell, cell_text
 from pyscale.report.wording import number, percent
 from pyscale_stages.loader.params import SHIPPED
 
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
     from pyscale.analysis.loader.advice import LoaderAdvice
     from pyscale.analysis.loader.findings import LoaderFindings
 
-HEADS = {"yes": "Yes", "no": "No", "not sure": "Not sure"}
-NOT_TOLD = "Not told"
-NOT_TIMED = f"{NOT_TOLD}: no configuration was timed."
+HEADS = {"yes": "Yes", "no": "No", "not sure": "Uncertain"}
+NOT_TOLD = "Unknown"
+NOT_TIMED = f"{NOT_TOLD}: no timed configuration."
 _EFFECTIVE = " effective slides"
 HOW_TO_TELL = (
-    "`consumes_per_s = …` (patches a second on each rank) or `consumer = true` (measured with a "
-    "small model) under `[stages.loader]` in `pyscale.toml` tells how many training takes"
+    "Set `consumes_per_s = …` (patches per second and rank that training takes) or `consumer = "
+    "true` (measured with a small model) under `[stages.loader]` in `pyscale.toml`"
 )
 
 
 @dataclass(frozen=True)
 class Said:
-    """One answer: what a glance must catch, and the rest of the sentence."""
+    """One answer: its head, and the rest of the sentence."""
 
     head: Cell
     rest: Cell
@@ -54,7 +53,7 @@ def chosen(findings: LoaderFindings) -> Row | None:
 
 
 def feeds(findings: LoaderFindings) -> Said | None:
-    """Say whether storage feeds what consumes patches; None where nothing was timed."""
+    """State whether storage feeds training; None where nothing was timed."""
     row = chosen(findings)
     if row is None:
         return None
@@ -74,34 +73,34 @@ def feeds(findings: LoaderFindings) -> Said | None:
 
 
 def settings(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
-    """Name the fastest configuration that keeps the stated share of diversity, and why it."""
+    """Name the fastest configuration that keeps the stated share of diversity."""
     rows = findings.points.to_dicts()
     names = names_of(rows)
     row = _row(rows, advice.stage, advice.workers)
     head = (", ".join(settings_of(row, varied_in(rows))) or names[advice.stage],)
     slides = value(row, "effective_slides", number(row["effective_slides"]))
     if _is_alone(rows, row):
-        return Said(head, (f": the only one timed {_where(rows, row)} (", slides, _EFFECTIVE, ")."))
+        only = f": the only timed one {_where(rows, row)} ("
+        return Said(head, (only, slides, _EFFECTIVE, ")."))
     return Said(
         head,
         (
             f": the fastest {_where(rows, row)} that keeps {percent(findings.keep)} of the "
             "diversity (",
             slides,
-            f"{_EFFECTIVE}, {percent(advice.keeps)} of the most)"
+            f"{_EFFECTIVE}, {percent(advice.keeps)} of the maximum)"
             f"{_as_fast([names[stage] for stage in advice.as_fast], row)}.",
         ),
     )
 
 
 def given_up(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
-    """Say what speed keeping the diversity costs."""
+    """State the speed that keeping the diversity costs."""
     rows = findings.points.to_dicts()
     if advice.fastest_stage == advice.stage:
         row = _row(rows, advice.stage, advice.workers)
-        told = "else was timed" if _is_alone(rows, row) else "that was measured"
-        faster = "" if _is_alone(rows, row) else " is faster"
-        return Said(("No speed",), (f": nothing {told} {_where(rows, row)}{faster}.",))
+        told = "no other was timed" if _is_alone(rows, row) else "no measured one is faster"
+        return Said(("No speed",), (f": {told} {_where(rows, row)}.",))
     fastest = _row(rows, advice.fastest_stage, advice.workers)
     return Said(
         (percent(advice.given_up),),
@@ -116,7 +115,7 @@ def given_up(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
 
 
 def to_paste(row: Row) -> list[tuple[str, str]]:
-    """Lines that make the data set and its DataLoader with the settings of a configuration."""
+    """Lines that make the dataset and its DataLoader with the settings of a configuration."""
     factory = row["factory"]
     make = "make_dataset" if factory in SHIPPED else str(factory).rpartition(":")[2]
     whose = f"the factory {factory}" if factory in SHIPPED else factory
@@ -124,7 +123,7 @@ def to_paste(row: Row) -> list[tuple[str, str]]:
     known = [name for name in LOADER if row["num_workers"] or name != "prefetch_factor"]
     data = ", ".join(settings_of(row, DATASET))
     return [
-        (f"Data set of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
+        (f"Dataset of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
         ("Loader of each rank", f"DataLoader(dataset, {', '.join(settings_of(row, known))})"),
     ]
 
@@ -149,8 +148,8 @@ def _why_not_sure(row: Row) -> Cell:
         return ("",)
     if row["patches_per_s_low"] is None:
         gives = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
-        return (f"; {gives} no interval, {repeats_needed()} would",)
-    return ("; what is consumed lies inside the interval",)
+        return (f"; {gives} no interval, {repeats_needed()} are needed",)
+    return ("; the consumption is inside the interval",)
 
 
 def _other(findings: LoaderFindings, row: Row) -> Cell:
@@ -175,7 +174,7 @@ def _is_alone(rows: Sequence[Row], row: Row) -> bool:
 
 
 def _where(rows: Sequence[Row], row: Row) -> str:
-    """Say among which configurations one is the fastest."""
+    """Name the configurations among which one is the fastest."""
     sizes = {"patch_px", "mpp"} & set(varied_in(rows))
     return f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
 
@@ -186,7 +185,7 @@ def _as_fast(others: Sequence[str], row: Row) -> str:
     if row["patches_per_s_low"] is not None:
         return f"; {named(others)} may be as fast"
     proves = "1 trial does" if row["repeats"] == 1 else f"{row['repeats']} trials do"
-    return f"; {proves} not prove it faster than {named(others)}"
+    return f"; {proves} not distinguish it from {named(others)}"
 
 
 def _row(rows: Sequence[Row], stage: str, workers: int) -> Row:

@@ -1,9 +1,11 @@
-"""What others published of the same settings, beside what was measured here."""
+"""Published numbers of the same settings, beside those measured here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from pyscale.report.loader.cells import value
 from pyscale.report.ofranks import Row
@@ -12,8 +14,6 @@ from pyscale.report.page.values import Cell
 from pyscale.report.wording import ABSENT, number
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale.references.model import Reference
 
 COLUMNS = (
@@ -30,7 +30,7 @@ def beside(
     points: Sequence[Row],
     names: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Lay out every reference that has settings of this report, with what must be known of it."""
+    """Lay out every reference that has settings of this report, with its caveats."""
     rows = {(row["stage"], row["workers"]): row for row in points}
     shown = []
     for reference, table in found:

@@ -1,4 +1,4 @@
-"""What a report holds of loading patches: answer, advice, tables and sentences."""
+"""Section of a report on loading patches: answer, advice, tables and sentences."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pyscale.report.loader.words import names_of
 from pyscale.report.results import Results
 
 OF_TRIALS = ("workers-did-not-overlap", "clocks-unknown")
-"""Flags of trials that matter to loading; configurations have the others of their own."""
+"""Flags of trials that matter to loading; configurations have their own instead of the others."""
 MOST_RANKS = 24
-"""More rows of ranks are left to the CSV and the page; the text tells of the advised ones."""
+"""More rows of ranks are left to the CSV and the page; the text has the advised ones."""
 
 
 def section(results: Results) -> dict[str, Any] | None:
@@ -35,7 +35,7 @@ def section(results: Results) -> dict[str, Any] | None:
     of_trials = list(dict.fromkeys(_raised(results)))
     return {
         "title": QUESTION,
-        "heading": "Whether storage feeds the GPU",
+        "heading": "Patch loading",
         "ran": told.ran(points),
         "verdict": verdict(findings, of_trials),
         "feeds": said.text if (said := answer.feeds(findings)) else answer.NOT_TIMED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.fitted import Fitted, grouped_table, plain
 from pyscale.report.loader.section import section
 from pyscale.report.loader.verdict import QUESTION
 from pyscale.report.loader.words import KILO, MILLI, names_of
@@ -15,7 +15,6 @@ from pyscale.report.wording import ABSENT, gib, number, with_interval
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 NARROW = "The table of configurations needs a wider terminal; the report has it."
 HEADERS = (
@@ -34,38 +33,30 @@ def loader_summary(results: Results) -> list[RenderableType]:
     points = results.loader.points.to_dicts()
     names = names_of(points)
     shown: list[RenderableType] = [Text(f"\n{QUESTION}", "bold")]
-    shown += [Text(_plain(said)) for said in (told["feeds"], *told["advised"]) if said]
+    shown += [Text(plain(said)) for said in (told["feeds"], *told["advised"]) if said]
     for what, line in told["paste"]:
         shown += [Text(f"{what}:"), Text(line, "bold")]
     shown.append(Text("\nConfigurations", "bold"))
-    shown.append(Fitted(_table(points, names, HEADERS), _table(points, names, HEADERS[:3]), NARROW))
+    rows = [(names[row["stage"]], _cells(row)) for row in points]
+    whole, short = (
+        grouped_table("configuration", headers, rows) for headers in (HEADERS, HEADERS[:3])
+    )
+    shown.append(Fitted(whole, short, NARROW))
     said = [*told["same"], *told["apart"], *told["doubts"], *_errors(points, names)]
-    return [*shown, *(Text(_plain(sentence)) for sentence in said)]
+    return [*shown, *(Text(plain(sentence)) for sentence in said)]
 
 
-def _table(points: Sequence[Row], names: Mapping[str, str], headers: Sequence[str]) -> Table:
-    from rich.text import Text
-
-    table = empty_table()
-    table.columns[0].header = "configuration"
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    last = ""
-    for row in points:
-        name = names[row["stage"]]
-        cells = (
-            str(row["workers"]),
-            _rate(row),
-            number(row["inferred_per_s"]),
-            _scaled(row, "wait_p99_s", MILLI),
-            gib(row["pss_bytes"]),
-            _scaled(row, "storage_read_bytes_per_patch", KILO),
-            number(row["effective_slides"]),
-            row["feeds"] or ABSENT,
-        )
-        table.add_row(Text("" if name == last else name), *map(Text, cells[: len(headers)]))
-        last = name
-    return table
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        str(row["workers"]),
+        _rate(row),
+        number(row["inferred_per_s"]),
+        _scaled(row, "wait_p99_s", MILLI),
+        gib(row["pss_bytes"]),
+        _scaled(row, "storage_read_bytes_per_patch", KILO),
+        number(row["effective_slides"]),
+        row["feeds"] or ABSENT,
+    )
 
 
 def _rate(row: Row) -> str:
@@ -84,7 +75,3 @@ def _errors(points: Sequence[Row], names: Mapping[str, str]) -> list[str]:
         for row in points
         if row["error"]
     ]
-
-
-def _plain(sentence: str) -> str:
-    return sentence.replace("`", "")

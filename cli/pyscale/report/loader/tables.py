@@ -30,10 +30,10 @@ MEASURED = Column(
 
 
 def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
-    """How many patches a second each configuration delivers, those that failed with their error."""
+    """Rate of each configuration; failed ones with their error."""
     columns: Columns = [
         _ranks_column(),
-        (Column(name="Trials", means="Timed, of all its trials"), point("repeats", str)),
+        (Column(name="Trials", means="Timed, of all trials"), point("repeats", str)),
         (MEASURED, lambda row: interval(row, "patches_per_s")),
         (
             Column(
@@ -45,26 +45,26 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
         (
             Column(
                 name="Of inferred",
-                means="Measured over inferred: what waiting for each other leaves; 95 % interval",
+                means="Measured over inferred: the effect of ranks' waits; 95 % interval",
             ),
             lambda row: interval(row, "effective_over_inferred", ratio),
         ),
         (
-            Column(name="Aggregate", means="Sum of what the ranks deliver, each by itself"),
+            Column(name="Aggregate", means="Sum of the rates of the ranks, each by itself"),
             point("aggregate_per_s", number),
         ),
         (
-            Column(name="Slowest rank", means="What it delivers by itself"),
+            Column(name="Slowest rank", means="Rate by itself"),
             point("slowest_per_s", number),
         ),
         (
-            Column(name="Behind", means="By how much the slowest rank is below the middle one"),
+            Column(name="Behind", means="Gap of the slowest rank below the middle one"),
             of_several("straggling", percent),
         ),
         (
             Column(
                 name="Feeds",
-                means="Whether what training takes of all ranks, in patches/s, is delivered",
+                means="Whether the rate covers the patches/s that training takes of all ranks",
                 is_text=True,
             ),
             fed,
@@ -83,7 +83,7 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
 
 
 def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
-    """How long ranks wait for a batch, and what loading takes of memory, storage and cores."""
+    """Waits of ranks for a batch, and memory, storage and cores of loading."""
     columns: Columns = [
         _ranks_column(),
         *(
@@ -122,13 +122,12 @@ def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
         (
             Column(
                 name="From storage (kB/patch)",
-                means="Of it what block devices gave, by the kernel's count; a network's "
-                "filesystem is none",
+                means="Part from block devices, by the kernel's count, without network filesystems",
             ),
             point("storage_read_bytes_per_patch", number, KILO),
         ),
         (
-            Column(name="Storage (MB/s)", means="The same a second, of all ranks together"),
+            Column(name="Storage (MB/s)", means="The same per second, of all ranks together"),
             point("storage_bytes_per_s", number, MEGA),
         ),
         (
@@ -144,7 +143,7 @@ def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
 
 
 def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> Table | None:
-    """How different the patches are that each configuration delivers, beside its rate."""
+    """Diversity of the patches of each configuration, beside its rate."""
     known = [row for row in points if row["effective_slides"] is not None]
     columns: Columns = [
         _ranks_column(),
@@ -170,7 +169,7 @@ def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> T
             point("distance_px", number),
         ),
         (
-            Column(name="Patches", means="From which that is known"),
+            Column(name="Patches", means="From which diversity is known"),
             point("diversity_patches", str),
         ),
         (
@@ -194,12 +193,12 @@ def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> T
 
 
 def of_ranks(rows: Sequence[Row], names: Mapping[str, str]) -> Table | None:
-    """What each rank delivers by itself."""
+    """Rate of each rank by itself."""
     columns: Columns = [
         (Column(name="N", means="Ranks that load at once"), rank("workers", str)),
         (Column(name="Rank"), rank("rank", str)),
         (Column(name="Node", is_text=True), lambda row: (row["node"] or ABSENT,)),
-        (Column(name="Slides", means="That it reads"), rank("slides", str)),
+        (Column(name="Slides", means="Read by this rank"), rank("slides", str)),
         (
             Column(name="Patches/s", means="By itself; median over trials"),
             rank("patches_per_s", number),

@@ -1,4 +1,4 @@
-"""Sentences on loading patches: what was the same, who straggles, and what must be doubted."""
+"""Sentences on loading patches: equal settings, stragglers, and doubts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.loader.flags import SENTENCES
+from pyscale.analysis.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.loader.words import SHORT, same_everywhere, varied_in
 from pyscale.report.machine.told import named
 from pyscale.report.ofranks import Row, at, doubts_of, flags_of, ranks, trials_of
-from pyscale.report.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.wording import listing, number, percent, ratio
 
 if TYPE_CHECKING:
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 IN_SHORT = OF_TRIALS | {
     "failed": "a trial failed",
     "unstable": "rates scatter",
-    "not-cold": "slides lay in memory that were to be read cold",
+    "not-cold": "cold cache requested, but slides were in memory",
     "oversubscribed": "more processes than cores",
     "straggler": "one rank lags behind",
     "checksum-differs": "trials delivered different patches",
     "from-memory": "batches came from memory, not from storage",
 }
-"""Every flag in a few words; `pyscale.analysis.loader.flags.SENTENCES` says it in full."""
+"""Every flag in a few words; `pyscale.analysis.loader.flags.SENTENCES` has it in full."""
 DELIVERED = {
     "same": "delivered the same patches: places and pixels have one checksum",
-    "different": "delivered different patches, so that their rates are of different work",
-    "unknown": "have no checksum in common: nobody knows whether they delivered the same patches",
+    "different": "delivered different patches: their rates are of different work",
+    "unknown": "have no checksum in common: whether they delivered the same patches is unknown",
 }
-"""What is said of factories with equal settings, by the verdict on their patches."""
+"""Sentences on factories with equal settings, by the verdict on their patches."""
 
 
 def ran(points: Sequence[Row]) -> str:
-    """Say what was loaded, in a line."""
+    """Name what was loaded, in a line."""
     entries = {row["stage"] for row in points}
     many = "1 configuration" if len(entries) == 1 else f"{len(entries)} configurations"
     return f"patch loading in {many} {trials_of(points)}"
 
 
 def same(points: Sequence[Row]) -> Iterator[str]:
-    """Name the settings that no configuration varies, and say how the others are written."""
+    """Name the settings that no configuration varies, and the short names of the others."""
     if told := same_everywhere(points):
         yield f"The same in all configurations: {', '.join(told)}."
     called = [f"{SHORT[name]} is {name}" for name in varied_in(points) if name in SHORT]
     if called:
-        yield f"In the names of configurations {listing(called)}."
+        yield f"In names of configurations, {listing(called)}."
 
 
 def measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Say how far the number that others publish is above what ranks deliver in step."""
+    """State the measured rate over the inferred one, which others publish."""
     several = [row for row in points if row["effective_over_inferred"] is not None]
     if not several:
         return
@@ -63,16 +63,16 @@ def measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) ->
     sure = "" if None in ends else f" (95 % interval {ratio(ends[0])} to {ratio(ends[1])})"
     reach = f", {ratio(most['effective_over_inferred'])} at the most" if len(several) > 1 else ""
     yield (
-        "What ranks deliver in step, over what is inferred from the slowest of them by itself, as "
-        f"others publish it: {ratio(least['effective_over_inferred'])}{sure} with "
-        f"{at(names[least['stage']], least)}{', the least' if reach else ''}{reach}. Below 1 "
-        "is waiting for each other; above 1, ranks that wait may have left cores or storage to "
-        "the slowest."
+        "Measured rate in step over the rate inferred from the slowest rank by itself, as others "
+        f"publish it: {ratio(least['effective_over_inferred'])}{sure} with "
+        f"{at(names[least['stage']], least)}{', the least' if reach else ''}{reach}. Below 1, "
+        "ranks wait for each other; above 1, waiting ranks may leave cores or storage to the "
+        "slowest."
     )
 
 
 def stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Name the configurations in which one rank lags behind, and which rank it is."""
+    """Name the configurations in which one rank lags behind, with that rank."""
     for row in points:
         if "straggler" in flags_of(row):
             yield (
@@ -83,7 +83,7 @@ def stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]
 
 
 def same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator[str]:
-    """Say which factories and readers delivered the same patches, and which did not."""
+    """Name the factories and readers that delivered the same patches, and those that did not."""
     at_counts: dict[tuple[str, str], list[int]] = {}
     for group in findings.same_patches:
         which = listing(names[stage] for stage in group.stages)
@@ -100,18 +100,18 @@ def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
 
 
 def not_measured(points: Sequence[Row]) -> Iterator[str]:
-    """Say what the numbers of loading leave open."""
+    """List what loading did not measure."""
     if any(row["patches_per_s_low"] is None and row["patches_per_s"] for row in points):
-        yield f"95 % intervals of configurations that fewer than {repeats_needed()} trials timed."
+        yield f"95 % intervals of configurations with fewer than {repeats_needed()} timed trials."
     if all(row["consumed_per_s"] is None for row in points):
-        yield "How many patches training takes: nobody told, and no model was timed."
+        yield "Patches per second that training takes: not set, and no model was timed."
     if all(row["effective_slides"] is None for row in points):
-        yield "How diverse the patches are: they do not say from which slide and place they come."
+        yield "Diversity of the patches: they do not name their slide and place."
     if any(row["cache_state"] == "verified-cold" for row in points):
         yield (
-            "Caches outside the node: cold speaks of the node's own page cache, before the batches "
-            "are timed; those of storage servers, disks and hypervisors cannot be seen from it."
+            "Caches outside the node: cold covers the node's own page cache before the batches are "
+            "timed, not those of storage servers, disks and hypervisors."
         )
     largest = max((row["workers"] for row in points), default=None)
     if largest is not None:
-        yield f"Anything beyond {ranks(largest)}: nothing here is extrapolated."
+        yield f"Anything beyond {ranks(largest)}: the report does not extrapolate."

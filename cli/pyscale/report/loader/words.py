@@ -1,15 +1,15 @@
-"""What configurations of a loader are called, and the flags that their numbers raise."""
+"""Names of the configurations of a loader."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.loader.settings import SETTINGS
+from pyscale.analysis.loader.columns import SETTINGS
 from pyscale.report.ofranks import Row
 
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
-"""Settings that a data set's factory is given."""
+"""Settings of a dataset's factory."""
 LOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
 """Settings of torch's DataLoader."""
 SHORT = {
@@ -24,23 +24,12 @@ SHORT = {
     "mpp": "mpp",
     "tissue": "tissue",
 }
-"""What settings are called in names; factory and reader are told by their values alone."""
+"""Short names of settings; factory and reader are named by their values alone."""
 MILLI, KILO, MEGA = 1e-3, 1e3, 1e6
 
 
 def names_of(points: Iterable[Row]) -> dict[str, str]:
-    """Name every entry by the settings in which the entries differ.
-
-    Parameters
-    ----------
-    points : iterable of dict
-        Rows of `LoaderFindings.points`.
-
-    Returns
-    -------
-    dict of str to str
-        By entry. Entries that differ in none of `SETTINGS` have their own names beside.
-    """
+    """Name every entry by the settings in which the entries differ."""
     rows = {row["stage"]: row for row in points}
     varied = varied_in(list(rows.values()))
     found = {stage: ", ".join(short(row, varied)) for stage, row in rows.items()}

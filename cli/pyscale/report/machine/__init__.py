@@ -1,1 +1,1 @@
-"""What a report says of the machine itself: its storage, decompression and compute kernels."""
+"""Report of the machine: its storage, decompression and compute kernels."""

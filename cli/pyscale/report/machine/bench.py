@@ -1,4 +1,4 @@
-"""The tests of one node at one number of workers, as a report tells them."""
+"""Tests of one node at one number of workers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 FIO = "fio_"
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
-"""Beginnings of the names of tests that read, in the order in which they are told."""
+"""Beginnings of the names of tests that read, in the report's order."""
 PROCESSOR = "CPU"
 MOST_BENCHES = 4
-"""More nodes and numbers of workers are compared with each other, and not each drawn by itself."""
+"""More nodes and numbers of workers are compared, not each drawn by itself."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """What one node did, each of N workers by itself.
+    """Tests of one node, each of N workers by itself.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Bench:
     rows : list of dict
         Of the table of tests.
     place : mapping of str to str
-        What was said of the folder that was measured.
+        Properties of the measured folder.
     """
 
     node: str

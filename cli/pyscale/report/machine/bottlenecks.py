@@ -1,7 +1,7 @@
-"""Tags of the likely bottleneck of a test of the machine, and what each means.
+"""Tags of the likely bottleneck of a test of the machine, and their meaning.
 
-A tag is no finding: a stage states of each of its tests which part of a machine its speed depends
-on most. It says where to look first when a test is slow here and fast elsewhere.
+A tag is not a finding: the stage declares for each of its tests the part of a machine on which its
+speed depends most, the place to look first if a test is slow here and fast elsewhere.
 """
 
 from __future__ import annotations
@@ -21,43 +21,39 @@ class Explained(NamedTuple):
 BOTTLENECKS: dict[Bottleneck, Explained] = {
     "cpu": Explained(
         "CPU cores",
-        "It depends most on how fast one core is and, where several threads work, on how many "
-        "there are.",
+        "It depends most on the speed of a core and, with several threads, on their number.",
     ),
     "memory": Explained(
         "memory bandwidth",
-        "It depends most on how many bytes a second cores can move in main memory, which they "
-        "share.",
+        "It depends most on the bandwidth of main memory, which the cores share.",
     ),
     "gpu": Explained(
         "GPU",
-        "It depends most on how fast the GPU computes with numbers of 32 bits, and on how fast it "
-        "reads its own memory.",
+        "It depends most on the GPU's 32-bit arithmetic and on its memory bandwidth.",
     ),
     "gpu_memory": Explained(
         "GPU memory",
-        "It depends most on how many bytes a second the GPU can move in its own memory: there is "
-        "little to compute on each.",
+        "It depends most on the GPU's memory bandwidth: it computes little per byte.",
     ),
     "pcie": Explained(
         "PCIe transfer",
-        "It depends most on the way between main memory and the GPU: its PCIe generation, how many "
-        "lanes the slot has, and how long one transfer takes to begin.",
+        "It depends most on the link between main memory and the GPU: PCIe generation, lanes of "
+        "the slot, and latency of a transfer.",
     ),
     "allocation": Explained(
         "memory allocation",
-        "It depends most on how fast the operating system, or the driver of the GPU, hands out "
-        "memory and takes it back.",
+        "It depends most on the operating system, or the GPU's driver, to allocate and free "
+        "memory.",
     ),
     "storage": Explained(
         "storage",
-        "It depends most on the storage that files are read from or written to, and on the network "
-        "before it where it is not in this node.",
+        "It depends most on the storage of the files, and on the network to it if it is not in "
+        "this node.",
     ),
     "metadata": Explained(
         "file metadata",
-        "It depends most on how fast the filesystem makes, finds and removes names: on its "
-        "metadata servers where many nodes share it, hardly on its bandwidth.",
+        "It depends most on how fast the filesystem creates, finds and removes names (its metadata "
+        "servers, if many nodes share it), hardly on its bandwidth.",
     ),
 }
-"""Every tag; `timing.Bottleneck` lists what stages may say."""
+"""Every tag; `timing.Bottleneck` lists those that stages may declare."""

@@ -1,4 +1,4 @@
-"""What stages read beside what the storage of their node gives: a table, and what follows."""
+"""Reading of the stages beside the rate of their node's storage: a table and sentences."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pyscale.analysis.machine.findings import MachineFindings
 
 NEAR, FAR = 0.8, 0.5
-"""Shares of what the storage gave above which it may limit reading, and below which it does not."""
+"""Shares of the storage's rate above which it may limit reading, and below which it does not."""
 HARDLY = 0.01
-"""Share of the wall time below which nobody would notice faster reading."""
+"""Share of the wall time below which faster reading would not matter."""
 COLUMNS = (
     Column(name="N", means="Workers on all nodes together"),
     Column(name="Node", is_text=True),
@@ -26,12 +26,12 @@ COLUMNS = (
     Column(name="Reading (s)", means="Time in which any of them was reading; median over trials"),
     Column(
         name="Read (MB/s)",
-        means="Bytes of the input that came from storage, at most, over this time",
+        means="Upper bound: bytes of the input from storage over this time",
     ),
-    Column(name="Storage gave (MB/s)", means="Cold and in order, to as many readers or fewer"),
-    Column(name="To readers"),
-    Column(name="Share", means="The one rate over the other, at most"),
-    Column(name="Cold is proved", means="On both sides", is_text=True),
+    Column(name="Storage (MB/s)", means="Cold and in order, with as many readers or fewer"),
+    Column(name="Its readers"),
+    Column(name="Share", means="Upper bound: the one rate over the other"),
+    Column(name="Cold verified", means="On both sides", is_text=True),
 )
 
 
@@ -43,21 +43,14 @@ def table(machine: MachineFindings) -> Table | None:
     if not groups:
         return None
     return Table(
-        caption="Reading of the stages, and what the storage gave",
+        caption="Reading of the stages, and the storage's rate",
         columns=COLUMNS,
         groups=tuple(Group(name=name, lines=tuple(lines)) for name, lines in groups.items()),
     )
 
 
 def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]:
-    """Say of every stage whether its storage had room, as surely as that is known.
-
-    Parameters
-    ----------
-    machine : MachineFindings
-    found : sequence of Curve
-        Stages of the same run.
-    """
+    """State for every stage whether its storage has headroom."""
     wall_s = {
         (curve.key["stage"], row["workers"]): row["wall_s"]
         for curve in found
@@ -68,8 +61,8 @@ def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]
         if whole_s and row["read_s"] / whole_s < HARDLY:
             yield (
                 f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
-                f"{number(row['read_s'])} s, less than {percent(HARDLY)} of the wall time, and "
-                "faster storage could save no more of it."
+                f"{number(row['read_s'])} s, less than {percent(HARDLY)} of the wall time; "
+                "faster storage cannot save more."
             )
             continue
         of_whole = "" if not whole_s else f", {percent(row['read_s'] / whole_s)} of the wall time,"
@@ -77,26 +70,23 @@ def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]
         yield (
             f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
             f"{number(row['read_s'])} s{of_whole} at {megabytes(row['read_bytes_per_s'])} or less; "
-            f"this node's storage gave {megabytes(row['storage_bytes_per_s'])} cold to "
-            f"{readers} reader{'s' * (readers > 1)}{_proved(row)}, so that {_follows(row)}."
+            f"this node's storage reaches {megabytes(row['storage_bytes_per_s'])} cold with "
+            f"{readers} reader{'s' * (readers > 1)}{_proved(row)}: {_follows(row)}."
         )
 
 
 def _proved(row: Row) -> str:
-    return "" if row["proved"] else " (that the page cache was cold is not proved on both sides)"
+    return "" if row["proved"] else " (cold cache not verified on both sides)"
 
 
 def _follows(row: Row) -> str:
     share = percent(row["share"])
     if row["share"] < FAR:
-        sure = "it had room for more" if row["proved"] else "it seems to have had room for more"
-        return f"{sure}: {share} of it was used at most, and what holds reading back is elsewhere"
+        sure = "does not limit" if row["proved"] else "seems not to limit"
+        return f"at most {share} was used, so storage {sure} reading"
     if row["share"] < NEAR:
-        return f"up to {share} of it was used, and it may have limited reading at times"
-    return (
-        f"up to {share} of it was used: reading may be as fast as this storage allows, and faster "
-        "storage is worth a trial"
-    )
+        return f"up to {share} was used; storage may limit reading at times"
+    return f"up to {share} was used; storage may limit reading, so try faster storage"
 
 
 def _line(row: Row) -> Line:

@@ -1,4 +1,4 @@
-"""Node beside node: a table with a line for each test, and sentences on those that stand apart."""
+"""Nodes compared: a table with a line for each test, and sentences on outliers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from pyscale.analysis.machine.findings import MachineFindings
 
 COLUMNS = (
-    Column(name="Nodes", means="That did this test"),
-    Column(name="Median", means="Of the nodes' rates, or of 1/time where no amount is told"),
+    Column(name="Nodes", means="With this test"),
+    Column(name="Median", means="Of the nodes' rates, or of 1/time without an amount"),
     Column(name="Slowest node", is_text=True),
     Column(name="Its ratio", means="Its rate over the median of all nodes; 95 % interval"),
     Column(name="Fastest node", is_text=True),
     Column(name="Its ratio ", means="The same"),
-    Column(name="Stand apart", means="Nodes whose ratio is told below", is_text=True),
+    Column(name="Outliers", means="Nodes whose ratio stands below", is_text=True),
 )
 MOST_TESTS = 3
-"""More tests in which a node stands apart are counted; the table names it in each."""
+"""More tests in which a node is an outlier are counted; the table names it in each."""
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
 
 
@@ -42,20 +42,20 @@ def table(machine: MachineFindings) -> Table | None:
     groups = [Group(name=label(rows[0]), lines=(_line(rows),)) for rows in by_test(machine)]
     if not groups:
         return None
-    return Table(caption="Node beside node", head="Test", columns=COLUMNS, groups=tuple(groups))
+    return Table(caption="Nodes compared", head="Test", columns=COLUMNS, groups=tuple(groups))
 
 
 def in_short(machine: MachineFindings) -> tuple[str, str]:
-    """Say which nodes stand apart, in a few words, and how often."""
+    """Name the outliers in a few words."""
     rows = machine.nodes.to_dicts()
     apart = [row for row in rows if row["outlier"]]
     nodes = list(dict.fromkeys(row["node"] for row in apart))
     if nodes:
         worst = min(apart, key=_how_near)
-        plural = "s" if len(nodes) == 1 else ""
+        verb = "is an outlier" if len(nodes) == 1 else "are outliers"
         return (
             named(nodes),
-            f" stand{plural} apart; farthest {worst['node']} with {ratio(worst['ratio'])} of the "
+            f" {verb}; farthest {worst['node']} with {ratio(worst['ratio'])} of the "
             f"median in {label(worst)}.",
         )
     *_, last = sentences(machine)
@@ -64,7 +64,7 @@ def in_short(machine: MachineFindings) -> tuple[str, str]:
 
 
 def sentences(machine: MachineFindings) -> Iterator[str]:
-    """Name every node that stands apart, or say that none does, or why nobody can tell."""
+    """Name every outlier, or state that there is none, or why that is unknown."""
     rows = machine.nodes.to_dicts()
     if not rows:
         return
@@ -78,21 +78,21 @@ def sentences(machine: MachineFindings) -> Iterator[str]:
         ]
         rest = len(own) - MOST_TESTS
         more = [f"{rest} more test{'s' * (rest > 1)}"] if rest > 0 else []
-        yield f"{node} stands apart: {listing([*told, *more])}."
+        yield f"{node} is an outlier: {listing([*told, *more])}."
     if apart:
         return
     if all(row["outlier"] is None for row in rows):
         few = max(row["nodes"] for row in rows) < LEAST_NODES
         why = (
-            f"it takes {LEAST_NODES} nodes to say which of them is the ordinary one"
+            f"fewer than {LEAST_NODES} nodes"
             if few
-            else "no test was timed in enough trials for an interval"
+            else "no test has enough trials for an interval"
         )
-        yield f"Whether a node stands apart cannot be said: {why}."
+        yield f"Outliers unknown: {why}."
         return
     yield (
-        f"No node stands apart: none is below {SLOW:g} or above {FAST:g} of the median of all "
-        "nodes with an interval that leaves 1 out."
+        f"No outliers: no node is below {SLOW:g} or above {FAST:g} of the median of all nodes "
+        "with an interval that excludes 1."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a report holds of the machine: of every node its tables and sentences, and all nodes."""
+"""Section of a report on the machine: tables and sentences of every node, and nodes compared."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ OF_TRIALS = (
     *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
     *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
 )
-"""Flags of trials that matter to tests of the machine: these have intervals and flags of their own,
-and bring the page cache into the state that they want themselves."""
+"""Flags of trials that matter to tests of the machine: these have their own intervals and flags,
+and control the page cache themselves."""
 
 
 def section(results: Results) -> dict[str, Any] | None:
@@ -32,7 +32,7 @@ def section(results: Results) -> dict[str, Any] | None:
     used = {row["bottleneck"] for bench in found for row in bench.rows}
     several = len({bench.node for bench in found}) > 1
     return {
-        "title": f"What {'these machines' if several else 'this machine'} can do",
+        "title": f"Tests of {'these machines' if several else 'this machine'}",
         "verdicts": verdict.verdicts(found, _of_trials(results)),
         "nodes_in_short": nodes.in_short(machine) if not machine.nodes.is_empty() else None,
         "ran": verdict.ran(found),
@@ -59,12 +59,12 @@ def doubts(results: Results, found: Sequence[Bench]) -> Iterator[str]:
 
 
 def note_on_workers(found: Sequence[Bench]) -> str:
-    """Say what the numbers are where several processes of one node measured at once."""
+    """Note on several processes of one node that measured at once."""
     if all((row["processes"] or 1) == 1 for bench in found for row in bench.rows):
         return ""
     return (
-        "Where N processes of a node measured at once, each did all tests by itself: the numbers "
-        "are those of one of them, while the others ran too."
+        "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
+        "process beside the others."
     )
 
 

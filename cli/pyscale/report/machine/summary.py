@@ -1,4 +1,4 @@
-"""The tests of the machine as tables for the terminal, and what follows from them."""
+"""Tests of the machine for the terminal: tables and sentences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyscale.report.curves import curves
-from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.fitted import Fitted, empty_table, plain
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.machine import headroom, nodes, tables, told
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 LEFT_OUT = {
     *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
-    *("Nodes", "Stand apart"),
+    *("Nodes", "Outliers"),
 }
 """Columns that only the report has room for."""
 ON_SCREEN = ("Filesystem", "Device", "Mounted with")
-"""What is told of the folder that was measured."""
+"""Properties of the measured folder that the terminal shows."""
 NARROW = "Numbers of this machine need a wider terminal; the report has them."
 
 
@@ -47,13 +47,13 @@ def machine_summary(results: Results) -> list[RenderableType]:
     if (beside := nodes.table(machine)) is not None:
         shown += _laid_out([beside])
     if several or len(found) > MOST_BENCHES:
-        shown.append(Text("What each of them reached is in the report and in benchmark_tests.csv."))
+        shown.append(Text("The report and benchmark_tests.csv have the rates of each node."))
     about_n = curves(about_workers(results).configurations)
     said = (
         *nodes.sentences(machine),
         *headroom.sentences(machine, about_n),
         *told.of_all(found, told.cannot_run),
-        *(sentence.replace("`", "") for sentence in doubts(results, found)),
+        *map(plain, doubts(results, found)),
     )
     return [*shown, *map(Text, said)]
 

@@ -18,16 +18,16 @@ from pyscale.report.machine.words import (
     what_was_read,
 )
 from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import MACHINE_TEST, Cell, Value, value_of
+from pyscale.report.page.values import MACHINE_TEST, Cell, Value, cell_text, value_of
 from pyscale.report.wording import ABSENT, number, percent, phase
 
 Writer = Callable[[Row], Cell]
 MILLI = 1e-3
 DOUBTS = Column(name="Doubts", means="Flags, explained below; or why it cannot run", is_text=True)
-REPEATS = Column(name="Trials", means="That timed it, each by a process of its own")
+REPEATS = Column(name="Trials", means="Timed trials, each in its own process")
 BOTTLENECK = Column(
     name="Likely bottleneck",
-    means="The part of the machine that its speed depends on most, explained below",
+    means="Part of the machine on which its speed depends most, explained below",
     is_text=True,
 )
 
@@ -38,14 +38,14 @@ def reads(bench: Bench) -> Table | None:
         (
             Column(
                 name="Page cache",
-                means="Of this node, just before reading: cold is verified only where every file "
-                "was seen to be gone from it",
+                means="Of this node, just before reading; cold is verified if no file was left in "
+                "it",
                 is_text=True,
             ),
             lambda row: (_cache(row),),
         ),
         (
-            Column(name="At once", means="Readers, each a process with a share of the files"),
+            Column(name="At once", means="Readers: processes with a share of the files each"),
             _plain("at_once", str),
         ),
         (
@@ -149,19 +149,17 @@ def kernels(bench: Bench, device: str) -> Table | None:
             Column(name="Time (s)", means="Median over trials, without first calls; 95 % interval"),
             lambda row: interval_cell(row, "wall_s", 1.0),
         ),
-        (Column(name="Rate", means="What is done in this time"), _rate_with_unit),
+        (Column(name="Rate", means="Work over this time"), _rate_with_unit),
         (
             Column(name="Share", means="Of the sum of the times of all tests on this device"),
             _plain("percent", percent),
         ),
         (
-            Column(
-                name="First call (s)", means="Also pays for what is done once, like choosing code"
-            ),
+            Column(name="First call (s)", means="Includes one-time costs, like choosing code"),
             _plain("first_s", number),
         ),
         (
-            Column(name="Error", means="Of its result against one computed by numpy or scipy"),
+            Column(name="Error", means="Of its result against numpy's or scipy's"),
             _plain("error", _small),
         ),
         (Column(name="Allowed", means="The largest such error"), _plain("tolerance", _small)),
@@ -219,11 +217,6 @@ def plain(table: Table) -> tuple[list[str], list[list[str]]]:
         for line in group.lines
     ]
     return names, rows
-
-
-def cell_text(cell: Cell) -> str:
-    """What is read in a cell."""
-    return "".join(part.text if isinstance(part, Value) else part for part in cell)
 
 
 def tag(row: Row | None) -> str:

@@ -1,4 +1,4 @@
-"""Sentences on what one node can do, under headings, in the order in which a reader asks."""
+"""Sentences on the abilities of one node, by heading."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ ANCESTOR_GB = 13.1
 """Size of the particle stack of the benchmark that this one follows."""
 MILLI = 1e-3
 MOST_NAMED = 6
-"""More tests that raise a flag, or cannot run, are counted and not named."""
+"""More tests that raise a flag, or cannot run, are counted, not named."""
 PLACE = {
     "filesystem": "Filesystem",
     "device": "Device",
     "options": "Mounted with",
-    # Of a disk that is none, as in a virtual machine, drivers often say that it rotates.
-    "rotational": "Rotating disk, as its driver says",
+    # Drivers of virtual disks often report that they rotate.
+    "rotational": "Rotating disk, by its driver",
     "scheduler": "I/O scheduler",
     "read_ahead_bytes": "Read ahead (bytes)",
-    "unknown_because": "Why more is not known",
+    "unknown_because": "Reason for unknown properties",
 }
-"""What a record says of the filesystem of a folder."""
+"""Properties of the filesystem of a folder."""
 FOLDERS = {"place": "", "cache": "Cache folder: "}
 
 
 def place(bench: Bench) -> dict[str, str]:
-    """What is known of the folders that were measured, by name."""
+    """Known properties of the measured folders, by name."""
     found = {
         f"{folder}{name}": _yes(text)
         for prefix, folder in FOLDERS.items()
@@ -114,9 +114,8 @@ def scale(bench: Bench) -> Iterator[str]:
     row = next((row for row in bench.writes if row["amount"] is not None), None)
     if row is not None:
         yield (
-            f"The particle stack holds {_size(row['amount'])}; that of the benchmark that these "
-            f"tests follow holds {ANCESTOR_GB} GB. Where the sizes differ, compare rates with it, "
-            "and no times."
+            f"The particle stack has {_size(row['amount'])}, that of CryoSPARC's benchmark "
+            f"{ANCESTOR_GB} GB: if they differ, compare rates, not times."
         )
 
 
@@ -139,7 +138,7 @@ def decoding(bench: Bench) -> Iterator[str]:
 
 
 def abilities(bench: Bench) -> Iterator[str]:
-    """State the plain abilities of each device, and what cannot run on it."""
+    """State the plain abilities of each device."""
     for device, rows in bench.kernels.items():
         found = {row["test"]: row for row in timed(rows)}
         told = [
@@ -157,7 +156,7 @@ def abilities(bench: Bench) -> Iterator[str]:
 
 
 def cannot_run(bench: Bench) -> Iterator[str]:
-    """Name what has no time, by the reason."""
+    """Name the tests without a time, by the reason."""
     by_reason: dict[str, list[Row]] = {}
     for row in bench.rows:
         if row["why_not"]:
@@ -178,20 +177,19 @@ def doubts(bench: Bench) -> Iterator[str]:
 
 
 def not_measured(found: list[Bench]) -> Iterator[str]:
-    """Say what the tests of a machine leave open."""
+    """List what the tests of a machine do not measure."""
     states = {row["cache"] for bench in found for row in bench.rows}
     few = any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows)
     if few:
-        yield f"95 % intervals of tests that fewer than {repeats_needed()} trials timed."
+        yield f"95 % intervals of tests with fewer than {repeats_needed()} timed trials."
     if "verified-cold" in states or "direct" in states:
         yield (
-            "Caches outside the node: cold speaks of the node's own page cache; those of storage "
-            "servers, disks and hypervisors cannot be seen from it, and O_DIRECT does not pass "
-            "them by."
+            "Caches outside the node: cold covers the node's own page cache, not those of storage "
+            "servers, disks and hypervisors, which O_DIRECT does not bypass either."
         )
     yield (
-        "Other days and other nodes: the trials of a run follow each other within minutes, so that "
-        "intervals hold no slower change of the load on storage that others use too."
+        "Other days and other nodes: the trials of a run follow each other within minutes, so "
+        "intervals exclude slower changes of the load on shared storage."
     )
 
 
@@ -200,15 +198,15 @@ HEADINGS: tuple[tuple[str, Callable[[Bench], Iterator[str]]], ...] = (
     ("Reading at random", at_random),
     ("Several readers", at_once),
     ("Small files", small_files),
-    ("The size of it", scale),
+    ("Size of the particle stack", scale),
     ("Decoding", decoding),
     ("Computing", abilities),
-    ("What cannot run here", cannot_run),
+    ("Tests that cannot run here", cannot_run),
 )
 
 
 def told(bench: Bench) -> list[tuple[str, list[str]]]:
-    """Sentences by heading; a heading of which nothing is known is left out."""
+    """Sentences by heading, without empty headings."""
     found = [(heading, list(said(bench))) for heading, said in HEADINGS]
     return [(heading, sentences) for heading, sentences in found if sentences]
 
@@ -227,7 +225,7 @@ def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
-    """Give what is said of several nodes once, with their names; of a single one without."""
+    """Give equal sentences on several nodes once, with their names; on all nodes without."""
     by_sentence: dict[str, list[str]] = {}
     for bench in found:
         for sentence in said(bench):
@@ -263,10 +261,10 @@ def _size(amount_bytes: float) -> str:
 
 
 def _mode(row: Row) -> str:
-    """In which state of the page cache a row read, as surely as that is known."""
+    """State of the page cache in which a row was read."""
     if row["cache"] == "direct":
         return "past the page cache"
-    return STATES.get(row["cache"] or "", "in a state that is not known")
+    return STATES.get(row["cache"] or "", "in an unknown state")
 
 
 def _latency(row: Row) -> str:

@@ -1,15 +1,15 @@
-"""What a reader in a hurry must know of a machine: numbers tied to the CSV, and doubts."""
+"""Short answers on a machine: numbers tied to the CSV, and doubts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pyscale.analysis.trust import IN_SHORT, NEUTRAL_OF_RATES, Trust
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, timed
 from pyscale.report.machine.told import name_of, named
 from pyscale.report.machine.words import CODECS, MEGA, MODES, STATES, UNCODED, Row, rate_parts
 from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.page.values import MACHINE_TEST, Cell, Value, value_of
-from pyscale.report.trust import IN_SHORT, Trust
 from pyscale.report.wording import listing, number
 
 HERE = "This machine"
@@ -18,14 +18,7 @@ SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
 
 
 def verdicts(found: Sequence[Bench], of_trials: Sequence[str] = ()) -> list[Answered]:
-    """Say of each node what its storage, processors and GPUs reach, and whether to trust that.
-
-    Parameters
-    ----------
-    found : sequence of Bench
-    of_trials : sequence of str
-        Flags of the trials in which the tests ran.
-    """
+    """Give the rates of each node's storage, processors and GPUs, and the trust in them."""
     if len(found) > MOST_BENCHES:
         return []
     return [
@@ -41,7 +34,7 @@ def verdicts(found: Sequence[Bench], of_trials: Sequence[str] = ()) -> list[Answ
 
 
 def ran(found: Sequence[Bench]) -> str:
-    """Say what was tested, in a line."""
+    """Name the tests, in a line."""
     nodes = list(dict.fromkeys(bench.node for bench in found))
     counts = sorted({bench.workers for bench in found})
     kinds = list(dict.fromkeys(row["kind"] for bench in found for row in bench.rows))
@@ -51,7 +44,7 @@ def ran(found: Sequence[Bench]) -> str:
     ends = sorted({min(repeats), max(repeats)}) if repeats else []
     trials = "trial" if ends == [1] else "trials"
     each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
-    return f"what the machine can do{over} ({listing(kinds)}{many}){each}"
+    return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
 
 
 def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, tuple[str, ...]]:
@@ -61,20 +54,22 @@ def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, 
     wrong = _raised(bench, "wrong-result")
     if wrong:
         return "no", (f"wrong results ({named(wrong)})",)
-    reasons = [IN_SHORT[code] for code in of_trials]
-    reasons += [
-        f"{said} ({_of(raised, bench.rows)})"
+    told = [(code, IN_SHORT[code]) for code in of_trials]
+    told += [
+        (code, f"{said} ({_of(raised, bench.rows)})")
         for code, said in (
-            ("not-cold", "files lay in memory that were to be read cold"),
-            ("evicted-unverified", "nothing proves that the page cache was cold"),
+            ("not-cold", "cold cache requested, but files were in memory"),
+            ("evicted-unverified", IN_SHORT["evicted-unverified"]),
             ("few-repeats", "too few trials for intervals"),
             ("first-call-only", "only a first call"),
         )
         if (raised := _raised(bench, code))
     ]
+    reasons = [said for code, said in told if code not in NEUTRAL_OF_RATES]
+    notes = [said for code, said in told if code in NEUTRAL_OF_RATES]
     if reasons:
-        return "with care", tuple(reasons)
-    return "yes", ("every test that ran has an interval", "every result is right", "no doubts")
+        return "with care", (*reasons, *notes)
+    return "yes", ("every result is right", *(notes or ["every test that ran has an interval"]))
 
 
 def _raised(bench: Bench, code: str) -> list[str]:

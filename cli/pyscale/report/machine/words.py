@@ -1,4 +1,4 @@
-"""What tests of the machine are called, and their rates in the unit that fits."""
+"""Names of the tests of the machine, and their rates in the unit that fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATES = {
     "direct": "past it (O_DIRECT)",
     "unsupported": "cannot be controlled",
 }
-"""What was known of the page cache, by the state in the record."""
+"""States of the page cache, by their names in the record."""
 FORMATS = {"tiff": "TIFF", "mrc": "MRC", "eer": "EER"}
 CODECS = {
     "mrc": "MRC, nothing to decode",
@@ -41,15 +41,7 @@ _PLURALS = {"launch": "launches"}
 
 
 def rate_parts(rate: float | None, unit: str | None) -> tuple[float, str]:
-    """Return what to divide a rate by, and the unit that it then has: the largest it fills.
-
-    Parameters
-    ----------
-    rate : float or None
-        In `unit` per second.
-    unit : str or None
-        Of an amount, as `pyscale_stages.timing.Timing.unit`.
-    """
+    """Return the divisor of a rate, and its unit after that: the largest it fills."""
     scales = _SCALES.get(unit or "")
     if scales is None:
         name = _PLURALS.get(unit or "", f"{unit}s")
@@ -78,7 +70,7 @@ def _interval(row: Row, scale: float) -> str:
 
 
 def mode_of(test: str) -> str | None:
-    """How a test of the storage reads: cold, warm or direct; None where it does not read so."""
+    """Mode in which a test of the storage reads: cold, warm or direct; None without one."""
     mode = test.rpartition("_")[2]
     return mode if mode in MODES else None
 
@@ -101,12 +93,12 @@ def what_was_read(test: str) -> str:
 
 
 def doubts(row: Row) -> list[str]:
-    """What a reader must know of a row: why there is no time, or its flags."""
+    """Reason for a missing time, or the flags of a row."""
     if row["why_not"]:
         return [row["why_not"]]
     return list(row["flags"] or [])
 
 
 def cannot(reason: str) -> str:
-    """Write in a cell for numbers that there is none, as what the reason beside it explains."""
+    """Cell for a missing number, whose reason stands beside it."""
     return NOT_APPLICABLE if reason.startswith(NOT_APPLICABLE) else "cannot run"

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from dataclasses import dataclass
 
-from pyscale.report.page.values import Cell
-from pyscale.report.trust import Trust
-from pyscale_stages.contract import Record
+from pyscale.analysis.trust import Trust
+from pyscale.report.page.values import Cell, cell_text
 
 
-class Answer(Record):
-    """One answer: a word for the question, what a glance must catch, and the rest."""
+@dataclass(frozen=True)
+class Answer:
+    """One answer: a word for the question, what a glance must catch, and the rest.
+
+    Tests and scripts find it on the page by `answers`, in `data-answer`.
+    """
 
     question: str
-    answers: str = Field(description="What it answers, for tests and scripts: `data-answer`")
+    answers: str
     head: Cell
     rest: Cell
 
+    @property
+    def text(self) -> str:
+        """The whole of it as one sentence."""
+        return f"{self.question}: {cell_text((*self.head, *self.rest))}"
 
-class Answered(Record):
+
+@dataclass(frozen=True)
+class Answered:
     """What a reader in a hurry must know of one sweep of a grid, or of one machine."""
 
     name: str

@@ -8,7 +8,8 @@ from typing import Any
 
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import advice, beside, gate, laws, scalingkind, sentences, versions
+from pyscale.report import advice, beside, gate, laws, scalingkind, sentences, starts, versions
+from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
@@ -19,13 +20,12 @@ from pyscale.report.grid.told import told
 from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.page import gridtables, gridverdicts, tables
-from pyscale.report.page.values import CONFIGURATION, key
+from pyscale.report.page.firstscreen import overview, same_outputs
 from pyscale.report.quality import missed, right
 from pyscale.report.reconstruct import section as reconstruct_section
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
-from pyscale.report.verdicts import Verdict, verdicts
 from pyscale.report.warned import said
 from pyscale.report.wording import ABSENT, listing
 
@@ -66,6 +66,7 @@ def sections(results: Results) -> dict[str, Any]:
     results = about_workers(results)
     found = curves(results.configurations)
     context = results.context
+    bottom = bottom_line(results)
     return told_of_all | {
         "context": context,
         "ran": "; ".join(
@@ -78,7 +79,11 @@ def sections(results: Results) -> dict[str, Any]:
         "hardware": hardware(context),
         "title": subject(results),
         "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
-        "verdicts": [(own, _speedup_key(own)) for own in verdicts(results)],
+        "bottom": bottom,
+        "overview": overview(bottom, results) if bottom.stages else None,
+        "pictures": results.pictures,
+        "same": same_outputs(results),
+        "stand_ins": list(dict.fromkeys(filter(None, (one.stand_in for one in bottom.stages)))),
         "results": tables.results(found),
         "choices": tables.choices(found, results),
         "losses": tables.losses(found, results),
@@ -90,7 +95,7 @@ def sections(results: Results) -> dict[str, Any]:
         "cache": tables.cache(found),
         "told": [_told(curve, results) for curve in found],
         "meaning": [
-            f"{objective}: {meaning}"
+            f"{advice.NAMES[objective]}: {meaning}"
             for objective, meaning in advice.MEANING.items()
             if any(choice.objective == objective for choice in results.choices)
         ],
@@ -99,6 +104,7 @@ def sections(results: Results) -> dict[str, Any]:
         "method": method(found, results),
         "validation": validation_text.section(results.validation),
         "versions": versions.section(results.versions),
+        "starts": starts.section(results.starts),
         "references": [
             *(referred.reference for referred in results.references),
             *(reference for reference, _ in results.grid_references),
@@ -133,11 +139,6 @@ def _grid(
         "processes": gridtables.processes(own),
         "phases": tables.losses(own, results),
     }
-
-
-def _speedup_key(verdict: Verdict) -> str:
-    """Name the row of the CSV that holds the speedup of a verdict."""
-    return key(verdict.model_dump() | {"workers": verdict.speedup_at}, CONFIGURATION)
 
 
 def subject(results: Results) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report.page.bundle import vega_bundle
-from pyscale.report.wording import ratio
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+    from pyscale.report.charts.chart import Chart
+    from pyscale.report.viewer.model import Viewer
 
 SCRIPTS = ("charts.js", "viewer.js", "page.js")
 """In the order in which they run, after the libraries of the charts."""
@@ -22,17 +24,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def rendered(template: str, data: Mapping[str, Any], **values: Any) -> str:
-    """Fill in a page that extends `page/base.html.j2`.
-
-    Parameters
-    ----------
-    template : str
-        Name of its template, as `page/report.html.j2`.
-    data : mapping
-        What its scripts read: the JSON of the element `page-data`.
-    **values
-        What its template names.
-    """
+    """Fill in a page that extends `page/base.html.j2`."""
     return pages().get_template(template).render(page_data=script_json(data), **values)
 
 
@@ -48,7 +40,7 @@ def pages() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"prose": prose, "ratio": ratio}
+    environment.filters |= {"prose": prose, "begun": begun}
     environment.globals |= {"asset": asset, "vega_bundle": inlined_bundle, "scripts": SCRIPTS}
     return environment
 
@@ -67,6 +59,17 @@ def inlined_bundle() -> Markup:
     return Markup(vega_bundle())
 
 
+def page_data(
+    charts: Sequence[Chart], datasets: dict[str, list[dict[str, Any]]], viewer: Viewer
+) -> dict[str, Any]:
+    """Collect what charts.js and viewer.js read on any page."""
+    return {
+        "charts": {chart.id: chart.model_dump(mode="json", exclude={"id"}) for chart in charts},
+        "datasets": datasets,
+        "viewer": viewer.model_dump(mode="json", exclude_none=True),
+    }
+
+
 def script_json(data: Mapping[str, Any]) -> Markup:
     """Write JSON that no text in it can end the script element of."""
     from markupsafe import Markup
@@ -75,6 +78,11 @@ def script_json(data: Mapping[str, Any]) -> Markup:
     return Markup(
         text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     )
+
+
+def begun(sentence: str) -> str:
+    """Begin with a capital letter."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def prose(sentence: str) -> Markup:

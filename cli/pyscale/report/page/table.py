@@ -28,7 +28,7 @@ class Line(Record):
     """One row, after the name of its curve."""
 
     cells: tuple[Cell, ...]
-    is_invalid: bool = Field(False, description="Whether it did other work than the base case")
+    is_invalid: bool = Field(False, description="Whether it did other work than the baseline")
 
 
 class Group(Record):

@@ -38,7 +38,7 @@ def results(found: Sequence[Curve]) -> Table | None:
             Column(name="Wall time (s)", means="Median over trials; 95 % interval"),
             lambda row: with_interval(row, "wall_s", number),
         ),
-        (Column(name="Speedup", means="Over the base case; 95 % interval"), _speedup),
+        (Column(name="Speedup", means="Over the baseline; 95 % interval"), _speedup),
         (
             Column(name="Efficiency", means="Speedup x N0/N; 95 % interval"),
             lambda row: (ABSENT,) if row["invalid"] else with_interval(row, "efficiency", ratio),
@@ -49,7 +49,7 @@ def results(found: Sequence[Curve]) -> Table | None:
         ),
         (
             Column(
-                name="Computation scaling", means="Useful compute of the base case over that at N"
+                name="Computation scaling", means="Useful compute of the baseline over that at N"
             ),
             _factor("computation_scaling"),
         ),
@@ -88,7 +88,7 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
         Column(name="Speedup"),
         Column(name="Efficiency"),
         Column(name="Worker-seconds"),
-        Column(name="How sure", is_text=True),
+        Column(name="Confidence", is_text=True),
     )
     shown = tuple(group for group in groups if group.lines)
     return Table(caption="The N to request", columns=columns, groups=shown) if shown else None
@@ -126,7 +126,7 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
         *(Column(name=phase(part)) for part in parts),
     )
     shown = tuple(group for group in groups if group.lines)
-    caption = "Worker-seconds by phase, in brackets the growth over the base case"
+    caption = "Worker-seconds by phase, in brackets the growth over the baseline"
     return Table(caption=caption, columns=columns, groups=shown) if shown and parts else None
 
 
@@ -211,14 +211,14 @@ def cost(found: Sequence[Curve]) -> Table | None:
 
 
 def agreement(found: Sequence[Curve]) -> Table | None:
-    """How far each output is the base case's; None where nobody looked."""
+    """How far each output is the baseline's; None where none was compared."""
     rows = [row for curve in found for row in curve.rows]
     if all(row["agreement"] is None for row in rows):
         return None
     columns = [
         (WORKERS, _workers),
         (
-            Column(name="Agreement", means="With the base case's output, in the lowest trial"),
+            Column(name="Agreement", means="With the baseline's output, in the lowest trial"),
             _plain("agreement", score),
         ),
         (
@@ -290,7 +290,7 @@ def _measure(row: Row) -> Cell:
 
 
 def _choice(choice: Choice, row: Row | None) -> Iterable[Cell]:
-    yield (choice.objective,)
+    yield (advice.NAMES[choice.objective],)
     if choice.workers is None or row is None:
         yield from [(ABSENT,)] * 6
         return

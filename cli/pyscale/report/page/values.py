@@ -12,6 +12,8 @@ from pyscale_stages.contract import Record
 
 CONFIGURATION = ("suite", "stage", "device", "workers")
 """Columns whose values name a row of the table of configurations."""
+START = ("stage", "device", "workers")
+"""The same for the table of cold and warm starts."""
 VERSIONS = ("stage", "device", "workers")
 """The same for the comparison of two versions."""
 PART = (*CONFIGURATION, "part")
@@ -56,6 +58,11 @@ class Value(Record):
 
 Cell = tuple[Value | str, ...]
 """What stands in one cell of a table: numbers, and text around them."""
+
+
+def cell_text(cell: Cell) -> str:
+    """Text of a cell."""
+    return "".join(part.text if isinstance(part, Value) else part for part in cell)
 
 
 def value(row: Row, column: str, text: str) -> Value | str:

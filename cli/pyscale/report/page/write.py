@@ -7,9 +7,8 @@ from pathlib import Path
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import csv_texts
 from pyscale.report.grid.scope import about_workers
-from pyscale.report.page.data import page_data
 from pyscale.report.page.sections import sections
-from pyscale.report.page.shell import rendered
+from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import viewer
 from pyscale.report.viewer.machines import machine_viewer
@@ -22,19 +21,7 @@ NAME = "report.html"
 
 
 def write_page(folder: Path, results: Results) -> Path:
-    """Write the page; it appears whole or not at all, and needs no other file and no network.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the report's other files are.
-    results : Results
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the page; it appears whole or not at all, and needs no other file and no network."""
     drawn = charts(results)
     compared = viewer(beside_references(about_workers(results)))
     beside = machines_beside_references(results)

@@ -1,1 +1,1 @@
-"""What a report says of reconstructing an image over ranks."""
+"""Report of reconstructing an image over ranks."""

@@ -1,4 +1,4 @@
-"""How much faster ranks are, what holds them back and what to ask for: answers tied to the CSV."""
+"""Answers on ranks, tied to the CSV: speedup, limit, and the number to request."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.advice import NO_LARGER
 from pyscale.report.ofranks import Row, ranks
+from pyscale.report.page.answers import Answer
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import component_value, decibels, milliseconds, value
 from pyscale.report.reconstruct.components import NOT_TOLD, fastest, limit, scales, work_normalised
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.said import Said
 from pyscale.report.wording import listing, number, ratio
 
 if TYPE_CHECKING:
@@ -21,17 +21,8 @@ if TYPE_CHECKING:
 AGREES = {"agrees": "Yes", "differs": "No", "not compared": "Not compared"}
 
 
-def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list[Said]:
-    """Everything that is answered of one entry, the most wanted first.
-
-    Parameters
-    ----------
-    parts : Parts
-    stage : str
-        The entry.
-    advised : ReconstructAnswer or None
-        What the analysis advises for it; None where no trial of it counts.
-    """
+def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list[Answer]:
+    """All answers on one entry, the most wanted first."""
     if advised is None:
         return [_nothing(parts.own(stage))]
     return [
@@ -51,14 +42,14 @@ def decisive(parts: Parts, advised: ReconstructAnswer) -> list[Row]:
     return [row for row in parts.own(advised.stage) if row["workers"] in counts]
 
 
-def _nothing(own: Sequence[Row]) -> Said:
+def _nothing(own: Sequence[Row]) -> Answer:
     error = next((row["error"] for row in own if row["error"]), None)
     why = f": no trial counts; its error: {error}" if error else ": no trial counts."
-    return Said("Faster", "faster", (NOT_TOLD,), (why,))
+    return Answer("Faster", "faster", (NOT_TOLD,), (why,))
 
 
-def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
-    """Say how much faster an iteration gets at the best, over the time of the base case."""
+def _faster(parts: Parts, advised: ReconstructAnswer) -> Answer:
+    """State the largest speedup of an iteration over the baseline."""
     best, base = fastest(parts, advised), parts.at(advised.stage, advised.baseline_workers)
     base_s = value(base, "wall_s", milliseconds(base["wall_s"]))
     with_base = ranks(base["workers"])
@@ -67,9 +58,9 @@ def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
         head = "Not faster" if several else NOT_TOLD
         told = f" with more than {with_base}: " if several else f": {with_base} alone was timed, "
         end = f" with {with_base}." if several else "."
-        return Said("Faster", "faster", (head,), (told, base_s, f" ms an iteration{end}"))
+        return Answer("Faster", "faster", (head,), (told, base_s, f" ms an iteration{end}"))
     whole = parts.component(best)
-    return Said(
+    return Answer(
         "Faster",
         "faster",
         (component_value(whole, "speedup", ratio(whole["speedup"])), " times"),
@@ -88,17 +79,17 @@ def _faster(parts: Parts, advised: ReconstructAnswer) -> Said:
     )
 
 
-def _request(parts: Parts, advised: ReconstructAnswer) -> Said:
-    """Say how many ranks to ask for, and why no more."""
+def _request(parts: Parts, advised: ReconstructAnswer) -> Answer:
+    """State the number of ranks to request, and why no more."""
     gains: Cell = ()
     if advised.workers > advised.baseline_workers:
         row = parts.component(parts.at(advised.stage, advised.workers))
         # The interval of a gain that may be none holds 1.
         chance = row["speedup_low"] is not None and row["speedup_low"] <= 1
-        gains = (*_gain(row), ", which may be chance" if chance else "", "; ")
+        gains = (*_gain(row), ", possibly by chance" if chance else "", "; ")
     timed = [row for row in parts.timed if row["stage"] == advised.stage]
     is_known = all(row["repeats"] >= repeats_needed() for row in timed)
-    return Said(
+    return Answer(
         "Request",
         "request",
         (ranks(advised.workers),),
@@ -107,9 +98,9 @@ def _request(parts: Parts, advised: ReconstructAnswer) -> Said:
 
 
 def _beyond(parts: Parts, advised: ReconstructAnswer) -> Cell:
-    """Say what the next N gives, and that none beyond pays, or that none was timed."""
+    """State the gain of the next N, or that none was timed."""
     if advised.next_workers is None:
-        return ("more were not timed",)
+        return ("more ranks were not timed",)
     row = parts.component(parts.at(advised.stage, advised.next_workers))
     why = NO_LARGER["knee"]
     return (
@@ -126,14 +117,14 @@ def _gain(row: Row) -> Cell:
     )
 
 
-def _agreement(parts: Parts, stage: str) -> Said:
-    """Say whether ranks together compute what one does, by the worst of all N."""
+def _agreement(parts: Parts, stage: str) -> Answer:
+    """State the agreement of all ranks with one, by the worst of all N."""
     several = [row for row in parts.own(stage) if row["gate"] is not None]
     found = {row["gate"] for row in several}
     verdict = next((one for one in ("differs", "not compared", "agrees") if one in found), None)
     if verdict is None:
         told = ": no trial of several ranks counts."
-        return Said("Agrees", "agrees", (NOT_TOLD,), (told,))
+        return Answer("Agrees", "agrees", (NOT_TOLD,), (told,))
     own = [row for row in several if row["gate"] == verdict]
     worst = [
         part
@@ -143,14 +134,14 @@ def _agreement(parts: Parts, stage: str) -> Said:
     ]
     border = _worst(own, "gate_border")
     why = next((row["gate_why_not"] for row in own if row["gate_why_not"]), "")
-    return Said(
+    return Answer(
         "Agrees",
         "agrees",
         (AGREES[verdict],),
         (
             f" with one rank (N = {listing(row['workers'] for row in own)})",
             *(
-                (": at most off by ", *worst[1:], ", as shares of the largest value")
+                (": largest deviation ", *worst[1:], ", as shares of the largest value")
                 if worst
                 else ()
             ),
@@ -169,14 +160,14 @@ def _worst(own: Sequence[Row], column: str) -> Cell:
     return (value(row, column, number(row[column])),)
 
 
-def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
-    """Say how good the image is, or that it means nothing."""
+def _image(parts: Parts, advised: ReconstructAnswer) -> Answer:
+    """State the quality of the image, or that it means nothing."""
     row = parts.at(advised.stage, advised.workers)
     if row["timing_only"]:
-        told = ": the denoiser's weights are random, so that image and PSNR mean nothing."
-        return Said("Image", "image", ("Timing only",), (told,))
+        told = ": the denoiser's weights are random, so image and PSNR mean nothing."
+        return Answer("Image", "image", ("Timing only",), (told,))
     if row["psnr_db"] is None:
-        return Said("Image", "image", (NOT_TOLD,), (": no PSNR was computed.",))
+        return Answer("Image", "image", (NOT_TOLD,), (": no PSNR.",))
     drift: Cell = (".",)
     if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
         drift = (
@@ -184,7 +175,7 @@ def _image(parts: Parts, advised: ReconstructAnswer) -> Said:
             value(row, "psnr_drift_db", decibels(row["psnr_drift_db"])),
             f" dB from that with {ranks(row['baseline_workers'])}.",
         )
-    return Said(
+    return Answer(
         "Image",
         "image",
         (value(row, "psnr_db", ratio(row["psnr_db"])), " dB"),

@@ -93,7 +93,7 @@ def iteration(row: Row) -> Cell:
 def speedup(parts: Parts, name: str) -> Writer:
     """Write the speedup of a component; at N0 itself there is none."""
     write = component_interval(parts, name, "speedup", ratio)
-    return lambda row: ("base case",) if row["workers"] == row["baseline_workers"] else write(row)
+    return lambda row: ("baseline",) if row["workers"] == row["baseline_workers"] else write(row)
 
 
 def doubts(row: Row) -> Cell:

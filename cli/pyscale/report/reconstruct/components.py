@@ -1,14 +1,14 @@
-"""Which component gains by more ranks, and which holds them back: answers tied to the CSV."""
+"""Answers on components, tied to the CSV: which gains by more ranks, and which limits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pyscale.report.ofranks import Row, ranks
+from pyscale.report.page.answers import Answer
 from pyscale.report.page.values import Cell
 from pyscale.report.reconstruct.cells import component_value, milliseconds, value
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.said import Said
 from pyscale.report.reconstruct.words import COMPUTED, NAMES, titled
 from pyscale.report.wording import percent, ratio
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.answers import ReconstructAnswer
 
 
-NOT_TOLD = "Not told"
+NOT_TOLD = "Unknown"
 
 
 def fastest(parts: Parts, advised: ReconstructAnswer) -> Row:
@@ -25,10 +25,10 @@ def fastest(parts: Parts, advised: ReconstructAnswer) -> Row:
     return min(own, key=lambda row: (float(row["wall_s"]), row["workers"]))
 
 
-def scales(parts: Parts, advised: ReconstructAnswer) -> list[Said]:
-    """Say what gradient and denoiser gain, the better first; nothing where N0 alone was timed.
+def scales(parts: Parts, advised: ReconstructAnswer) -> list[Answer]:
+    """State the gains of gradient and denoiser, the better first; nothing with N0 alone.
 
-    It is told of the number of ranks that are fastest, and else of the one that limits.
+    At the fastest number of ranks, or else at the one that limits.
     """
     row = fastest(parts, advised)
     if row["workers"] == advised.baseline_workers:
@@ -45,7 +45,7 @@ def scales(parts: Parts, advised: ReconstructAnswer) -> list[Said]:
     more = [part for other in others for part in ("; ", NAMES[other["component"]], *_gain(other))]
     beyond = any(one["efficiency"] > 1 for one in found)
     return [
-        Said(
+        Answer(
             "Scales",
             "scales",
             (titled(NAMES[best["component"]]),),
@@ -53,7 +53,7 @@ def scales(parts: Parts, advised: ReconstructAnswer) -> list[Said]:
                 f" best with {ranks(row['workers'])}:",
                 *_gain(best),
                 *more,
-                "; an efficiency above 1 is chance, or a smaller share that fits caches better"
+                "; efficiency above 1 is chance, or a smaller share that fits caches better"
                 if beyond
                 else "",
                 ".",
@@ -84,19 +84,19 @@ def work_normalised(one: Row) -> Cell:
     )
 
 
-def limit(parts: Parts, advised: ReconstructAnswer) -> Said:
-    """Name the component that loses most against ideal scaling, and why where that is known."""
+def limit(parts: Parts, advised: ReconstructAnswer) -> Answer:
+    """Name the component that loses most against ideal scaling, and why if known."""
     if advised.limit_workers == advised.baseline_workers:
         alone = f": {ranks(advised.baseline_workers)} alone was timed."
-        return Said("Holds back", "limit", (NOT_TOLD,), (alone,))
+        return Answer("Holds back", "limit", (NOT_TOLD,), (alone,))
     if advised.limit is None:
-        return Said(
+        return Answer(
             "Holds back", "limit", ("Nothing",), (": no component loses against ideal scaling.",)
         )
     row = parts.at(advised.stage, advised.limit_workers)
     lost = parts.component(row, advised.limit)
     share = advised.limit_loss_share
-    return Said(
+    return Answer(
         "Holds back",
         "limit",
         (titled(NAMES[advised.limit]),),
@@ -104,7 +104,7 @@ def limit(parts: Parts, advised: ReconstructAnswer) -> Said:
             f": with {ranks(row['workers'])} ",
             component_value(lost, "loss_s", milliseconds(lost["loss_s"])),
             " ms an iteration more than ideal scaling",
-            "" if share is None else f", {percent(share)} of all that is lost",
+            "" if share is None else f", {percent(share)} of the loss",
             *_why(row, advised),
             ".",
         ),
@@ -113,7 +113,7 @@ def limit(parts: Parts, advised: ReconstructAnswer) -> Said:
 
 def _why(row: Row, advised: ReconstructAnswer) -> Cell:
     if advised.limit == "denoiser" and advised.margin_loss_s and advised.limit_loss_s:
-        # Pixels of margins may explain more than is lost, where a pixel takes less time in a tile.
+        # Pixels of margins may explain more than the loss, where a pixel takes less time in a tile.
         explained, lost = map(milliseconds, (advised.margin_loss_s, advised.limit_loss_s))
         if explained == lost or advised.margin_loss_s > advised.limit_loss_s:
             return ("; margins of tiles explain all of it",)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Parts:
-    """What was found, as the tables and sentences look it up.
+    """Findings, with lookups for tables and sentences.
 
     Attributes
     ----------

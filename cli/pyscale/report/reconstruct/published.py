@@ -1,9 +1,11 @@
-"""What others published of the same kind of problem, beside what was measured here."""
+"""Published numbers of the same kind of problem, beside those measured here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 from pyscale.report.machine.tables import laid_out
 from pyscale.report.ofranks import Row
@@ -15,18 +17,13 @@ from pyscale.report.reconstruct.words import NAMES, problem, titled
 from pyscale.report.wording import ABSENT, percent, ratio
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale.references.model import Reference
 
-NOTE = (
-    "Beside, not compared: what computed, the denoiser and the number of iterations are others, "
-    "or are not told"
-)
+NOTE = "Not comparable: hardware, denoiser and number of iterations differ or are unknown"
 
 
 def beside(found: Iterable[tuple[Reference, pl.DataFrame]], parts: Parts) -> list[dict[str, Any]]:
-    """Lay out every reference that is of a problem of this report, with what must be known."""
+    """Lay out every reference on a problem of this report, with its caveats."""
     shown = []
     for reference, table in found:
         # `laid_out` asks every row for its flags.
@@ -52,11 +49,11 @@ def _columns(parts: Parts) -> list[tuple[Column, Writer]]:
     return [
         (Column(name="Component", is_text=True), lambda row: (NAMES[row["component"]],)),
         (
-            Column(name="Ranks", means="There, and those of its base case", is_text=True),
+            Column(name="Ranks", means="There, and those of its baseline", is_text=True),
             lambda row: (f"{row['workers']}, over {row['baseline_workers']}",),
         ),
         (
-            Column(name="Published speedup", means="Over its base case", is_text=True),
+            Column(name="Published speedup", means="Over its baseline", is_text=True),
             lambda row: (f"{ratio(row['speedup'])} times",),
         ),
         (
@@ -78,7 +75,7 @@ def _columns(parts: Parts) -> list[tuple[Column, Writer]]:
 
 
 def _here(row: Row, parts: Parts) -> Cell:
-    """Give the speedup here; a source that does not tell its problem has none beside it."""
+    """Give the speedup here; a source without its problem has none."""
     same = ("problem", "size_px", "workers", "baseline_workers")
     for point in parts.timed:
         if all(point[name] == row[name] for name in same):

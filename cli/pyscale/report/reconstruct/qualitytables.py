@@ -34,9 +34,9 @@ def quality(parts: Parts) -> Table | None:
                 (
                     "Interior",
                     "gate_interior",
-                    "Of the image denoised once, where tiles hold all that the network looks at",
+                    "Of the image denoised once, where tiles contain the whole receptive field",
                 ),
-                ("Border", "gate_border", "The same elsewhere, which tiles do change"),
+                ("Border", "gate_border", "The same elsewhere, where tiles do change it"),
                 (
                     "Result, interior",
                     "deviation_interior",
@@ -69,7 +69,7 @@ def quality(parts: Parts) -> Table | None:
 
 
 def largest(rows: Sequence[Row], parts: Parts) -> Table | None:
-    """Which size fits how many ranks, where several sizes of a problem were reconstructed."""
+    """Sizes that fit each number of ranks, where several sizes of a problem were reconstructed."""
     sizes = {(row["problem"], row["size_px"]) for row in parts.points}
     many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
     shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
@@ -80,7 +80,7 @@ def largest(rows: Sequence[Row], parts: Parts) -> Table | None:
             lambda row: _at_size(parts, row, ("largest_px",), "size_px"),
         ),
         (
-            Column(name="Out of memory (px)", means="Smallest image for which memory ran out"),
+            Column(name="Out of memory (px)", means="Smallest image that ran out of memory"),
             lambda row: _at_size(parts, row, ("exhausted_px",), "size_px"),
         ),
     ]
@@ -89,7 +89,7 @@ def largest(rows: Sequence[Row], parts: Parts) -> Table | None:
 
 
 def _at_size(parts: Parts, row: Row, sizes: Sequence[str], column: str) -> Cell:
-    """Write a number of the point that a row of sizes speaks of."""
+    """Write a number of the point that a row of sizes concerns."""
     size = next((row[name] for name in sizes if row[name] is not None), None)
     wanted = (row["family"], row["problem"], row["workers"], size)
     for one in parts.points:

@@ -1,4 +1,4 @@
-"""What a report holds of reconstruction over ranks: answers, tables and sentences."""
+"""Section of a report on reconstruction over ranks: answers, tables and sentences."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def section(results: Results) -> dict[str, Any] | None:
     own = _own(results)
     return {
         "title": QUESTION,
-        "heading": "Which component of a distributed reconstruction scales",
+        "heading": "Distributed reconstruction",
         "ran": told.ran(parts.points),
         "verdicts": [
             verdict(parts, stage, advised.get(stage), raised.get(stage, ()))

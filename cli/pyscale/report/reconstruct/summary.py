@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pyscale.report.fitted import Fitted, empty_table
+from pyscale.report.fitted import Fitted, grouped_table, plain
 from pyscale.report.ofranks import Row
 from pyscale.report.reconstruct.cells import milliseconds
 from pyscale.report.reconstruct.parts import Parts
@@ -15,7 +14,6 @@ from pyscale.report.wording import percent, ratio, with_interval
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 NARROW = "The table of components needs a wider terminal; the report has it."
 HEADERS = (
@@ -34,26 +32,12 @@ def reconstruct_summary(results: Results) -> list[RenderableType]:
     parts = Parts.of(results.reconstruct)
     shown: list[RenderableType] = [Text(f"\n{QUESTION}", "bold")]
     for name, said in told["answers"]:
-        shown += [Text(f"\n{name}", "bold"), *(Text(_plain(sentence)) for sentence in said)]
+        shown += [Text(f"\n{name}", "bold"), *(Text(plain(sentence)) for sentence in said)]
     shown.append(Text())
-    shown.append(Fitted(_table(parts, HEADERS), _table(parts, HEADERS[:4]), NARROW))
-    return [*shown, *(Text(_plain(said)) for said in (*told["failed"], *told["doubts"]))]
-
-
-def _table(parts: Parts, headers: Sequence[str]) -> Table:
-    from rich.text import Text
-
-    table = empty_table()
-    table.columns[0].header = "image"
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    last = ""
-    for row in parts.points:
-        name = parts.names[row["stage"]]
-        cells = _cells(parts, row)
-        table.add_row(Text("" if name == last else name), *map(Text, cells[: len(headers)]))
-        last = name
-    return table
+    rows = [(parts.names[row["stage"]], _cells(parts, row)) for row in parts.points]
+    whole, short = (grouped_table("image", headers, rows) for headers in (HEADERS, HEADERS[:4]))
+    shown.append(Fitted(whole, short, NARROW))
+    return [*shown, *(Text(plain(said)) for said in (*told["failed"], *told["doubts"]))]
 
 
 def _cells(parts: Parts, row: Row) -> list[str]:
@@ -76,7 +60,3 @@ def _iteration(row: Row) -> str:
     if row["wall_s"] is None:
         return "out of memory" if row["exhausted"] else "failed"
     return with_interval(*(milliseconds(row[f"wall_s{end}"]) for end in ("", "_low", "_high")))
-
-
-def _plain(sentence: str) -> str:
-    return sentence.replace("`", "")

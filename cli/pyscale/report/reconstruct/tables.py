@@ -25,14 +25,14 @@ from pyscale_stages.reconstruction import COMPONENTS
 
 Columns = list[tuple[Column, Writer]]
 HEAD = "Reconstruction"
-RANKS = Column(name="N", means="Ranks, each with a GPU or cores of its own")
+RANKS = Column(name="N", means="Ranks, each with its own GPU or cores")
 
 
 def scaling(parts: Parts) -> Table | None:
-    """How much faster an iteration gets, those that failed with their error."""
+    """Speedup of an iteration; failed configurations with their error."""
     columns: Columns = [
         (RANKS, point("workers", str)),
-        (Column(name="Trials", means="That count"), point("repeats", str)),
+        (Column(name="Trials", means="Timed"), point("repeats", str)),
         (
             Column(
                 name="Iteration (ms)",
@@ -69,7 +69,7 @@ def scaling(parts: Parts) -> Table | None:
 
 
 def components(parts: Parts) -> Table | None:
-    """What an iteration is made of at every N."""
+    """Components of an iteration at every N."""
     columns: Columns = [
         (RANKS, point("workers", str)),
         *(
@@ -98,7 +98,7 @@ def components(parts: Parts) -> Table | None:
 
 
 def speedups(parts: Parts) -> Table | None:
-    """How each component that one rank has too scales."""
+    """Speedup of each component that one rank has too."""
     columns: Columns = [(RANKS, point("workers", str))]
     for name in COMPUTED:
         columns += [
@@ -124,7 +124,7 @@ def speedups(parts: Parts) -> Table | None:
 
 
 def sharing(parts: Parts) -> Table | None:
-    """How evenly ranks share the work, what passes between them, and the memory of each."""
+    """Balance of the ranks, exchange between them, and memory of each."""
     columns: Columns = [
         (RANKS, point("workers", str)),
         (Column(name="Tiles", means="Of all ranks"), point("tiles", str)),
@@ -152,11 +152,11 @@ def sharing(parts: Parts) -> Table | None:
             of_several("barrier_share", percent),
         ),
         (
-            Column(name="Memory (GiB)", means="The most that a rank held: of the GPU's, or else"),
+            Column(name="Memory (GiB)", means="Peak of a rank: of the GPU's, or else"),
             point("memory_peak_bytes", gib),
         ),
         (
-            Column(name="Of (GiB)", means="The least that a rank may have"),
+            Column(name="Of (GiB)", means="Least memory of a rank"),
             point("memory_total_bytes", gib),
         ),
         (
@@ -168,7 +168,7 @@ def sharing(parts: Parts) -> Table | None:
             lambda row: (row["device_name"] or row["device"] or ABSENT,),
         ),
         (
-            Column(name="By", means="What carried tensors between ranks", is_text=True),
+            Column(name="By", means="Transport of tensors between ranks", is_text=True),
             lambda row: (row["backend"] or ABSENT,),
         ),
     ]

@@ -1,4 +1,4 @@
-"""Sentences on reconstruction over ranks: what ran, what failed, and what must be doubted."""
+"""Sentences on reconstruction over ranks: runs, failures and doubts."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.reconstruct.flags import SENTENCES
+from pyscale.analysis.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.ofranks import Row, at, doubts_of, ranks, trials_of
-from pyscale.report.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.wording import listing
 
 IN_SHORT = OF_TRIALS | {
     "failed": "a trial failed",
     "exhausted": "memory ran out in a trial",
     "unstable": "times scatter",
-    "baseline-moved": "the base case is not the fewest ranks that were asked for",
+    "baseline-moved": "the baseline is not the fewest ranks requested",
     "other-work": "tiles make ranks denoise more pixels than one does",
     "uneven": "ranks share the work unevenly",
     "rest": "components do not add up to the iteration",
     "gate-differs": "ranks compute something else than one rank",
-    "gate-not-compared": "nobody compared what ranks compute with what one does",
+    "gate-not-compared": "not compared with one rank",
     "oversubscribed": "more ranks than cores",
 }
-"""Every flag in a few words; `pyscale.analysis.reconstruct.flags.SENTENCES` says it in full."""
+"""Every flag in a few words; `pyscale.analysis.reconstruct.flags.SENTENCES` has it in full."""
 
 
 def ran(points: Sequence[Row]) -> str:
-    """Say what was reconstructed, in a line."""
+    """Name what was reconstructed, in a line."""
     entries = {row["stage"] for row in points}
     many = "1 image" if len(entries) == 1 else f"{len(entries)} images"
     return f"reconstruction of {many} {trials_of(points)}"
@@ -53,17 +53,17 @@ def _places(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
 
 
 def not_measured(points: Sequence[Row]) -> Iterator[str]:
-    """Say what the numbers of reconstruction leave open."""
+    """List what reconstruction did not measure."""
     timed = [row for row in points if row["wall_s"] is not None]
     if any(row["wall_s_low"] is None for row in timed):
-        yield f"95 % intervals of reconstructions that fewer than {repeats_needed()} trials timed."
+        yield f"95 % intervals of reconstructions with fewer than {repeats_needed()} timed trials."
     if any(row["timing_only"] for row in timed):
         yield (
-            "How good reconstructed images are where the denoiser's weights are random: `weights` "
-            "under `[stages.reconstruct]` in `pyscale.toml` names a file of trained ones."
+            "Quality of images from random weights of the denoiser: set `weights` under "
+            "`[stages.reconstruct]` in `pyscale.toml` to a file of trained ones."
         )
     if timed and all(row["device"] == "cpu" for row in timed):
-        yield "Anything of GPUs, and of NCCL between them: ranks computed on processors."
+        yield "GPUs, and NCCL between them: ranks computed on processors."
     largest = max((row["workers"] for row in timed), default=None)
     if largest is not None:
-        yield f"Reconstruction with more than {ranks(largest)}: nothing here is extrapolated."
+        yield f"Reconstruction with more than {ranks(largest)}: the report does not extrapolate."

@@ -1,4 +1,4 @@
-"""What reconstructions, their components and their flags are called."""
+"""Names of reconstructions, their components and their flags."""
 
 from __future__ import annotations
 
@@ -28,18 +28,7 @@ MILLI = 1e-3
 
 
 def names_of(points: Iterable[Row]) -> dict[str, str]:
-    """Name every entry by its problem and the length of its image.
-
-    Parameters
-    ----------
-    points : iterable of dict
-        Rows of `ReconstructFindings.points`.
-
-    Returns
-    -------
-    dict of str to str
-        By entry. Entries of one problem and length have their own names beside.
-    """
+    """Name every entry by its problem and the length of its image."""
     found = {row["stage"]: _name(row) for row in points}
     told = list(found.values())
     return {

@@ -1,1 +1,1 @@
-"""What a report says of a validation: whether the installation computes what it should."""
+"""Report of a validation: whether the installation computes what it should."""

@@ -9,7 +9,7 @@ from pyscale.validation.findings import Measure, Speed, StageFinding, Validation
 
 
 def headline(found: ValidationFindings) -> str:
-    """Say whether the installation computes what it should, in a sentence."""
+    """State whether the installation computes what it should."""
     named = {
         verdict: [stage.entry for stage in found.stages if stage.verdict == verdict]
         for verdict in ("identical", "within tolerance", "wrong", "not run", "left out")
@@ -19,14 +19,14 @@ def headline(found: ValidationFindings) -> str:
         return f"This installation does not compute what it should: {_give(first)} wrong results."
     if found.verdict == "cannot say":
         why = found.why or f"{listing(named['not run']) or 'every stage'} gave no output to judge"
-        return f"Whether this installation computes what it should cannot be said: {why}."
+        return f"Validation without a verdict: {why}."
     told = []
     if named["identical"]:
         told.append(f"{_give(named['identical'])} the same bytes as the reference installation")
     if named["within tolerance"]:
         whose = "of it" if told else "of the reference installation"
         told.append(f"{_give(named['within tolerance'])} results within tolerance {whose}")
-    left_out = f" Nothing is said of {listing(named['left out'])}." if named["left out"] else ""
+    left_out = f" Not validated: {listing(named['left out'])}." if named["left out"] else ""
     return f"This installation computes what it should: {listing(told)}.{left_out}"
 
 
@@ -40,27 +40,27 @@ def _give(entries: list[str]) -> str:
 
 
 def sentences(found: ValidationFindings) -> list[str]:
-    """Say why, a sentence for each stage, and how fast it is beside references."""
+    """Give the reason for each stage, and its speed beside references."""
     return [*map(_of_stage, found.stages), *_how_fast(found)]
 
 
 def _of_stage(stage: StageFinding) -> str:
-    """Say the verdict on a stage with the numbers that decide it."""
+    """State the verdict on a stage with the numbers that decide it."""
     said = f"{stage.entry}: {stage.verdict}"
     if stage.verdict == "left out":
-        return f"{said}: it was not asked for."
+        return f"{said}: not requested."
     if not stage.trials:
         return f"{said}: {stage.why.rstrip('.')}."
     if stage.verdict == "wrong":
         said = f"{said}: {'; '.join(_reasons(stage))}."
     elif stage.verdict == "identical":
-        said = f"{said}: {_trials(stage)} left the same bytes as the reference installation."
+        said = f"{said}: {_trials(stage)} gave the same bytes as the reference installation."
     else:
-        has = "has" if len(stage.other_files) == 1 else "have"
+        differ = "differs" if len(stage.other_files) == 1 else "differ"
         measures = listing(map(_right, stage.measures))
         said = (
-            f"{said}: {listing(stage.other_files)} {has} other bytes than in the reference "
-            f"installation; in {_trials(stage)} {measures}."
+            f"{said}: {listing(stage.other_files)} {differ} from the reference installation's; in "
+            f"{_trials(stage)} {measures}."
         )
     return f"{said} Not every trial was judged: {stage.why.rstrip('.')}." if stage.why else said
 
@@ -77,24 +77,24 @@ def _reasons(stage: StageFinding) -> Iterator[str]:
             yield _wrong(measure)
     if stage.disagreeing:
         counts = listing(stage.disagreeing)
-        yield f"at N = {counts} its output is not that of the run's own baseline"
+        yield f"at N = {counts} its output disagrees with the run's own baseline"
     if stage.after:
-        yield f"it reads the output of {listing(stage.after)}, which is wrong already"
+        yield f"its input, the output of {listing(stage.after)}, is wrong"
 
 
 def _right(measure: Measure) -> str:
-    return f"{measure.name} is {_value(measure)}, {_expected(measure)} is right"
+    return f"{measure.name} is {_value(measure)}, expected {_expected(measure)}"
 
 
 def _wrong(measure: Measure) -> str:
     return (
-        f"{measure.name} is {_value(measure)} at N = {measure.workers}, and {_expected(measure)} "
-        f"is right ({measure.because})"
+        f"{measure.name} is {_value(measure)} at N = {measure.workers}, expected "
+        f"{_expected(measure)} ({measure.because})"
     )
 
 
 def _value(measure: Measure) -> str:
-    return "no number" if measure.value is None else number(measure.value)
+    return "not a number" if measure.value is None else number(measure.value)
 
 
 def _expected(measure: Measure) -> str:
@@ -103,7 +103,7 @@ def _expected(measure: Measure) -> str:
 
 def _how_fast(found: ValidationFindings) -> Iterator[str]:
     if not found.speeds:
-        yield "How fast: no reference that pyscale knows did the same work with as many workers."
+        yield "Speed: no known reference did the same work with as many workers."
     for speed in found.speeds:
         yield _speed(speed)
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 NAME = "validation.json"
-COLUMNS = ("Stage", "Verdict", "Measure", "At N", "Value", "Expected", "Tolerance", "It is from")
+COLUMNS = ("Stage", "Verdict", "Measure", "At N", "Value", "Expected", "Tolerance", "Source")
 
 
 def section(found: ValidationFindings | None) -> dict[str, Any] | None:
-    """What a report's section holds; None where nothing was to be validated."""
+    """Content of a report's section; None without a validation."""
     if found is None:
         return None
     return {
@@ -32,7 +32,7 @@ def section(found: ValidationFindings | None) -> dict[str, Any] | None:
 
 
 def lines(found: ValidationFindings | None) -> list[RenderableType]:
-    """What the terminal shows: the verdict, and why."""
+    """Lines of the terminal: the verdict and its reasons."""
     from rich.text import Text
 
     if found is None:
@@ -42,7 +42,7 @@ def lines(found: ValidationFindings | None) -> list[RenderableType]:
 
 
 def write_validation(folder: Path, results: Results) -> list[Path]:
-    """Write all verdicts with their numbers; where there are none, an earlier file is removed."""
+    """Write all verdicts with their numbers; without any, remove an earlier file."""
     path = folder / NAME
     if results.validation is None:
         path.unlink(missing_ok=True)

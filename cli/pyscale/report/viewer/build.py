@@ -5,7 +5,9 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
+
+import polars as pl
 
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.flags import INVALIDATING, SENTENCES
@@ -22,9 +24,6 @@ from pyscale.report.viewer.model import Cell, Column, Kind, Property, Row, Speed
 from pyscale.report.viewer.tags import tag
 from pyscale.report.wording import ABSENT, INVALID, phase
 from pyscale.runfacts import HARDWARE
-
-if TYPE_CHECKING:
-    import polars as pl
 
 IDLE = "idle, waiting for the slowest"
 
@@ -153,8 +152,6 @@ Key = tuple[str | None, str | None, int, str | None]
 
 def _keys(times: pl.DataFrame) -> list[Key]:
     """What names the rows of the viewer, in order."""
-    import polars as pl
-
     order = {part: place for place, part in enumerate((None, *PARTS))}
     several = times["stage"].drop_nulls().n_unique() > 1
     held = (

@@ -20,14 +20,7 @@ NOTE = (
 
 
 def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
-    """Draw the wall times of all columns.
-
-    Returns
-    -------
-    Chart
-    list of dict
-        The rows of its dataset, `DATASET`.
-    """
+    """Draw the wall times of all columns."""
     import altair as alt
 
     rows = _rows(viewer)
@@ -71,13 +64,14 @@ def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
         )
     chart = (
         alt.layer(*layers)
-        .properties(width="container", height=HEIGHT_PX, title="Wall time (s)")
+        .properties(width="container", height=HEIGHT_PX)
         .add_params(alt.param(name="panel", value=""))
     )
     spec: dict[str, Any] = chart.to_dict()
     spec |= {
         "config": config(),
         "usermeta": {
+            "titles": {"absolute": "Wall time of each run (s)"},
             "note": NOTE,
             "panels": panels,
             "legend": [

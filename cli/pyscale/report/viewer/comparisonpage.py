@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyscale.report.charts.look import colour_rows
-from pyscale.report.page.data import page_data
-from pyscale.report.page.shell import rendered
+from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.viewer.build import viewer
 from pyscale.report.viewer.chart import DATASET, bars
 from pyscale.report.viewer.machines import machine_viewer

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.machine.comparison import all_compared
 from pyscale.analysis.machine.flags import SENTENCES
@@ -14,9 +16,6 @@ from pyscale.report.machine.bottlenecks import BOTTLENECKS
 from pyscale.report.viewer.build import properties
 from pyscale.report.viewer.machinemodel import MachineCell, MachineRow, MachineViewer
 from pyscale.report.viewer.model import Column, Kind, Speedup, Tag
-
-if TYPE_CHECKING:
-    import polars as pl
 
 AT_ONCE = {"storage": "reader", "decompress": "thread"}
 """What `at_once` counts, where it is no thread of a kernel."""

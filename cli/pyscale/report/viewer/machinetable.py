@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.report.viewer.machines import MachinesBeside
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME = "comparison_tests.csv"
 BASE = 0
@@ -19,17 +18,7 @@ NOT_COMPARED = "no_speedup"
 
 
 def machine_table(found: MachinesBeside) -> pl.DataFrame:
-    """Lay out every test of every column, with its speedup over the first column.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per column, test and step, as `pyscale.analysis.machine.sidebyside` orders them;
-        `side` is the name of the column, `percent` of 100. Verdicts are those of
-        `pyscale.analysis.machine.comparison.compared_tests`.
-    """
-    import polars as pl
-
+    """Lay out every test of every column, with its speedup over the first column."""
     ids = {place: source.id for place, source in enumerate(found.sources)}
     names = {place: source.name for place, source in enumerate(found.sources)}
     kinds = {place: source.kind for place, source in enumerate(found.sources)}
@@ -58,8 +47,6 @@ def machine_table(found: MachinesBeside) -> pl.DataFrame:
 
 def _judged(found: MachinesBeside) -> pl.DataFrame:
     """Verdicts on the other columns against the first."""
-    import polars as pl
-
     tables = [
         table.drop_nulls("verdict").select(pl.lit(new, pl.Int64).alias("side"), *CELL, *JUDGED)
         for (base, new), table in found.pairs.items()

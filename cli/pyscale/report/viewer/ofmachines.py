@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
@@ -12,9 +13,6 @@ from pyscale.report.results import Results
 from pyscale.report.viewer.build import letter
 from pyscale.report.viewer.machines import MachinesBeside, MachineSource
 from pyscale.runfacts import hardware
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NOT_OF_THE_FOLDER = ("device_",)
 """How the name of what was said of a GPU begins, which the hardware tells."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+import polars as pl
+
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import NOT_TOLD, Referred
 from pyscale.report.results import Results
@@ -54,8 +56,6 @@ def source_of(
 
 def _of_reference(found: Referred) -> Iterator[Source]:
     """Make a column of a reference, and further ones where it measured a stage more than once."""
-    import polars as pl
-
     reference = found.reference
     year = f", {reference.measured}" if reference.measured else ""
     one = ["stage", "label"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale.analysis.comparison import KEY
 from pyscale.analysis.sidebyside import CELL
 from pyscale.report.viewer.build import SideBySide, letter
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NAME = "comparison.csv"
 BASE = 0
@@ -18,16 +15,7 @@ JUDGED = ("verdict", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond
 
 
 def comparison_table(found: SideBySide) -> pl.DataFrame:
-    """Lay out every time of every column, with its speedup over the first column.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per column, stage, N and part, as `pyscale.analysis.sidebyside` orders them;
-        `side` is the letter of the column. Verdicts are `pyscale.analysis.comparison.compared`'s.
-    """
-    import polars as pl
-
+    """Lay out every time of every column, with its speedup over the first column."""
     letters = {place: letter(place) for place in range(len(found.sources))}
     names = {place: source.name for place, source in enumerate(found.sources)}
     kinds = {place: source.kind for place, source in enumerate(found.sources)}
@@ -51,8 +39,6 @@ def comparison_table(found: SideBySide) -> pl.DataFrame:
 
 def _judged(found: SideBySide) -> pl.DataFrame:
     """Verdicts on the other columns against the first."""
-    import polars as pl
-
     devices = found.times.filter(pl.col("part").is_null()).select(
         *("side", "stage", "device", "workers"), own="own_device"
     )

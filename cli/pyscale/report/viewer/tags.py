@@ -31,18 +31,8 @@ def tag(
 ) -> Tag | None:
     """Name what most likely limits a configuration.
 
-    Beyond the base case that is the main cause of lost efficiency, as surely as it is known;
+    Beyond the baseline that is the main cause of lost efficiency, as surely as it is known;
     else the largest part of its time.
-
-    Parameters
-    ----------
-    found : Limits or None
-        None at the base case, or where nothing was found.
-    parts : mapping of str to float
-        Seconds of each part of the wall time; empty where none are known.
-    workers : int
-        N.
-    device : str or None
     """
     known = {part: seconds for part, seconds in parts.items() if part in DEPENDS}
     sentences = list(limits.sentences(found)) if found is not None else []

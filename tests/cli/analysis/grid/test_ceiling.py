@@ -74,7 +74,7 @@ def test_three_sizes_give_a_sentence_and_no_ceiling(grid: Any) -> None:
     for one in grid.found().ceilings:
         assert one.ceiling is None
         assert one.at(1.0) is None
-        assert "at least 4 sizes; 3 can be used" in one.refused
+        assert "at least 4 sizes; 3 are usable" in one.refused
 
 
 def test_over_another_axis_than_size_there_is_no_ceiling(grid: Any) -> None:

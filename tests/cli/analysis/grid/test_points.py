@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.analysis.grid.pointcolumns import point_schema
+from pyscale.analysis.grid.points import point_schema
 
 CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}

@@ -80,7 +80,7 @@ def test_where_both_laws_fit_alike_nothing_is_decided() -> None:
 def test_three_sizes_are_refused() -> None:
     found = saturation(list(AREA[:3]), list(flattening(11.4, 0.1)[:3]))
     assert found.ceiling is None
-    assert found.refused == "A ceiling needs at least 4 sizes; 3 can be used."
+    assert found.refused == "a ceiling needs at least 4 sizes; 3 are usable."
 
 
 def test_a_ratio_that_falls_has_no_ceiling() -> None:
@@ -94,7 +94,7 @@ def test_a_ratio_that_still_grows_like_the_area_has_none_in_reach() -> None:
     found = saturation(list(AREA), noisy(flattening(100.0, 50.0), 0, error=0.01))
     assert found.ceiling is None
     assert found.refused is not None
-    assert "beyond what was measured" in found.refused
+    assert "beyond the measured sizes" in found.refused
 
 
 def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off() -> None:
@@ -102,7 +102,7 @@ def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off() -> None:
     found = saturation(list(AREA), list(jumping))
     assert found.ceiling is None
     assert found.refused is not None
-    assert "does not describe them" in found.refused
+    assert "misses the ratios by" in found.refused
 
 
 def test_the_unit_of_the_area_and_the_order_of_sizes_change_nothing() -> None:

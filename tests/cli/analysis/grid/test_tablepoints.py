@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from pyscale.analysis.grid.devices import device_of
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale.analysis.grid.tablepoints import device_of, trials_of_sizes
 from pyscale.analysis.scaling import configurations
 
 

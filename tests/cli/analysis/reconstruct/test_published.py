@@ -9,8 +9,8 @@ import pytest
 
 from pyscale.analysis.reconstruct.answers import reconstruct_answers
 from pyscale.analysis.reconstruct.columns import scaling_schema
-from pyscale.analysis.reconstruct.formulas import efficiency, normalised_efficiency, tiled_work
 from pyscale.analysis.reconstruct.published import published_scaling
+from pyscale.analysis.reconstruct.scaling import efficiency, normalised_efficiency, tiled_work
 from pyscale.references.files import load_reference
 
 SIZE_AND_N = ["image_size", "gpus"]

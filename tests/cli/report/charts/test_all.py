@@ -72,6 +72,7 @@ def test_where_nothing_was_timed_there_is_no_chart(new_run, results_of):
     assert not any(rows for name, rows in datasets(results).items() if name != "colours")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("results", ["referred", "thin"])
 def test_vega_lite_takes_every_chart_without_a_warning(results, request, capfd):
     results = request.getfixturevalue(results)
@@ -116,7 +117,9 @@ def test_what_was_measured_elsewhere_is_hollow_and_names_its_source(referred):
     )
     assert layer["mark"]["filled"] is False
     assert {"field": "source", "title": "Source", "type": "nominal"} in layer["encoding"]["tooltip"]
-    assert "measured elsewhere" in speedup.description
+    assert "Hollow and grey: Another pipeline" in speedup.description
+    legend = speedup.spec["usermeta"]["legend"]
+    assert [one["name"] for one in legend if "hollow" in one] == ["Another pipeline"]
 
 
 def test_what_was_measured_elsewhere_is_shown_as_far_as_n_was_measured_here(referred):
@@ -127,9 +130,50 @@ def test_without_references_none_are_drawn(uneven):
     assert "references" not in named(by_id(uneven)["speedup"].spec)
 
 
+@pytest.mark.slow
 def test_an_invalid_configuration_is_a_cross_and_the_note_says_so(uneven, full):
     assert "Cross: invalid" in by_id(uneven)["speedup"].spec["usermeta"]["note"]
     assert "Cross" not in by_id(full)["speedup"].spec["usermeta"]["note"]
+
+
+@pytest.mark.slow
+def test_names_of_any_length_stand_whole_in_a_legend_that_wraps(full):
+    for chart in charts(full):
+        assert not [one for one in named_legends(chart.spec) if one is not None]
+    (speedup,) = (one for one in charts(full) if one.id == "speedup")
+    told = [one["name"] for one in speedup.spec["usermeta"]["legend"]]
+    assert told == ["register_denoise", "segment", "contact", "track"]
+
+
+def named_legends(value):
+    """Every legend that a spec leaves to Vega."""
+    if isinstance(value, list):
+        return [found for one in value for found in named_legends(one)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["legend"]] if "scale" in value and "legend" in value else []
+    return own + [f for key, one in value.items() if key != "usermeta" for f in named_legends(one)]
+
+
+def test_a_chart_has_one_title_for_each_amount_and_none_in_the_picture(full):
+    for chart in charts(full):
+        assert "title" not in chart.spec
+        titles = chart.spec["usermeta"].get("titles", {"absolute": chart.title})
+        assert titles["absolute"]
+
+
+@pytest.mark.slow
+def test_few_trials_have_ranges_and_the_note_says_so(thin, full):
+    assert "Thin bars: shortest to longest" in by_id(thin)["speedup"].description
+    assert "Bars: 95 % intervals" not in by_id(thin)["speedup"].description
+    assert "Thin bars" not in by_id(full)["speedup"].description
+
+
+@pytest.mark.slow
+def test_fitted_laws_are_drawn_with_their_band(full, thin):
+    assert "laws" in named(by_id(full)["speedup"].spec)
+    assert "95 % band" in by_id(full)["speedup"].description
+    assert "laws" not in named(by_id(thin)["speedup"].spec)
 
 
 def test_costs_are_shown_where_they_are_known(uneven):

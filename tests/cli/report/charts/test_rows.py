@@ -5,6 +5,7 @@ from pyscale.references.model import Reference, Referred
 from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
+    law_rows,
     loss_rows,
     reference_rows,
     trial_rows,
@@ -34,6 +35,32 @@ def test_speedup_and_efficiency_are_those_of_the_table(uneven, found):
 def test_intervals_are_there_for_both_or_for_none(found):
     for drawn in configuration_rows(found):
         assert (drawn["speedup_low"] is None) == (drawn["efficiency_low"] is None)
+
+
+def test_the_range_of_few_trials_holds_each_of_their_speedups(thin):
+    trials = thin.trials.filter(stage="segment", workers=2)["wall_s"]
+    own = row(configuration_rows(curves(thin.configurations)), "segment", 2)
+    base_s = thin.configurations.filter(stage="segment", workers=1)["wall_s"].item()
+    assert own["speedup_low"] is None
+    assert own["speedup_min"] == pytest.approx(base_s / trials.max())
+    assert own["speedup_max"] == pytest.approx(base_s / trials.min())
+    assert (own["wall_s_min"], own["wall_s_max"]) == (trials.min(), trials.max())
+
+
+def test_six_trials_have_an_interval_and_no_range(full):
+    own = row(configuration_rows(curves(full.configurations)), "segment", 2)
+    assert own["speedup_low"] is not None
+    assert own["wall_s_min"] is None
+
+
+def test_a_law_goes_through_the_baseline_in_a_band_that_holds_it(full):
+    found = law_rows(curves(full.configurations), full.fits)
+    assert {one["curve"] for one in found}
+    for one in found:
+        assert one["speedup_low"] <= one["speedup"] <= one["speedup_high"]
+        assert one["wall_s_low"] <= one["wall_s"] <= one["wall_s_high"]
+        if one["workers"] == 1:
+            assert one["speedup_low"] == one["speedup_high"] == pytest.approx(1)
 
 
 def test_throughput_is_work_per_second_and_its_interval_encloses_it(found):

@@ -35,7 +35,7 @@ def test_it_says_who_waited_for_whom(rows):
 
 
 def test_one_worker_waits_for_nobody(rows):
-    assert rows[0]["summary"] == "One worker: there is nobody to wait for."
+    assert rows[0]["summary"] == "One worker: there is no other to wait for."
 
 
 def test_lanes_of_several_nodes_are_grouped_by_node(rows):

@@ -16,9 +16,9 @@ def test_panels_lie_beside_each_other_as_far_as_they_can_be_read(panels, width_m
 
 def test_a_long_name_is_broken_after_an_underscore_and_loses_nothing():
     name = "registration_and_denoising_of_long_movies"
-    title = Sheet(6, 180).title(name, "base case N = 1: 300 s")
+    title = Sheet(6, 180).title(name, "baseline N = 1: 300 s")
     *lines, base = title.split("\n")
-    assert base == "base case N = 1: 300 s"
+    assert base == "baseline N = 1: 300 s"
     assert len(lines) > 1
     assert "".join(lines) == name
     assert all(line.endswith("_") for line in lines[:-1])

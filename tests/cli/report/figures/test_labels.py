@@ -17,6 +17,8 @@ from pyscale.report.figures import (
     wall_time,
 )
 
+pytestmark = pytest.mark.slow
+
 LONG = "registration_and_denoising_of_long_movies_channel_{}"
 POWERS = tuple(2**power for power in range(10))
 WIDTHS = [88, 180]

@@ -45,7 +45,7 @@ def test_the_dashed_line_is_the_base_case(full):
     (line,) = layers(losses(full), "geom_segment")
     base_s = full.configurations["worker_seconds"][0]
     assert line.data["base_s"].tolist()[:4] == pytest.approx([base_s] * 4)
-    assert "Dashed: what as much work took in the base case" in caption(losses(full))
+    assert "Dashed: what as much work took at the baseline" in caption(losses(full))
 
 
 def test_in_weak_scaling_the_base_case_grows_with_the_work(of_table):

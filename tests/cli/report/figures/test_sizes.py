@@ -70,6 +70,7 @@ def test_shares_of_a_call_are_whole(both):
     assert sums.tolist() == pytest.approx([1.0] * 2 * len(SIZES), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width_mm", [88, 180])
 @pytest.mark.parametrize("which", ["both", "several"])
 def test_no_label_touches_another(request, which, width_mm):

@@ -26,7 +26,7 @@ def test_dots_and_bars_are_those_of_the_table(full):
 
 
 def test_the_ideal_is_n_over_the_base_case(of_table):
-    (line,) = layers(speedup(of_table(["a"], (2, 4, 8))), "geom_line")
+    line = layers(speedup(of_table(["a"], (2, 4, 8))), "geom_line")[0]
     assert line.data["speedup"].tolist() == [1, 2, 4]
 
 
@@ -35,16 +35,28 @@ def test_a_single_configuration_has_no_ideal_line(of_table):
 
 
 @pytest.mark.parametrize(
-    ("growth", "said"), [(0, None), (1, "Weak scaling"), (0.5, "not the same at every N")]
+    ("growth", "said"), [(0, None), (1, "Weak scaling"), (0.5, "differs between N")]
 )
 def test_the_axis_and_the_caption_say_what_is_scaled(of_table, growth, said):
     results = of_table(["a"], work=20.0 * pl.col("workers").cast(pl.Float64) ** growth)
     plot = speedup(results)
-    title = f"{'Scaled speedup' if said else 'Speedup'} over the base case"
+    title = f"{'Scaled speedup' if said else 'Speedup'} over the baseline"
     (scale,) = [found for found in plot.scales if "y" in found.aesthetics]
     assert scale.name == title
     assert (said or "work per second") in caption(plot) or said is None
-    assert ("speedup is in work per second" in caption(plot)) == (said is not None)
+    assert ("speedup compares work per second" in caption(plot)) == (said is not None)
+
+
+def test_too_few_trials_show_the_range_of_their_ratios(thin):
+    (ranges,) = layers(speedup(thin), "geom_linerange")
+    assert 1 not in ranges.data["workers"].tolist()
+    one, two = (
+        thin.trials.filter(stage="segment", workers=n)["wall_s"]
+        for n in sorted({1, ranges.data["workers"].iloc[0]})
+    )
+    own = ranges.data[ranges.data["panel"].str.startswith("segment")].iloc[0]
+    assert own["low"] == pytest.approx(one.min() / two.max())
+    assert own["high"] == pytest.approx(one.max() / two.min())
 
 
 def test_an_invalid_configuration_is_a_cross_without_a_bar(broken):
@@ -54,6 +66,7 @@ def test_an_invalid_configuration_is_a_cross_without_a_bar(broken):
     assert "Cross: invalid" in caption(plot)
 
 
+@pytest.mark.slow
 def test_a_cross_is_told_from_a_dot_in_grey(broken, tmp_path):
     """Drawn in one grey, the figure with the cross is still another than with a dot."""
     dotted = replace(

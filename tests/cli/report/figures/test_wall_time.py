@@ -1,10 +1,23 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from drawn import caption, layers
+from pyscale.report.context import ReportContext, Work
 from pyscale.report.figures import NothingToDrawError, wall_time
+
+
+def lines(results):
+    """The ideal line, the one that joins medians and the fitted law, as they are drawn."""
+    return layers(wall_time(results), "geom_line")
+
+
+def panels(plot):
+    """Text above each panel."""
+    return layers(plot, "geom_point")[-1].data["panel"].cat.categories.tolist()
 
 
 def test_every_timed_trial_is_a_small_dot_left_of_its_configuration(full):
@@ -25,11 +38,10 @@ def test_intervals_are_drawn_only_where_there_are_some(full, thin):
     (bars,) = layers(wall_time(full), "geom_errorbar")
     assert len(bars.data) == 16
     assert layers(wall_time(thin), "geom_errorbar") == []
-    assert "fewer than 6 trials" in caption(wall_time(thin))
 
 
 def test_the_ideal_line_divides_the_base_case_evenly(full):
-    (line,) = layers(wall_time(full), "geom_line")
+    line = lines(full)[0]
     first = line.data[line.data["panel"] == line.data["panel"].iloc[0]]
     assert (first["wall_s"] * first["workers"]).tolist() == pytest.approx(
         [full.configurations["wall_s"][0]] * 4
@@ -37,20 +49,53 @@ def test_the_ideal_line_divides_the_base_case_evenly(full):
 
 
 def test_the_ideal_of_weak_scaling_takes_as_long_at_every_n(of_table):
-    (line,) = layers(wall_time(of_table(["a"], work=pl.col("workers") * 20.0)), "geom_line")
+    line = lines(of_table(["a"], work=pl.col("workers") * 20.0))[0]
     assert line.data["wall_s"].tolist() == pytest.approx([10.0] * 4)
 
 
-def test_no_line_joins_points_that_were_measured(full):
-    (line,) = layers(wall_time(full), "geom_line")
-    assert line.aes_params["linetype"] == "dashed"
+def test_medians_are_joined_and_an_invalid_one_is_left_out(full, broken):
+    *_, joined, _law = lines(full)
+    assert joined.data["wall_s"].tolist() == full.configurations["wall_s"].to_list()
+    joined = lines(broken)[1]
+    assert len(joined.data) == 5
+    assert "Large dots, joined: medians" in caption(wall_time(full))
+
+
+def test_a_fitted_law_is_drawn_with_its_band(full):
+    law = lines(full)[-1]
+    (band,) = layers(wall_time(full), "geom_ribbon")
+    first = next(fit for fits in full.fits for fit in (fits.usl, fits.amdahl) if fit.line)
+    drawn_s = law.data["at"].tolist()[: len(first.line)]
+    assert drawn_s == pytest.approx([point.wall_s for point in first.line])
+    assert (band.data["low"] < law.data["at"]).all()
+    assert (law.data["at"] < band.data["high"]).all()
+    assert "Green, with its 95 % band: Amdahl's law, fitted" in caption(wall_time(full))
+
+
+def test_too_few_trials_for_an_interval_show_their_range(thin):
+    (ranges,) = layers(wall_time(thin), "geom_linerange")
+    trials = thin.trials.filter(stage="segment", workers=1)["wall_s"]
+    own = ranges.data[ranges.data["panel"].str.startswith("segment")].iloc[0]
+    assert (own["low"], own["high"]) == (trials.min(), trials.max())
+    said = caption(wall_time(thin))
+    assert "Thick grey: range of single trials (fewer than 6 trials: no interval)." in said
+    assert "Bars:" not in said
+
+
+def test_a_panel_names_the_algorithm_and_the_caption_a_stand_in(full):
+    work = Work(data="a", how="Cellpose 3.1, pyscale-tiny", stand_in="segment ran a toy.")
+    named = replace(full, context=ReportContext(title="a run", works={"segment": work}))
+    wide, narrow = (wall_time(named, width_mm=width) for width in (180, 88))
+    assert "segment: Cellpose 3.1, pyscale-tiny\nbaseline N = 1: " in panels(wide)[1]
+    assert panels(narrow)[1].startswith("segment\nCellpose 3.1,\npyscale-tiny\nN = 1: ")
+    assert caption(wide).endswith("segment ran a toy.")
 
 
 def test_each_panel_names_the_base_case_with_its_wall_time(full):
-    panels = layers(wall_time(full), "geom_point")[1].data["panel"].unique().tolist()
     base_s = full.configurations["wall_s"][0]
-    assert panels[0] == f"register_denoise\nbase case N = 1: {base_s:.0f} s"
-    assert len(panels) == 4
+    found = panels(wall_time(full))
+    assert found[0] == f"register_denoise\nbaseline N = 1: {base_s:.0f} s"
+    assert len(found) == 4
 
 
 def test_an_invalid_configuration_is_a_cross_that_the_caption_explains(broken):

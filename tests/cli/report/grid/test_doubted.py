@@ -35,6 +35,7 @@ def test_the_terminal_marks_the_row(doubted: Results) -> None:
     assert out.getvalue().count("CPU !") == 1
 
 
+@pytest.mark.slow
 def test_the_count_of_objects_is_marked_in_the_report(doubted: Results, tmp_path: Path) -> None:
     write_report(tmp_path, doubted)
     text = (tmp_path / "scaling_analysis.md").read_text()

@@ -44,6 +44,7 @@ def shown(results, width=100):
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_grid_has_three_tables_more_and_a_later_report_without_one_none(both, full, tmp_path):
     write_csv(tmp_path, both)
     for name, file in GRID_FILES.items():
@@ -57,6 +58,7 @@ def test_a_run_on_one_device_has_no_table_of_ratios(cpu_alone):
     assert set(csv_texts(cpu_alone)) & set(GRID_FILES) == {"points", "parts"}
 
 
+@pytest.mark.slow
 def test_columns_that_name_a_row_name_one(both, mixed, shared):
     for results in (both, mixed, shared):
         for name, columns in KEYS.items():
@@ -84,7 +86,7 @@ def test_what_is_about_n_is_left_out_where_every_point_has_one(page):
     told = seen(page)
     assert "CPU against GPU, by size" in told
     assert "No trial has a record" not in told
-    assert "images larger than 2352 px: nothing here is extrapolated" in told
+    assert "images larger than 2352 px: the report does not extrapolate" in told
     for leftover in ("{{", "None ", " nan", "Undefined", "logarithm of the size,"):
         assert leftover not in told
 
@@ -127,6 +129,7 @@ def test_the_terminal_shows_every_point_and_what_follows(both, cpu_alone):
     assert "few-repeats" in narrow
 
 
+@pytest.mark.slow
 def test_figures_over_sizes_stand_instead_of_those_over_n(both, cpu_alone, tmp_path):
     names = {path.stem for path in write_figures(tmp_path, both)}
     assert names == {"benchmark_size_sweep", "benchmark_size_speedup"}

@@ -79,14 +79,14 @@ def test_a_pipeline_beside_keeps_its_sections_and_no_loading_in_them(beside, tmp
 
 def test_the_text_begins_with_the_answer_and_has_no_speedup(fed, tmp_path):
     text = write_markdown(tmp_path, fed).read_text()
-    assert text.startswith("# Whether storage feeds the GPU: ")
+    assert text.startswith("# Patch loading: ")
     before_tables = text.partition("| ---")[0]
     assert "**Yes: " in before_tables
     assert "DataLoader(dataset, " in before_tables
     assert "\n### Diversity beside speed\n" in text
     assert "\n## Results\n" not in text
     assert "Karp" not in text
-    assert "Patches are taken from a data set" in text
+    assert "reads patches from a dataset" in text
 
 
 def test_many_ranks_are_left_to_the_csv(tmp_path):
@@ -108,6 +108,7 @@ def test_the_terminal_answers_first_and_fits_100_columns(fed, failing, beside):
     assert "needs a wider terminal" in " ".join(shown(fed, 45).split())
 
 
+@pytest.mark.slow
 def test_the_figure_of_loading_stands_instead_of_those_over_n(fed, full, tmp_path):
     assert {path.stem for path in write_figures(tmp_path, fed)} == {"benchmark_loader_pareto"}
     write_figures(tmp_path, full)
@@ -135,6 +136,7 @@ def test_the_chart_draws_every_configuration_and_joins_the_front(fed):
         assert front in chart.description
 
 
+@pytest.mark.slow
 def test_one_configuration_alone_is_drawn_and_told(tmp_path):
     alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
     assert write_figures(tmp_path, alone)

@@ -10,7 +10,7 @@ import pytest
 from madeuploader import ENTRIES
 from madeuploaderrun import consuming, made_up
 from pyscale.references.files import all_references
-from pyscale.references.matchingloading import matching_loading
+from pyscale.references.matching import matching_loading
 from pyscale.report.loader import answer
 from pyscale.report.loader.section import section
 from pyscale.report.loader.verdict import trust_in
@@ -46,14 +46,14 @@ def test_storage_that_is_too_slow_does_not_feed_and_what_would_is_named():
 
 def test_nothing_is_sure_without_an_interval():
     said = told(made_up(consuming(100.0), repeats=3))["feeds"]
-    assert said.startswith("Not sure: ")
+    assert said.startswith("Uncertain: ")
     assert "[no 95 % interval]" in said
-    assert "3 trials give no interval, 6 would" in said
+    assert "3 trials give no interval, 6 are needed" in said
 
 
-def test_where_nobody_told_what_training_takes_the_report_says_how(unfed):
+def test_where_the_consumption_is_unknown_the_report_says_how_to_set_it(unfed):
     said = told(unfed)["feeds"]
-    assert said.startswith("Not told: ")
+    assert said.startswith("Unknown: ")
     assert "consumes_per_s" in said
     assert "[stages.loader]" in said
 
@@ -70,19 +70,19 @@ def test_advice_names_the_settings_what_they_keep_and_what_they_cost(unfed):
 def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():
     diverse = replace(ENTRIES[0], effective_slides=12.0)
     first = told(made_up([diverse, ENTRIES[1]]))["advised"][0]
-    assert "no speed: nothing that was measured on 2 ranks is faster" in first
+    assert "no speed: no measured one is faster on 2 ranks" in first
 
 
 def test_one_configuration_alone_is_not_called_the_fastest():
     first = told(made_up(ENTRIES[:1]))["advised"][0]
-    assert "the only one timed on 2 ranks" in first
-    assert "no speed: nothing else was timed on 2 ranks." in first
+    assert "the only timed one on 2 ranks" in first
+    assert "no speed: no other was timed on 2 ranks." in first
     assert "fastest" not in first
 
 
 def test_too_few_trials_prove_nothing_faster_than_another():
     first = told(made_up(ENTRIES[6:], repeats=1))["advised"][0]
-    assert "; 1 trial does not prove it faster than " in first
+    assert "; 1 trial does not distinguish it from " in first
     assert "may be as fast" not in first
 
 
@@ -121,7 +121,7 @@ def test_patches_that_say_no_place_are_told_of_by_speed_alone():
     assert found["advised"] == []
     fastest = row_of(results, "pool1", 2)
     assert number(fastest["patches_per_s"]) in found["feeds"]
-    assert any("How diverse" in sentence for sentence in found["not_measured"])
+    assert any("Diversity of the patches" in sentence for sentence in found["not_measured"])
     assert not any("Diversity" in table.caption for table in found["tables"])
 
 
@@ -147,7 +147,7 @@ def test_a_failed_configuration_is_a_row_with_its_error(failing):
 def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
     results = made_up([replace(entry, error="no slide") for entry in ENTRIES[:2]])
     found = told(results)
-    assert found["feeds"] == "Not told: no configuration was timed."
+    assert found["feeds"] == "Unknown: no timed configuration."
     assert found["paste"] == []
     assert found["verdict"].trust == "no"
 
@@ -168,9 +168,8 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside
 @pytest.mark.parametrize(
     ("told_of", "reason"),
     [
-        ({"repeats": 3}, "fewer than 6 trials"),
-        ({"cache_state": "warm"}, "slides lay in memory that were to be read cold"),
-        ({"cache_state": "evicted-unverified"}, "nothing proves that the page cache was cold"),
+        ({"cache_state": "warm"}, "cold cache requested, but slides were in memory"),
+        ({"cache_state": "evicted-unverified"}, "cold cache not proven"),
         ({"cores": 2}, "more processes than cores"),
     ],
 )
@@ -178,6 +177,12 @@ def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):
     trust, reasons = trust_in(made_up(**told_of).loader, ())
     assert trust == "with care"
     assert reason in reasons
+
+
+def test_few_trials_are_a_neutral_note():
+    trust, reasons = trust_in(made_up(repeats=3).loader, ())
+    assert trust == "yes"
+    assert "fewer than 6 trials" in reasons
 
 
 def test_cold_repeated_runs_are_to_be_trusted(fed):

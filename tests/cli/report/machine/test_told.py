@@ -51,8 +51,8 @@ def test_several_readers_are_told_together(bench):
 
 
 def test_the_size_stands_beside_the_ancestors(bench):
-    assert "0.262 GB" in under(bench, "The size of it")
-    assert "13.1 GB" in under(bench, "The size of it")
+    assert "0.262 GB" in under(bench, "Size of the particle stack")
+    assert "13.1 GB" in under(bench, "Size of the particle stack")
 
 
 def test_a_stack_of_few_megabytes_is_told_in_them(bench):
@@ -66,7 +66,7 @@ def test_numbers_of_readers_and_threads_are_told_with_their_intervals(bench):
 
 
 def test_what_cannot_run_says_why(bench):
-    said = under(bench, "What cannot run here")
+    said = under(bench, "Tests that cannot run here")
     assert "particle_random_read_direct: the filesystem refuses" in said
     assert "nothing is transferred" in said
 
@@ -76,7 +76,7 @@ def test_an_eviction_that_nothing_proves_is_a_doubt(bench):
     assert "`evicted-unverified` (movie_read_eer_cold)" in said
     trust, reasons = trust_in_bench(bench)
     assert trust == "with care"
-    assert any("nothing proves that the page cache was cold" in reason for reason in reasons)
+    assert any("cold cache not proven" in reason for reason in reasons)
 
 
 def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
@@ -113,34 +113,34 @@ def test_the_place_has_names(bench):
 
 def test_the_node_that_reads_slowly_is_named_with_its_ratio(three):
     (said,) = nodes.sentences(three.machine)
-    assert said.startswith("node3 stands apart: 0.49 of the median of 3 nodes in ")
+    assert said.startswith("node3 is an outlier: 0.49 of the median of 3 nodes in ")
     assert "more tests" in said
     head, rest = nodes.in_short(three.machine)
     assert head == "node3"
-    assert "stands apart" in rest
+    assert "is an outlier" in rest
 
 
-def test_no_node_stands_apart_where_all_are_alike(three):
+def test_no_node_is_an_outlier_where_all_are_alike(three):
     alike = three.machine.nodes.with_columns(outlier=pl.lit(value=False))
     (said,) = nodes.sentences(replace(three.machine, nodes=alike))
-    assert said.startswith("No node stands apart")
+    assert said.startswith("No outliers: ")
 
 
-def test_two_nodes_cannot_say_which_is_the_ordinary_one(three):
+def test_of_two_nodes_none_is_an_outlier(three):
     two = three.machine.nodes.with_columns(
         nodes=pl.lit(2, pl.Int64), outlier=pl.lit(None, pl.Boolean)
     )
     (said,) = nodes.sentences(replace(three.machine, nodes=two))
-    assert "it takes 3 nodes" in said
+    assert "fewer than 3 nodes" in said
 
 
 @pytest.mark.parametrize(
     ("share", "proved", "says"),
     [
-        (0.2, True, "it had room for more"),
-        (0.2, False, "it seems to have had room for more"),
-        (0.6, True, "may have limited reading at times"),
-        (0.9, True, "as fast as this storage allows"),
+        (0.2, True, "does not limit reading"),
+        (0.2, False, "seems not to limit reading"),
+        (0.6, True, "may limit reading at times"),
+        (0.9, True, "so try faster storage"),
     ],
 )
 def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
@@ -149,14 +149,14 @@ def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
     (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
     assert says in said
     assert "of the wall time" in said
-    assert ("not proved" in said) is not proved
+    assert ("not verified" in said) is not proved
 
 
 def test_reading_that_takes_hardly_any_time_is_nothing_to_speed_up(beside):
     table = beside.machine.headroom.head(1).with_columns(read_s=pl.lit(1e-6))
     found = curves(about_workers(beside).configurations)
     (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
-    assert "less than 1 % of the wall time, and faster storage could save no more" in said
+    assert "less than 1 % of the wall time; faster storage cannot save more" in said
     assert "MB/s" not in said
 
 

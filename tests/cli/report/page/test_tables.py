@@ -56,9 +56,9 @@ def test_losses_stack_as_the_chart_does_and_leave_out_what_never_occurs(full):
 
 def test_the_choices_are_the_numbers_of_their_configuration(full):
     table = tables.choices(found_in(full), full)
-    assert texts(table, "Objective")["contact"] == ["knee", "fastest"]
+    assert texts(table, "Objective")["contact"] == ["best value", "fastest"]
     assert texts(table, "N")["contact"] == ["4", "8"]
-    assert texts(table, "How sure")["contact"][0].startswith("sure (")
+    assert texts(table, "Confidence")["contact"][0].startswith("sure (")
 
 
 def test_the_state_of_the_page_cache_is_told_once_for_all_n(full):

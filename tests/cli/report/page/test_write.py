@@ -13,8 +13,10 @@ from io import StringIO
 import pytest
 
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.report.context import Command, Node, ReportContext
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
+from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
 from pyscale.report.page.values import CONFIGURATION, PART
 from pyscale.report.page.write import write_page
@@ -82,10 +84,37 @@ def test_the_first_screen_answers_for_every_stage(page, full):
             place = f'data-answer="{answer}" data-stage="{verdict.name}"'
             assert page.count(place) == 1
     told = seen(page)
-    for verdict in verdicts(full):
-        assert verdict.request.rest in told
-        assert verdict.limit.rest in told
-        assert "; ".join(verdict.reasons) in told
+    bottom = bottom_line(full)
+    for sentence in bottom.request:
+        assert sentence.removeprefix("Request ") in told
+    for line in bottom.stages:
+        assert line.limit_sentence[len(line.limit) :].lstrip(" ,:") in told
+        assert line.each_task in told
+    assert bottom.outputs_sentence.removeprefix("Outputs: ")[1:] in told
+    for reason in bottom.care:
+        assert reason[1:] in told
+
+
+def test_a_stand_in_model_is_told_at_the_top(tmp_path, full):
+    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
+    text = seen(page_of(tmp_path, full, A_RUN.model_copy(update={"works": works})))
+    assert "Cellpose 3.1, tiny" in text
+    assert "Stand-in" not in text
+
+
+def test_a_picture_has_its_text_and_says_where_the_output_lies(tmp_path, full):
+    shot = Picture(
+        title="Outlines", alt="8 cells", png="AAAA", entry="segment", place="tasks/a/out"
+    )
+    strip = Pictures(pictures=(shot,), about="Frame 5 of 8")
+    text = page_of(tmp_path, replace(full, pictures=strip))
+    assert '<img src="data:image/png;base64,AAAA" alt="8 cells"' in text
+    assert "tasks/a/out" in seen(text)
+    assert "same at N = 8" in seen(text)
+
+
+def test_without_kept_outputs_there_is_no_strip(page):
+    assert 'class="strip"' not in page
 
 
 def test_it_says_what_ran_where_and_when(page):
@@ -125,7 +154,7 @@ def test_hardware_and_commands_are_whole(page):
 
 def test_every_doubt_has_its_sentence(tmp_path, thin):
     told = seen(page_of(tmp_path, thin))
-    assert "warm-not-cold (everywhere): The input lay in the page cache" in told
+    assert "warm-not-cold (everywhere): The input was in the page cache" in told
 
 
 def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
@@ -148,6 +177,7 @@ def test_an_invalid_configuration_has_no_speedup(tmp_path, broken):
     assert {"speedup", "efficiency"}.isdisjoint(columns)
 
 
+@pytest.mark.slow
 def test_a_table_from_elsewhere_leaves_out_what_nobody_knows(tmp_path):
     import polars as pl
 
@@ -158,7 +188,7 @@ def test_a_table_from_elsewhere_leaves_out_what_nobody_knows(tmp_path):
     assert "Wall times of a.csv" in told
     assert "Hardware that is not known" in told
     assert "Not known: no trial was timed part by part." in told
-    assert "Not known: nobody checked that N workers compute what the base case does." in told
+    assert "Not checked: whether N workers compute what the baseline does." in told
     assert not {"timeline", "memory", "cache", "viewer"} & {
         *re.findall(r'<section id="(.*?)"', text)
     }

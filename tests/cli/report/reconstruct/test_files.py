@@ -106,7 +106,7 @@ def test_a_pipeline_beside_keeps_its_sections_and_no_reconstruction_in_them(besi
 
 def test_the_text_begins_with_the_answers_and_says_how_they_were_found(shared, tmp_path):
     text = write_markdown(tmp_path, shared).read_text()
-    assert text.startswith("# Which component of a distributed reconstruction scales: ")
+    assert text.startswith("# Distributed reconstruction: ")
     before_tables = text.partition("| ---")[0]
     assert "- Faster: 3.42 times with 8 ranks" in before_tables
     assert "- Image: Timing only: " in before_tables
@@ -128,6 +128,7 @@ def test_the_terminal_answers_first_and_fits_100_columns(shared, beside):
     assert "needs a wider terminal" in " ".join(shown(shared, 60).split())
 
 
+@pytest.mark.slow
 def test_the_figure_of_components_stands_instead_of_those_over_n(shared, tmp_path):
     assert {path.stem for path in write_figures(tmp_path, shared)} == {"benchmark_components"}
     assert write_figures(tmp_path, replace(shared, reconstruct=None)) == []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pyscale.report.validation.sentences import headline, sentences
 from pyscale.validation.findings import Speed, ValidationFindings
-from pyscale.validation.judging import judged
-from pyscale.validation.measured import MeasuredEntry
+from pyscale.validation.judging import MeasuredEntry, judged
 from validated import FED_BY, OTHER, expected_of_two, found_of, gave, trial
 
 
@@ -29,8 +28,8 @@ def test_the_headline_names_what_was_left_out() -> None:
     measured = gave()
     del measured["track"]
     found = judged(expected_of_two(), measured, FED_BY)
-    assert headline(found).endswith("Nothing is said of track.")
-    assert "track: left out: it was not asked for." in sentences(found)
+    assert headline(found).endswith("Not validated: track.")
+    assert "track: left out: not requested." in sentences(found)
 
 
 def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from() -> None:
@@ -39,31 +38,31 @@ def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from()
     assert headline(found) == said
     segment, track, _ = sentences(found)
     assert segment == (
-        "segment: wrong: ap is 0.500 at N = 2, and 0.900 \u00b1 0.0100 is right (cells round)."
+        "segment: wrong: ap is 0.500 at N = 2, expected 0.900 \u00b1 0.0100 (cells round)."
     )
-    assert track.endswith("it reads the output of segment, which is wrong already.")
+    assert track.endswith("its input, the output of segment, is wrong.")
 
 
 def test_what_is_no_number_is_told_so() -> None:
-    assert "ap is no number at N = 1" in sentences(found_of(segment=[trial(ap=float("nan"))]))[0]
+    assert "ap is not a number at N = 1" in sentences(found_of(segment=[trial(ap=float("nan"))]))[0]
 
 
 def test_disagreement_of_workers_is_told() -> None:
     said = sentences(found_of(segment=[trial(), trial(2, same=False)]))[0]
-    assert said == ("segment: wrong: at N = 2 its output is not that of the run's own baseline.")
+    assert said == ("segment: wrong: at N = 2 its output disagrees with the run's own baseline.")
 
 
 def test_other_bytes_are_told_with_every_measure() -> None:
     said = sentences(found_of(segment=[trial(sha256=OTHER, objects=99)]))[0]
-    assert said.startswith("segment: within tolerance: out.tif has other bytes than in the ref")
-    assert "ap is 0.900, 0.900 \u00b1 0.0100 is right" in said
-    assert "objects is 99.0, 100 \u00b1 1.00 is right" in said
+    assert said.startswith("segment: within tolerance: out.tif differs from the ref")
+    assert "ap is 0.900, expected 0.900 \u00b1 0.0100" in said
+    assert "objects is 99.0, expected 100 \u00b1 1.00" in said
 
 
 def test_what_did_not_run_is_told_with_its_reason() -> None:
     measured = gave() | {"track": MeasuredEntry([], "track-n1-b1/w0 failed: no laptrack.")}
     found = judged(expected_of_two(), measured, FED_BY)
-    said = "Whether this installation computes what it should cannot be said: track gave no output"
+    said = "Validation without a verdict: track gave no output"
     assert headline(found).startswith(said)
     assert "track: not run: track-n1-b1/w0 failed: no laptrack." in sentences(found)
 
@@ -72,14 +71,14 @@ def test_a_trial_that_failed_beside_right_ones_is_told() -> None:
     measured = gave() | {"track": MeasuredEntry([trial(), trial()], "track-n1-b3/w0 failed: full")}
     said = sentences(judged(expected_of_two(), measured, FED_BY))[1]
     assert said == (
-        "track: identical: 2 trials left the same bytes as the reference installation. Not every "
+        "track: identical: 2 trials gave the same bytes as the reference installation. Not every "
         "trial was judged: track-n1-b3/w0 failed: full."
     )
 
 
 def test_a_run_on_other_data_says_why_nothing_follows() -> None:
     found = found_of("the seed is 3 instead of 0")
-    assert headline(found).endswith("cannot be said: the seed is 3 instead of 0.")
+    assert headline(found).endswith("without a verdict: the seed is 3 instead of 0.")
 
 
 def speed_of(low: float | None, high: float | None) -> ValidationFindings:
@@ -111,4 +110,4 @@ def test_too_few_trials_are_told_in_place_of_an_interval() -> None:
 
 
 def test_without_a_reference_the_speed_stays_open() -> None:
-    assert sentences(found_of())[-1].startswith("How fast: no reference that pyscale knows did")
+    assert sentences(found_of())[-1].startswith("Speed: no known reference did")

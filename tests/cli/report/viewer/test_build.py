@@ -109,7 +109,7 @@ def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken: Results) -
     assert cell is not None
     assert cell.tag is not None
     assert cell.tag.text == "invalid"
-    assert "not that of the baseline" in cell.tag.why
+    assert "differs from the baseline's" in cell.tag.why
 
 
 def test_a_key_names_its_row_in_the_csv(shown: Viewer) -> None:

@@ -66,7 +66,7 @@ def test_runs_of_other_stages_and_n_say_what_only_one_has(full: Results, thin: R
     said = " ".join(judged.summary)
     assert "Only in the base: register_denoise at N = 4 and 8" in said
     assert "Only in this run: track at N = 1 and 2." in said
-    assert any("Fewer than 6 trials" in sentence for sentence in judged.reasons)
+    assert any("Fewer than 6 timed trials" in sentence for sentence in judged.reasons)
 
 
 def test_runs_without_a_stage_and_n_in_common_say_so(full: Results) -> None:

@@ -77,7 +77,7 @@ def test_where_no_cause_is_large_the_largest_part_is_named_too() -> None:
     shown = tag(found, PARTS | {"read": 20.0}, 4, "cpu")
     assert shown is not None
     assert shown.text == "reading"
-    assert "no single cause" in shown.why
+    assert "any single cause" in shown.why
     assert "storage" in shown.why
 
 

@@ -13,9 +13,10 @@
     .chart-panel > p { font-size: .875rem; font-weight: 600; margin: 0 0 .5rem; color: var(--chart-ink); overflow-wrap: anywhere; }
     .chart-plot { width: 100%; min-width: 0; }
     .chart-plot svg { display: block; max-width: 100%; height: auto; }
-    .chart-legend { display: flex; min-height: 1.25rem; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; margin: 0 0 .75rem; padding: 0; font-size: .8125rem; color: var(--chart-ink); }
+    .chart-legend { display: flex; min-height: 1.25rem; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; margin: 0 0 .5rem; padding: 0; font-size: .8125rem; color: var(--chart-ink); }
     .chart-legend li { display: flex; align-items: center; gap: .4em; margin: 0; }
-    .chart-legend i { width: .8em; height: .8em; border-radius: 2px; outline: 1px solid var(--chart-grid); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+    .chart-legend li { min-width: 0; overflow-wrap: anywhere; }
+    .chart-legend svg { flex: none; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
     .chart-choice { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; margin: 0 0 .25rem; font-size: .8125rem; color: var(--chart-ink); }
     .chart-choice label { display: flex; align-items: center; gap: .5em; max-width: 100%; }
     .chart-choice select { font: inherit; min-height: 2rem; min-width: 0; max-width: 100%; }
@@ -26,7 +27,9 @@
     #vg-tooltip-element.visible { visibility: visible; }
     #vg-tooltip-element td { padding: 0; vertical-align: top; overflow-wrap: anywhere; }
     #vg-tooltip-element td.key { color: var(--chart-quiet); padding-right: .75rem; white-space: nowrap; }
-    @media print { #vg-tooltip-element, .chart-choice { display: none; } }`;
+    .chart-save { font-weight: 400; font-size: .75rem; color: var(--chart-quiet); white-space: nowrap; margin-left: auto; }
+    .chart-save button { font: inherit; color: inherit; border: 1px solid var(--chart-grid); border-radius: 4px; background: none; padding: 0 .375rem; margin-left: .25rem; cursor: pointer; }
+    @media print { #vg-tooltip-element, .chart-choice, .chart-save { display: none; } }`;
 
   const boxes = [...document.querySelectorAll("input[name=stage]")];
   const chosen = {
@@ -144,6 +147,7 @@
     }
 
     async amount(value) {
+      caption(this.id);
       if (this.names.includes("amount")) await this.set({ amount: value });
     }
 
@@ -173,13 +177,28 @@
     }
   }
 
+  // Shapes as Vega draws them, in a square from -1 to 1; without one it is a bar's part.
+  const SHAPES = {
+    circle: "M-1,0a1,1,0,1,0,2,0a1,1,0,1,0,-2,0Z", square: "M-.9,-.9h1.8v1.8h-1.8Z", diamond: "M0,-1.2L1,0L0,1.2L-1,0Z",
+    cross: "M-1,-.4h.6v-.6h.8v.6h.6v.8h-.6v.6h-.8v-.6h-.6Z", stroke: "M-1.2,0h2.4",
+    "triangle-up": "M-1,.9L0,-.9L1,.9Z", "triangle-down": "M-1,-.9L0,.9L1,-.9Z",
+  };
+
+  function swatch({ colour, shape, hollow, dash }) {
+    const line = `fill="none" stroke="${colour}" stroke-width=".3"`;
+    const drawn = dash ? `<path d="M-1.4,0h2.8" ${line} stroke-dasharray="${dash.split(" ").map((px) => px / 6).join(" ")}"/>`
+      : hollow || shape === "stroke" ? `<path d="${SHAPES[shape ?? "circle"]}" ${line}/>`
+      : `<path d="${SHAPES[shape ?? "square"]}" fill="${colour}"${shape ? "" : ' stroke="var(--chart-grid, #E6E8EB)" stroke-width=".15"'}/>`;
+    return `<svg viewBox="-1.4 -1.4 2.8 2.8" width="13" height="13" aria-hidden="true">${drawn}</svg>`;
+  }
+
   function legend(parts) {
     const list = made("ul", "chart-legend");
     for (const part of parts) {
       const item = made("li", "");
-      const swatch = made("i", "");
-      swatch.style.background = part.colour;
-      item.append(swatch, part.name);
+      item.insertAdjacentHTML("afterbegin", swatch(part));
+      item.append(part.name);
+      if (boxes.some((box) => box.value === part.name)) item.dataset.stage = part.name;
       list.append(item);
     }
     return list;
@@ -258,12 +277,88 @@
     }
   }
 
+  // What a chart shows is its only title.
+  function titleOf(id) {
+    const { titles } = charts[id].spec.usermeta;
+    return titles?.[chosen.amount] ?? titles?.absolute ?? charts[id].title;
+  }
+
+  function caption(id) {
+    const text = document.querySelector(`[data-chart="${id}"]`)?.closest("figure")?.querySelector("figcaption > span");
+    if (text) text.textContent = titleOf(id);
+  }
+
+  const escaped = (text) => new Option(text).innerHTML;
+
+  // A chart as it stands on the page, in light colours: title, legend, names of panels, plots.
+  async function pictureOf(id) {
+    const place = document.querySelector(`[data-chart="${id}"]`);
+    await Promise.all(plots.filter((plot) => plot.id === id).map((plot) => plot.draw()));
+    const base = place.getBoundingClientRect(), TOP_PX = 32, MARGIN_PX = 8;
+    const at = (element) => {
+      const box = element.getBoundingClientRect();
+      return { x: box.left - base.left + MARGIN_PX, y: box.top - base.top + TOP_PX, width: box.width, height: box.height };
+    };
+    const text = (x, y, words, style) => `<text x="${x}" y="${y}" ${style}>${escaped(words)}</text>`;
+    const parts = [text(MARGIN_PX, 20, titleOf(id), 'font-size="15" font-weight="600"')];
+    let height = TOP_PX;
+    const nested = (svg) => {
+      const { x, y, width, height: own } = at(svg);
+      const copy = svg.cloneNode(true);
+      for (const [name, value] of Object.entries({ x, y, width, height: own, xmlns: "http://www.w3.org/2000/svg" })) copy.setAttribute(name, value);
+      height = Math.max(height, y + own);
+      return new XMLSerializer().serializeToString(copy);
+    };
+    for (const found of place.querySelectorAll(".chart-legend li, .chart-panel > p, .chart-plot > svg, .chart-plot > * > svg")) {
+      if (!found.checkVisibility()) continue;
+      const { x, y } = at(found);
+      if (found.matches("li")) parts.push(nested(found.querySelector("svg")), text(x + 19, y + 14, found.textContent, 'font-size="13"'));
+      else if (found.matches("p")) parts.push(text(x, y + 15, found.textContent, 'font-size="14" font-weight="600"'));
+      else parts.push(nested(found));
+    }
+    const width = Math.ceil(base.width + 2 * MARGIN_PX);
+    height = Math.ceil(height + MARGIN_PX);
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" fill="#1F2328"><rect width="100%" height="100%" fill="#fff"/>${parts.join("")}</svg>`;
+    return { width, height, svg: svg.replace(/var\(--chart-[\w-]+, (#[0-9A-Fa-f]+)\)/g, "$1") };
+  }
+
+  async function saved(id, kind) {
+    const { width, height, svg } = await pictureOf(id);
+    let file = new Blob([svg], { type: "image/svg+xml" });
+    if (kind === "png") {
+      const SCALE = 2, image = new Image(), canvas = document.createElement("canvas");
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+      await image.decode();
+      Object.assign(canvas, { width: SCALE * width, height: SCALE * height });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      file = await new Promise((resolve) => canvas.toBlob(resolve));
+    }
+    const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(file), download: `${id}.${kind}` });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href));
+  }
+
+  function saveButtons(id) {
+    const group = made("span", "chart-save");
+    for (const kind of ["png", "svg"]) {
+      const button = made("button", "", kind.toUpperCase());
+      button.type = "button";
+      button.title = `Save as ${kind.toUpperCase()}`;
+      button.setAttribute("aria-label", `Save as ${kind.toUpperCase()}: ${charts[id].title}`);
+      button.addEventListener("click", () => saved(id, kind));
+      group.append(button);
+    }
+    return group;
+  }
+
   // Builds what stands around the plots of one chart, and the plots, which are not drawn yet.
   function mounted(place) {
     const id = place.dataset.chart;
     const { note, panels, legend: parts, wide } = charts[id].spec.usermeta;
     const plots = [];
     place.replaceChildren();
+    caption(id);
+    place.closest("figure")?.querySelector("figcaption")?.append(saveButtons(id));
     if (parts) place.append(legend(parts));
     const canChoose = charts[id].spec.params?.some((param) => param.name === "trial");
     const head = made("div", "");

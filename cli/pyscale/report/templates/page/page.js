@@ -93,6 +93,20 @@
     });
   }
 
+  // A picture, larger; Escape, or a click, closes it.
+  for (const shot of all("button.shot")) {
+    shot.addEventListener("click", () => {
+      const dialog = document.createElement("dialog");
+      const title = shot.nextElementSibling.textContent;
+      dialog.setAttribute("aria-label", title);
+      dialog.append(shot.firstElementChild.cloneNode());
+      dialog.addEventListener("click", () => dialog.close());
+      dialog.addEventListener("close", () => { dialog.remove(); shot.focus(); });
+      document.body.append(dialog);
+      dialog.showModal();
+    });
+  }
+
   // The link of the section that is being read.
   const links = new Map(all("nav a[href^='#']").map((link) => [link.hash.slice(1), link]));
   const read = new IntersectionObserver((entries) => {

@@ -1,0 +1,121 @@
+"""Help of the commands: options in groups, with choices, effective defaults and examples."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args, get_origin
+
+from typer.core import TyperArgument, TyperCommand, TyperGroup
+
+WIDEST = 28
+"""Columns of the names; a longer one has its text on the next line."""
+
+
+class Command(TyperCommand):
+    """A command whose help has its options in groups, and examples at its end.
+
+    Rich could draw groups, and takes longer to import than all that a short command needs.
+    """
+
+    settings_are_defaults = False
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write plain text, also for a group that is used by itself."""
+        self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Name the arguments as their descriptions do."""
+        arguments = [one for one in self.get_params(ctx) if isinstance(one, TyperArgument)]
+        names = [f"{_name(one)}{'...' * (one.nargs != 1)}" for one in arguments]
+        named = zip(arguments, names, strict=True)
+        return ["[OPTIONS]", *(name if one.required else f"[{name}]" for one, name in named)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments and each group of options, in the order of their declaration."""
+        settings = _Settings() if self.settings_are_defaults else None
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for param in self.get_params(ctx):
+            if not getattr(param, "hidden", False):
+                is_argument = isinstance(param, TyperArgument)
+                usual = "Arguments" if is_argument else "Options"
+                rows = groups.setdefault(getattr(param, "rich_help_panel", None) or usual, [])
+                rows.append(_row(param, settings))
+        width = min(WIDEST, max(len(name) for rows in groups.values() for name, _ in rows))
+        for heading, rows in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", text) for name, text in rows], WIDEST)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - given
+        """Write the examples as they are, since no line to paste may be broken."""
+        if self.epilog:
+            lines = self.epilog.splitlines()
+            with formatter.section("Examples" if len(lines) > 1 else "Example"):
+                for line in lines:
+                    formatter.write(f"  {line}\n")
+
+
+class SettingsCommand(Command):
+    """One whose options replace settings: their values of here are its defaults."""
+
+    settings_are_defaults = True
+
+
+class Group(TyperGroup):
+    """A group of commands whose help ends with examples."""
+
+    format_epilog = Command.format_epilog
+
+
+def helped(*examples: str, settings_are_defaults: bool = False) -> dict[str, Any]:
+    """Arguments of `Typer.command` for a command with these examples."""
+    cls = SettingsCommand if settings_are_defaults else Command
+    return {"cls": cls, "epilog": "\n".join(examples)}
+
+
+class _Settings:
+    """The settings that hold in this folder, where they can be read."""
+
+    def __init__(self) -> None:
+        from pyscale.errors import UserError
+        from pyscale.settings import Settings, load_settings
+
+        self._fields = Settings.model_fields
+        try:
+            self._values = load_settings().model_dump(mode="json")
+        except UserError:
+            # The command itself says what is wrong with them; its help is no place to fail.
+            self._values = {}
+
+    def choices(self, name: str) -> str | None:
+        """Values of a setting that has but few, as in [cold|warm|asis]."""
+        annotation = self._fields[name].annotation if name in self._fields else None
+        for kind in (annotation, *get_args(annotation)):
+            if get_origin(kind) is Literal:
+                return f"[{'|'.join(get_args(kind))}]"
+        return None
+
+    def default(self, name: str) -> str | None:
+        """Value of a setting in words; None where it has none, or is off."""
+        value = self._values.get(name)
+        if isinstance(value, list):
+            return ",".join(map(str, value))
+        return "on" if value is True else str(value) if value else None
+
+
+def _row(param: Any, settings: _Settings | None) -> tuple[str, str]:
+    """Names of a parameter with what it takes, and its help with what holds without it."""
+    default, takes = None, param.metavar
+    if settings is not None:
+        default, takes = settings.default(param.name), takes or settings.choices(param.name)
+    if default is None and param.show_default:
+        own = param.show_default if isinstance(param.show_default, str) else param.default
+        default = str(own) if own else None
+    text = f"{param.help or ''}{f' (default: {default})' if default else ''}"
+    if isinstance(param, TyperArgument):
+        return _name(param), text
+    names = ", ".join(param.opts)
+    return names if param.is_flag else f"{names} {takes or 'VALUE'}", text
+
+
+def _name(argument: TyperArgument) -> str:
+    return argument.metavar or str(argument.name).upper()

@@ -1,0 +1,224 @@
+"""The resident launcher: starts one warm worker on the node, and has it do tasks one by one.
+
+Run as `python -m pyscale.executors.resident FOLDER [PARENT]`. FOLDER holds the worker's own
+`order.json`, as a task's folder does, and takes its records. Tasks come as lines on stdin,
+`{"folder": "…", "token": "…"}`: each has an order and gets the records that `launch` would write.
+On stdout a line says when the worker is ready, and one for each task says that it has ended; in
+both `alive` is whether the worker can do another. It ends when stdin or the worker does.
+
+Like `launch` it imports nothing heavy, and knows records by their keys.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from pyscale.executors.clock import offset_to
+from pyscale.executors.launch import (
+    EXIT_NO_PROGRAM,
+    adopt_orphans,
+    end_orphans,
+    environment_of,
+    guarded,
+    lead_a_session,
+    read,
+    stands,
+    was_begun,
+    write_exit,
+    write_launch,
+)
+from pyscale.executors.nodework import do_once_on_this_node
+from pyscale.interruption import end_with_parent
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.measure.spans import SPAWN_VARIABLE
+
+Record = dict[str, Any]
+
+
+def attend(folder: str, parent: int | None = None) -> int:
+    """Start the worker whose order lies in `folder`, and give it tasks until stdin ends.
+
+    Parameters
+    ----------
+    folder : str
+    parent : int, optional
+        Process that this one must not outlive; the one that started it where none is named.
+
+    Returns
+    -------
+    int
+        Exit code of the worker; 0 where its order is gone.
+    """
+    end_with_parent(parent or os.getppid())
+    home = Path(folder)
+    order = read(home / "order.json")
+    if order is None:
+        return 0
+    lead_a_session()
+    adopt_orphans()
+    if order["cpus"]:
+        os.sched_setaffinity(0, order["cpus"])
+    with environment_of(order) as environment:
+        begin_utc = datetime.now(UTC)
+        process = _started(home, order, environment)
+        if process is None:
+            _attend_none(home)
+            return EXIT_NO_PROGRAM
+        write_launch(home, order, process.pid, (begin_utc, datetime.now(UTC)))
+        with guarded(process.pid, order):
+            _Worker(home, process).attend()
+            returncode = process.wait()
+        end_orphans()
+    write_exit(home, order, returncode)
+    return returncode
+
+
+class _Worker:
+    """A worker that has been started, and what is exchanged with it."""
+
+    def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
+        self._home = home
+        self._process = process
+        signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
+
+    def attend(self) -> None:
+        """Say when it is ready, and do tasks until there are none, or it has ended."""
+        alive = self._hear() is not None
+        _say(ready=alive, alive=alive)
+        for line in sys.stdin:
+            asked = json.loads(line)
+            returncode = self._do(Path(asked["folder"]), asked["token"])
+            alive = self._process.poll() is None
+            _say(folder=asked["folder"], returncode=returncode, alive=alive)
+            if not alive:
+                break
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
+
+    def _do(self, task: Path, token: str) -> int | None:
+        """Do a task and record it; None where there was nothing to do."""
+        begin_utc = datetime.now(UTC)
+        order = _standing(task, token)
+        if order is None:
+            return None
+        clock = offset_to(order["clock"]) if order["clock"] else None
+        spawn_utc = datetime.now(UTC)
+        asked = {
+            "folder": str(task),
+            "arguments": order["arguments"],
+            "spawn_monotonic_s": time.monotonic(),
+        }
+        write_launch(task, order, self._process.pid, (begin_utc, spawn_utc), clock)
+        self._tell(asked)
+        answer = self._hear()
+        if answer is None:
+            returncode = _last_words(self._home, task, self._process)
+        else:
+            returncode = int(answer["returncode"])
+        if stands(task, order):
+            write_exit(task, order, returncode)
+        return returncode
+
+    def _tell(self, asked: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        # Whether it has ended, its answer tells.
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps(asked).encode() + b"\n")
+            self._process.stdin.flush()
+
+    def _hear(self) -> Record | None:
+        """The worker's next answer; None where it has ended."""
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            self._process.wait()
+            return None
+        answer: Record = json.loads(line)
+        return answer
+
+
+def _started(
+    home: Path, order: Record, environment: dict[str, str]
+) -> subprocess.Popen[bytes] | None:
+    """Start the process of a worker; None, and stderr says why, where that cannot be."""
+    prefix = order["container"]["variable_prefix"] if order["container"] else ""
+    with (home / "stderr").open("wb") as stderr:
+        environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
+        try:
+            return subprocess.Popen(
+                order["argv"],
+                cwd=home,
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no other thread runs here
+            )
+        except OSError as error:
+            stderr.write(
+                f"{order['argv'][0]} cannot be started on {node_name()} ({error.strerror}): "
+                "install it there at the same path\n".encode()
+            )
+            return None
+
+
+def _attend_none(home: Path) -> None:
+    """Let the next task fail with what the worker would have said."""
+    _say(ready=False, alive=False)
+    asked = json.loads(sys.stdin.readline() or "null")
+    if asked is None:
+        return
+    task = Path(asked["folder"])
+    order = _standing(task, asked["token"])
+    if order is not None:
+        shutil.copyfile(home / "stderr", task / "stderr")
+        write_exit(task, order, EXIT_NO_PROGRAM)
+    _say(folder=asked["folder"], returncode=EXIT_NO_PROGRAM, alive=False)
+
+
+def _standing(task: Path, token: str) -> Record | None:
+    """The order of a task that is to be done; None where another one has taken its place."""
+    order = read(task / "order.json")
+    if order is None or order["token"] != token or was_begun(task, order):
+        return None
+    if order["node_work"]:
+        do_once_on_this_node(order["node_work"])
+    return order if stands(task, order) else None
+
+
+def _last_words(home: Path, task: Path, process: subprocess.Popen[bytes]) -> int:
+    """How a worker has ended; what it said is the task's stderr."""
+    with (home / "stderr").open("rb") as said, (task / "stderr").open("ab") as stderr:
+        shutil.copyfileobj(said, stderr)
+    return process.wait()
+
+
+def _say(**record: Any) -> None:
+    answers: IO[str] = sys.stdout
+    # Nobody may be left to hear it: stdin ends then, too.
+    with suppress(BrokenPipeError):
+        answers.write(json.dumps(record) + "\n")
+        answers.flush()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Attend the worker of a folder."""
+    folder, *parent = arguments
+    return attend(folder, int(parent[0]) if parent else None)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

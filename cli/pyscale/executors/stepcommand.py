@@ -1,0 +1,125 @@
+"""The srun of a step: one task of a trial, or all ranks of a gang, inside the run's allocation."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.submission import OF_THE_CLUSTER, asked_for
+from pyscale.sbatch.options import Allocation, ranks_over_nodes
+from pyscale.sites import Site
+
+
+def step_command(
+    site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
+) -> list[str]:
+    """Command line that runs tasks of a batch as one step of a job.
+
+    Parameters
+    ----------
+    site : Site
+    batch : Batch
+    tokens : mapping of Path to str
+        Folder and order's token of each task; several are the ranks of a gang.
+    job_id : str
+        The allocation.
+    overlap : bool
+        Use cores that idle steps hold.
+    """
+    wanted = asked_for(site, batch.trial, batch.name, batch.threads)
+    return [
+        *_srun(site, batch, wanted, len(tokens), job_id),
+        "--input=none",
+        *(["--overlap"] if overlap else []),
+        f"--time={wanted.time_min}",
+        *_program(),
+        *(word for folder, token in tokens.items() for word in (str(folder), token)),
+    ]
+
+
+def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[str]:
+    """Command line that keeps a warm worker as a step of a job, and hands lines on to it.
+
+    The step may last as long as the job: its time limit would be that of all its tasks together.
+
+    Parameters
+    ----------
+    site : Site
+    batch : Batch
+        Windows that it is started for.
+    folder : Path
+        The worker's own.
+    job_id : str
+        The allocation.
+    """
+    wanted = asked_for(site, batch.trial, batch.name, batch.threads)
+    # Each answer is waited for, and srun would keep it until more have come.
+    return [*_srun(site, batch, wanted, 1, job_id), "--unbuffered", *_program(), str(folder)]
+
+
+def step_environment() -> dict[str, str]:
+    """The environment of a step: without what the job asked for, which srun would ask for again."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in OF_THE_CLUSTER or not name.startswith(("SLURM_", "SLURMD_", "SRUN_"))
+    }
+
+
+def _srun(site: Site, batch: Batch, wanted: Allocation, tasks: int, job_id: str) -> list[str]:
+    """What srun is told of every step."""
+    nodes = batch.trial.nodes if batch.name == WINDOWS else ()
+    return [
+        "srun",
+        f"--jobid={job_id}",
+        "--exact",
+        "--mpi=none",
+        # One rank's end, good or bad, does not end the others.
+        "--kill-on-bad-exit=0",
+        "--wait=0",
+        f"--ntasks={tasks}",
+        f"--cpus-per-task={wanted.cpus}",
+        *_on_nodes(wanted, tasks, nodes),
+        *_bound(site),
+        *_memory(site, wanted, tasks),
+        *_gpus(wanted),
+    ]
+
+
+def _program() -> list[str]:
+    return [sys.executable, "-u", "-m", "pyscale.executors.step"]
+
+
+def _on_nodes(wanted: Allocation, tasks: int, named: Sequence[str]) -> list[str]:
+    if named:
+        return [f"--nodes={len(named)}", f"--nodelist={','.join(named)}", "--ntasks-per-node=1"]
+    spread = ranks_over_nodes(wanted, tasks)
+    if spread is not None:
+        return [f"--nodes={spread.nodes}", f"--ntasks-per-node={spread.ranks_each}"]
+    return ["--nodes=1" if tasks == 1 else f"--nodes=1-{tasks}"]
+
+
+def _bound(site: Site) -> list[str]:
+    """Bind a task to its cores, where the site's own options do not say how."""
+    hinted = any(option.startswith("--hint") for option in site.options)
+    return [] if hinted else ["--cpu-bind=cores"]
+
+
+def _memory(site: Site, wanted: Allocation, tasks: int) -> list[str]:
+    """Memory of a step; by default it would take all that the job has, and no other could begin."""
+    if site.memory_option == "none":
+        return ["--mem=0"]
+    if tasks == 1:
+        return [f"--mem={wanted.memory_mib}M"]
+    return [f"--mem-per-cpu={math.ceil(wanted.memory_mib / wanted.cpus)}M"]
+
+
+def _gpus(wanted: Allocation) -> list[str]:
+    if not wanted.gpus:
+        return ["--gres=none"]
+    # All GPUs of the job are of one type, and Slurm refuses the name of one that was not asked for.
+    return [f"--gpus-per-task={wanted.gpus}"]

@@ -1,0 +1,206 @@
+"""Steps, and why one ended, by what srun said: Slurm forgets a step at once."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from pyscale.executors.submission import AWAY
+from pyscale.slurm.accounts import JobEnd
+from pyscale.slurm.commands import ask, without_defaults
+from pyscale.slurm.endings import AGAIN, ended_by_slurm
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, Requested
+from pyscale.store.taskfiles import explain_kill, read_record, was_killed
+from pyscale_stages.contract import TaskError
+
+_LOG_BYTES = 64 * 1024
+_SAID = (
+    (re.compile(r"oom-kill|out of memory|exceeded memory limit", re.I), "OUT_OF_MEMORY"),
+    (re.compile(r"due to time limit", re.I), "TIMEOUT"),
+    (re.compile(r"due to node failure|node fail", re.I), "NODE_FAIL"),
+    (re.compile(r"due to preemption", re.I), "PREEMPTED"),
+    (re.compile(r"\*\*\* step \S+ on \S+ cancelled", re.I), "CANCELLED"),
+)
+"""Words of slurmstepd and srun, and the state that Slurm calls such an end; the first counts."""
+_STEP = re.compile(r"(?:StepId=|STEP )(\d+\.\d+)")
+UNKNOWN_JOB = "invalid job id"
+GRACE_S = 5.0
+"""How long a record may be on its way after its step has ended, on a shared filesystem."""
+PERIOD_S = 5.0
+"""Between tries to start a step while the controller is away."""
+TO_END_S = 30.0
+"""How long srun may take to end once its task has, or once it is asked to."""
+
+
+class AllocationEndedError(Exception):
+    """The job that steps run in is ending.
+
+    Parameters
+    ----------
+    state : str
+        Slurm's word.
+    """
+
+    def __init__(self, state: str) -> None:
+        self.state = state
+        super().__init__(f"the allocation is {state}")
+
+
+class StepLog:
+    """What srun said of one step.
+
+    Parameters
+    ----------
+    path : Path
+    job_id : str
+        Job of the step.
+    asked : Requested
+        What each of its tasks asked for.
+    """
+
+    def __init__(self, path: Path, job_id: str, asked: Requested) -> None:
+        self.path = path
+        self._job_id = job_id
+        self._asked = asked
+
+    def text(self) -> str:
+        """All of it, or its end where it is long."""
+        try:
+            return self.path.read_bytes()[-_LOG_BYTES:].decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def is_away(self) -> bool:
+        """Whether srun complained that the controller does not answer."""
+        said = self.text().lower()
+        return any(word in said for word in AWAY)
+
+    def killer(self, folder: Path) -> TaskError | None:
+        """Why Slurm ended a task of the step; None where it did not."""
+        said = self.text()
+        state = next((state for pattern, state in _SAID if pattern.search(said)), None)
+        if state is None:
+            return None
+        found = _STEP.search(said)
+        launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
+        node = launch.node if launch is not None else ""
+        name = f"step {found[1] if found else self._job_id}"
+        return ended_by_slurm(name, None, self._end(state, node), node)
+
+    def explain(self, folder: Path) -> None:
+        """Add to the record of a task that was killed why Slurm did that, where it did."""
+        killer = self.killer(folder)
+        if killer is not None:
+            explain_kill(folder, killer)
+
+    def cause(self, folder: Path) -> TaskError:
+        """Why a task of the step left no record."""
+        killer = self.killer(folder)
+        if killer is not None:
+            return killer
+        lines = [line for line in self.text().splitlines() if line.startswith("srun: error: ")]
+        said = lines[-1].removeprefix("srun: error: ") if lines else "without a word of srun"
+        return TaskError(
+            kind="Failed",
+            message=f"a step of job {self._job_id} failed ({said}): see {self.path}, and {AGAIN}",
+            exit_code=1,
+        )
+
+    def _end(self, state: str, node: str) -> JobEnd:
+        return JobEnd(
+            state=state,
+            cancelled_by=None,
+            exit_code=0,
+            signal=0,
+            node=node,
+            elapsed_s=0,
+            time_limit_s=self._asked.time_limit_s,
+            memory_bytes=self._asked.memory_bytes,
+            peak_memory_bytes=None,
+        )
+
+
+class Step:
+    """One srun, which lives as long as its tasks do.
+
+    Parameters
+    ----------
+    process : Popen
+    log : StepLog
+        What srun complains of.
+    """
+
+    def __init__(self, process: subprocess.Popen[Any], log: StepLog) -> None:
+        self.process = process
+        self.log = log
+        self._gone_s: float | None = None
+
+    def is_alive(self, folder: Path) -> bool:
+        """Whether a task of the step may still leave a record."""
+        if self.process.poll() is None:
+            return True
+        if self._gone_s is None:
+            self._gone_s = time.monotonic()
+        # Listing a folder makes a network filesystem look again for files that were not there.
+        next(folder.iterdir(), None)
+        began = self.process.returncode == 0 or (folder / LAUNCH_FILE).exists()
+        return began and time.monotonic() - self._gone_s < GRACE_S
+
+    def wait(self) -> None:
+        """Return when srun has ended, so that what it held is free for the next step."""
+        try:
+            self.process.wait(TO_END_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class StepJob:
+    """One task of a step."""
+
+    def __init__(self, step: Step, folder: Path) -> None:
+        self.step = step
+        self._folder = folder
+
+    def is_alive(self) -> bool:
+        """Whether the task may still leave a record."""
+        return self.step.is_alive(self._folder)
+
+    def why_gone(self) -> TaskError:
+        """Why it ended without one."""
+        return self.step.log.cause(self._folder)
+
+
+def ended_by_another(folder: Path) -> bool:
+    """Whether a task left no word of its own: its process was killed, or never began."""
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    return ended is not None and (ended.returncode is None or was_killed(folder))
+
+
+def own_state(job_id: str) -> str | None:
+    """State of a job in Slurm's word; None where Slurm does not answer."""
+    return _told(job_id)[0]
+
+
+def own_end_s(job_id: str) -> float | None:
+    """When a job must end, in seconds since 1970; None where Slurm does not tell."""
+    end = _told(job_id)[1]
+    return float(end) if end is not None and end.isdigit() else None
+
+
+def _told(job_id: str) -> tuple[str | None, str | None]:
+    answer = ask(
+        "squeue",
+        "--noheader",
+        "--states=all",
+        f"--jobs={job_id}",
+        "--format=%T|%e",
+        env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s"},
+    )
+    if answer.code != 0:
+        return ("UNKNOWN" if UNKNOWN_JOB in answer.complaint.lower() else None), None
+    state, _, end = answer.out.strip().partition("|")
+    return state or "UNKNOWN", end or None

@@ -1,0 +1,185 @@
+"""Tasks as steps of the job that pyscale's pilot runs in: Slurm starts, binds and ends them."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyscale.executors.clock import telling_time
+from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.stepcommand import step_command, step_environment
+from pyscale.executors.stepends import (
+    PERIOD_S,
+    AllocationEndedError,
+    Step,
+    StepJob,
+    StepLog,
+    ended_by_another,
+    own_state,
+)
+from pyscale.executors.submission import is_gang, requested
+from pyscale.executors.waiting import wait_for_any
+from pyscale.executors.warmsteps import WarmSteps
+from pyscale.interruption import ENDING, OF_TERMINAL, blocked
+from pyscale.sites import Site
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
+from pyscale.store.taskfiles import (
+    forget_jobs,
+    withdraw_orders,
+    write_order,
+)
+
+
+class StepExecutor:
+    """Starts tasks as steps of one job.
+
+    Parameters
+    ----------
+    run : RunFolder
+    site : Site
+    journal : Journal
+        Is told when Slurm falls silent, and when it answers again.
+    job_id : str
+        The job, which this process runs in.
+    """
+
+    on_this_node = False
+
+    def __init__(self, run: RunFolder, site: Site, journal: Journal, job_id: str) -> None:
+        self._run = run
+        self._site = site
+        self._journal = journal
+        self._job_id = job_id
+        self._steps: list[Step] = []
+        self._workers = WarmSteps(run, site, job_id, self._refuse_ending)
+
+    def run(self, batch: Batch) -> None:
+        """Keep as many steps running as the batch allows, until all its tasks have ended."""
+        forget_jobs(self._run.trial(batch.trial), batch.name)
+        if batch.warm is not None:
+            self._workers.run(batch, batch.warm)
+            return
+        if batch.name == WINDOWS:
+            # Slurm gives their cores to no other step before.
+            self._workers.end()
+        gang = is_gang(batch.trial, batch.name)
+        folders = list(batch.orders)
+        waiting = deque([folders] if gang else [[folder] for folder in folders])
+        idle = list(range(1 if gang else batch.at_once))
+        running: dict[Path, StepJob] = {}
+        steps: dict[Step, tuple[list[Path], int]] = {}
+        with telling_time() as clock:
+            while waiting or running:
+                while waiting and idle:
+                    tasks, slot = waiting.popleft(), idle.pop(0)
+                    step = self._start(batch, tasks, clock, None if gang else slot)
+                    running |= {folder: StepJob(step, folder) for folder in tasks}
+                    steps[step] = tasks, slot
+                for folder in wait_for_any(running):
+                    del running[folder]
+                alive = {job.step for job in running.values()}
+                for step in [step for step in steps if step not in alive]:
+                    tasks, slot = steps.pop(step)
+                    idle = sorted([*idle, slot])
+                    if not self._settled(step, tasks):
+                        waiting.appendleft(tasks)
+
+    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
+        """Leave it: steps have ended with the job that they were part of."""
+        return False
+
+    def end_strays(self) -> int:
+        """Find nothing: Slurm has ended every step of a job that has ended."""
+        return 0
+
+    def end_all(self) -> int:
+        """End the steps of this job, and take back the orders of their tasks."""
+        for trial in self._run.plan.trials:
+            forget_jobs(self._run.trial(trial))
+            withdraw_orders(self._run.trial(trial), trial.tasks)
+        living = [step for step in self._steps if step.process.poll() is None]
+        for step in living:
+            step.process.terminate()
+        for step in living:
+            step.wait()
+        return len(living) + self._workers.end_all()
+
+    def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
+        """Order tasks, and start the step that runs them."""
+        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        known = {"requested": asked, "clock": clock, "slot": slot}
+        # A Ctrl-C between the start of a step and its record would leave it unknown.
+        with blocked(*ENDING):
+            tokens = {
+                folder: write_order(folder, batch.orders[folder].model_copy(update=known))
+                for folder in tasks
+            }
+            command = step_command(
+                # What follows windows uses cores of warm workers, which are idle then.
+                self._site,
+                batch,
+                tokens,
+                self._job_id,
+                overlap=bool(self._workers),
+            )
+            name = f"{batch.trial.id}.{tasks[0].name}.{next(iter(tokens.values()))}.srun"
+            log = StepLog(self._run.submissions / name, self._job_id, asked)
+            self._steps.append(Step(_started(command, log.path), log))
+            batch.submitted({folder.name: self._job_id for folder in tasks})
+        return self._steps[-1]
+
+    def _settled(self, step: Step, tasks: Sequence[Path]) -> bool:
+        """Learn why tasks of an ended step left no word; return whether they ever began.
+
+        Raises
+        ------
+        AllocationEndedError
+            If the job itself is ending, which no task is to blame for.
+        """
+        step.wait()
+        self._steps.remove(step)
+        lost = [folder for folder in tasks if ended_by_another(folder)]
+        if not lost:
+            return True
+        self._refuse_ending()
+        if all(not (folder / LAUNCH_FILE).exists() for folder in tasks) and step.log.is_away():
+            for folder in tasks:
+                (folder / EXIT_FILE).unlink(missing_ok=True)
+            # Nothing tells when a controller is back.
+            threading.Event().wait(PERIOD_S)
+            self._refuse_ending()
+            return False
+        for folder in lost:
+            step.log.explain(folder)
+        return True
+
+    def _refuse_ending(self) -> None:
+        """Raise where the job is about to end; wait as long as Slurm does not say."""
+        silent = False
+        while (state := own_state(self._job_id)) is None:
+            if not silent:
+                self._journal.append("slurm_silent", detail="squeue in the allocation")
+            silent = True
+            threading.Event().wait(PERIOD_S)
+        if silent:
+            self._journal.append("slurm_answers")
+        if state != "RUNNING":
+            raise AllocationEndedError(state)
+
+
+def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start one task's srun; what it starts writes its own files."""
+    log.parent.mkdir(exist_ok=True)
+    with log.open("wb") as err, blocked(*OF_TERMINAL):
+        return subprocess.Popen(
+            command,
+            env=step_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=err,
+            stderr=err,
+        )

@@ -1,0 +1,191 @@
+"""Warm workers as steps of one job, which outlast the trials that they do windows of."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pyscale.executors.clock import telling_time
+from pyscale.executors.protocol import Batch, WarmStart
+from pyscale.executors.stepcommand import step_environment, worker_command
+from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog, ended_by_another
+from pyscale.executors.submission import requested
+from pyscale.executors.waiting import keep_busy
+from pyscale.executors.warmworkers import Key, WarmWorker, WarmWorkers, attended, give_tasks
+from pyscale.interruption import ENDING, blocked
+from pyscale.processes import WORKERS_FOLDER
+from pyscale.sites import Site
+from pyscale.store.folder import RunFolder
+from pyscale.store.records import LAUNCH_FILE, TaskOrder
+from pyscale_stages.contract import TaskError
+
+
+class WarmStep(WarmWorker):
+    """One worker, and the srun that hands lines on to its resident launcher.
+
+    Parameters
+    ----------
+    folder : Path
+        The worker's own.
+    command : sequence of str
+        The srun.
+    log : StepLog
+        What srun complains of.
+    limit_s : float
+        Longest that one task may take.
+    """
+
+    def __init__(self, folder: Path, command: Sequence[str], log: StepLog, limit_s: float) -> None:
+        log.path.parent.mkdir(exist_ok=True)
+        with log.path.open("ab") as err:
+            process = attended(command, err, step_environment())
+        super().__init__(folder, process)
+        self.log = log
+        self._step = Step(process, log)
+        self._task = folder
+        self._limit_s = limit_s
+        self._until_s: float | None = None
+
+    def is_alive(self) -> bool:
+        """Whether the task that it was given last may still leave a record."""
+        if self._until_s is not None and time.monotonic() > self._until_s:
+            # Slurm limits the time of the worker, and not that of a task.
+            self._until_s = None
+            with self.log.path.open("a", encoding="utf-8") as log:
+                log.write(f"pyscale: {self._task} is ended due to time limit\n")
+            self.terminate()
+        return self._step.is_alive(self._task)
+
+    def why_gone(self) -> TaskError:
+        """Why the task that it was given last left none."""
+        return self.log.cause(self._task)
+
+    def give(self, folder: Path, token: str) -> None:
+        """Have it do a task that was ordered."""
+        self._task = folder
+        self._until_s = time.monotonic() + self._limit_s
+        super().give(folder, token)
+
+    def never_began(self) -> bool:
+        """Whether srun could not start it as the controller is away, once it was waited for."""
+        return not (self.folder / LAUNCH_FILE).exists() and self.log.is_away()
+
+    def end(self) -> None:
+        """Let it end, and wait until Slurm can give its cores to another step."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=TO_END_S)
+            return
+        self.terminate()
+        self._step.wait()
+
+    def terminate(self) -> None:
+        """Have Slurm end it, whatever it does."""
+        self._process.terminate()
+
+
+class WarmSteps:
+    """All workers that are steps of a run's job.
+
+    Parameters
+    ----------
+    run : RunFolder
+    site : Site
+    job_id : str
+        The job, which this process runs in.
+    refuse_ending : callable
+        Raises where the job is about to end.
+    """
+
+    def __init__(
+        self, run: RunFolder, site: Site, job_id: str, refuse_ending: Callable[[], None]
+    ) -> None:
+        self._submissions = run.submissions
+        self._site = site
+        self._job_id = job_id
+        self._refuse_ending = refuse_ending
+        self._workers = WarmWorkers[WarmStep](run.path / WORKERS_FOLDER)
+
+    def __bool__(self) -> bool:
+        """Whether any is kept."""
+        return bool(self._workers.kept)
+
+    def run(self, batch: Batch, warm: WarmStart) -> None:
+        """Have workers do the tasks of a batch; those that it does not use are ended."""
+        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+
+        def start(slots: Mapping[Path, int]) -> Mapping[Path, WarmStep]:
+            workers = self._ready(batch, warm, slots.values())
+            # A Ctrl-C between the start of a task and its record would leave it unknown.
+            with blocked(*ENDING):
+                jobs = give_tasks(batch, slots, workers, placed)
+                batch.submitted({folder.name: self._job_id for folder in jobs})
+            return jobs
+
+        slots = range(min(batch.at_once, len(batch.orders)))
+        # Their cores are needed, and Slurm gives them to no other step before.
+        self._workers.keep_only([_key(batch, slot) for slot in slots])
+        # All together, before the first is given its task.
+        self._ready(batch, warm, slots)
+        with telling_time() as clock:
+
+            def placed(order: TaskOrder, slot: int) -> TaskOrder:
+                return order.model_copy(update={"requested": asked, "clock": clock, "slot": slot})
+
+            keep_busy(batch, start, self._settle)
+
+    def end(self) -> None:
+        """Let all end, and wait for that."""
+        self._workers.keep_only(())
+
+    def end_all(self) -> int:
+        """End all, whatever they do; return how many there were."""
+        kept = self._workers.kept
+        for worker in kept:
+            worker.terminate()
+        self.end()
+        return len(kept)
+
+    def _ready(self, batch: Batch, warm: WarmStart, slots: Iterable[int]) -> dict[int, WarmStep]:
+        """Workers of slots that can begin at once, as soon as the controller starts steps."""
+        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+
+        def draft(folder: Path) -> TaskOrder:
+            return warm.draft(folder).model_copy(update={"requested": asked})
+
+        def launch(folder: Path) -> WarmStep:
+            log = StepLog(self._submissions / f"{folder.name}.srun", self._job_id, asked)
+            command = worker_command(self._site, batch, folder, self._job_id)
+            return WarmStep(folder, command, log, asked.time_limit_s)
+
+        keys = {slot: _key(batch, slot) for slot in slots}
+        starts = {key: (f"{batch.trial.entry}-s{slot}", draft) for slot, key in keys.items()}
+        while True:
+            found = self._workers.ready(starts, launch)
+            if not any(worker.never_began() for worker in found.values()):
+                return {slot: found[key] for slot, key in keys.items()}
+            self._refuse_ending()
+            # Nothing tells when a controller is back.
+            threading.Event().wait(PERIOD_S)
+
+    def _settle(self, folder: Path, worker: WarmStep) -> None:
+        """Learn why a task that has ended left no word.
+
+        Raises
+        ------
+        AllocationEndedError
+            If the job itself is ending, which no task is to blame for.
+        """
+        if not ended_by_another(folder):
+            return
+        # What Slurm did, srun says at the end of the step.
+        self._workers.end(worker)
+        self._refuse_ending()
+        worker.log.explain(folder)
+
+
+def _key(batch: Batch, slot: int) -> Key:
+    return batch.trial.entry, batch.threads, slot

@@ -1,0 +1,226 @@
+"""Warm workers: started when a trial needs them, and kept for the next ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Generic, TypeVar
+
+import psutil
+
+from pyscale.executors.protocol import Batch
+from pyscale.interruption import OF_TERMINAL, blocked
+from pyscale.store.records import TaskOrder
+from pyscale.store.taskfiles import write_order
+from pyscale_stages.contract import TaskError
+from pyscale_stages.measure.cgroups import limits
+
+Key = tuple[object, ...]
+Start = Callable[[Path], TaskOrder]
+"""Prepares the folder of a worker, and says how it is started."""
+W = TypeVar("W", bound="WarmWorker")
+
+
+class WarmWorker:
+    """One worker, by its resident launcher.
+
+    Parameters
+    ----------
+    folder : Path
+        The worker's own.
+    process : Popen
+        The resident launcher of that folder, or what hands lines on to it.
+    memory_bytes : int
+        What its stage is declared to take of this machine; 0 where it has memory of its own.
+    """
+
+    def __init__(self, folder: Path, process: subprocess.Popen[str], memory_bytes: int = 0) -> None:
+        self.folder = folder
+        self.memory_bytes = memory_bytes
+        self._unheard = 1
+        self._process = process
+
+    @property
+    def id(self) -> str:
+        """Process id of the resident launcher, by which its tasks are submitted."""
+        return str(self._process.pid)
+
+    def is_alive(self) -> bool:
+        """Whether a task that it was given may still leave a record."""
+        return self._process.poll() is None
+
+    def why_gone(self) -> TaskError | None:
+        """Nobody knows: this machine keeps no account of it."""
+        return None
+
+    def is_usable(self) -> bool:
+        """Whether it can do another task, once it has said so of the last one."""
+        assert self._process.stdout is not None
+        alive = True
+        while self._unheard and alive:
+            answer = json.loads(self._process.stdout.readline() or "{}")
+            self._unheard -= 1
+            # One that could not begin tells that to the task that it is given.
+            alive = answer.get("alive", False) or answer.get("ready") is False
+        return alive and self._process.poll() is None
+
+    def give(self, folder: Path, token: str) -> None:
+        """Have it do a task that was ordered."""
+        assert self._process.stdin is not None
+        self._unheard += 1
+        # One that has ended leaves no record, and is found to be gone.
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
+            self._process.stdin.flush()
+
+    def end(self) -> None:
+        """Let it end, and wait for that."""
+        self._process.communicate()
+
+
+Launch = Callable[[Path], W]
+"""Starts the resident launcher of a folder."""
+
+
+def worker_here(folder: Path, memory_bytes: int) -> WarmWorker:
+    """Start a worker of this machine, which does not outlive this process."""
+    program = (sys.executable, "-m", "pyscale.executors.resident")
+    # What it could say on stderr would stand between the lines of the progress.
+    process = attended((*program, str(folder), str(os.getpid())), subprocess.DEVNULL)
+    return WarmWorker(folder, process, memory_bytes)
+
+
+def attended(
+    command: Sequence[str], stderr: int | IO[bytes], env: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Start a resident launcher, or what hands lines on to one."""
+    # As the launchers of tasks: the terminal's signals do not reach it, pyscale ends it.
+    with blocked(*OF_TERMINAL):
+        return subprocess.Popen(
+            command,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+
+
+def give_tasks(
+    batch: Batch,
+    slots: Mapping[Path, int],
+    workers: Mapping[int, W],
+    placed: Callable[[TaskOrder, int], TaskOrder],
+) -> dict[Path, W]:
+    """Have the workers of slots do tasks of a batch.
+
+    Parameters
+    ----------
+    batch : Batch
+    slots : mapping of Path to int
+        Task folder -> slot.
+    workers : mapping of int to WarmWorker
+        The worker of each slot, ready to begin.
+    placed : callable
+        Adds to an order what depends on its slot.
+
+    Returns
+    -------
+    dict of Path to WarmWorker
+        The worker of each task.
+    """
+    found = {folder: workers[slot] for folder, slot in slots.items()}
+    # Orders carry the time of submission, so all are written before the first starts.
+    tokens = {}
+    for folder, worker in found.items():
+        order = placed(batch.orders[folder], slots[folder])
+        tokens[folder] = write_order(
+            folder, order.model_copy(update={"worker": worker.folder.name})
+        )
+    for folder, token in tokens.items():
+        found[folder].give(folder, token)
+    return found
+
+
+class WarmWorkers(Generic[W]):
+    """All workers of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Takes a folder for each of them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        # In the order of their last use.
+        self._kept: dict[Key, W] = {}
+
+    @property
+    def kept(self) -> list[W]:
+        """Those that have not been ended."""
+        return list(self._kept.values())
+
+    def ready(
+        self, starts: Mapping[Key, tuple[str, Start]], launch: Launch[W], memory_bytes: int = 0
+    ) -> dict[Key, W]:
+        """Workers that can begin at once; those that are missing are started together.
+
+        Parameters
+        ----------
+        starts : mapping
+            Name of each worker's folder, and how it is started, by what tells workers apart.
+        launch : callable
+            Starts a missing one.
+        memory_bytes : int
+            What each of them takes of this machine, as its stage declares.
+        """
+        for key in starts:
+            worker = self._kept.pop(key, None)
+            if worker is not None and worker.is_usable():
+                self._kept[key] = worker
+            elif worker is not None:
+                worker.end()
+        for key, (name, start) in starts.items():
+            if key not in self._kept:
+                self._make_room(memory_bytes, besides=starts)
+                folder = self._new_folder(name)
+                write_order(folder, start(folder))
+                self._kept[key] = launch(folder)
+        found = {key: self._kept[key] for key in starts}
+        for worker in found.values():
+            # One that fails is given its task all the same, which then says why.
+            worker.is_usable()
+        return found
+
+    def keep_only(self, keys: Collection[Key]) -> None:
+        """End all others."""
+        for key in [key for key in self._kept if key not in keys]:
+            self._kept.pop(key).end()
+
+    def end(self, worker: W) -> None:
+        """End one of them."""
+        self.keep_only([key for key, kept in self._kept.items() if kept is not worker])
+
+    def _make_room(self, memory_bytes: int, besides: Mapping[Key, object]) -> None:
+        """End those that were not used for longest, until another one fits in the memory."""
+        limit = limits().memory_bytes
+        total = psutil.virtual_memory().total
+        usable = total if limit is None else min(total, limit)
+        for key in [key for key in self._kept if key not in besides]:
+            taken = sum(worker.memory_bytes for worker in self._kept.values())
+            if taken + memory_bytes <= usable:
+                break
+            self._kept.pop(key).end()
+
+    def _new_folder(self, name: str) -> Path:
+        number = 1
+        while (folder := self._folder / f"{name}-{number}").exists():
+            number += 1
+        folder.mkdir(parents=True)
+        return folder

@@ -1,0 +1,318 @@
+"""One job for all trials of a run: submitted, followed from the login node, and renewed."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, suppress
+from datetime import UTC, datetime
+from typing import Any
+
+from pyscale.allocationstatus import open_allocations
+from pyscale.benchmark import Outcome, outcome_of
+from pyscale.breaker import Breaker
+from pyscale.earlierruns import usual_s
+from pyscale.errors import UserError
+from pyscale.executors.slurmjobs import JobBook
+from pyscale.executors.submission import (
+    of_sbatch,
+    outside_of_any_job,
+    refusal,
+    setup_lines,
+)
+from pyscale.interruption import ENDING, blocked, termination_as_interrupt
+from pyscale.pilot import pilot, trials_left
+from pyscale.plan import Plan, Trial
+from pyscale.report.results import Results
+from pyscale.runreport import report_run
+from pyscale.sbatch.held import Held, held_by, limit_of, times_min
+from pyscale.sites import Site
+from pyscale.slurm.accounts import ends_of
+from pyscale.slurm.queue import SlurmSilent, cancel, job_name, job_of
+from pyscale.store.allocations import (
+    Allocated,
+    Allocations,
+    following,
+    is_cancelled,
+    read_allocations,
+    set_cancelled,
+    write_allocations,
+)
+from pyscale.store.folder import RunFolder, written_by_owner_alone
+from pyscale.store.journal import Event, EventKind, Journal, Listener
+from pyscale.store.lock import run_lock
+from pyscale.trialrunner import is_complete
+from pyscale_stages.atomic import naming
+from pyscale_stages.measure.nodename import host_name
+
+PERIOD_S = 0.5
+"""Between looks at the journal, which another node writes."""
+PATIENCE_S = 60.0
+"""How long to wait for the run's lock where a pilot has just ended or another pyscale submits."""
+COMMENT = "allocation"
+ENDS = {
+    "BOOT_FAIL": "lost its node, which did not boot",
+    "CANCELLED": "was cancelled",
+    "COMPLETED": "ended before all trials had",
+    "DEADLINE": "reached its deadline",
+    "FAILED": "failed",
+    "NODE_FAIL": "lost a node",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "PREEMPTED": "was preempted",
+    "TIMEOUT": "reached its time limit",
+}
+"""Ends of an allocation, by Slurm's word."""
+
+
+class Holder:
+    """Brings the trials of a run to their end in allocations, from whatever state they are in.
+
+    Parameters
+    ----------
+    run : RunFolder
+        One whose plan holds an allocation.
+    listener : callable
+        Hears of every event as it happens, whoever writes it.
+    """
+
+    def __init__(self, run: RunFolder, listener: Listener) -> None:
+        assert run.plan.site is not None, "only a cluster has allocations"
+        self._run = run
+        self._site: Site = run.plan.site
+        self._listener = listener
+        self._journal = Journal(run.journal_file)
+        self._read_to = self._journal.read_from(0)[1]
+        self._name = job_name(run.plan.run_id)
+        self._book = JobBook(self._name, self._say)
+
+    def begin(self) -> None:
+        """Submit an allocation, unless one lives.
+
+        Raises
+        ------
+        UserError
+            If Slurm rejects it.
+        """
+        with termination_as_interrupt():
+            if self._living():
+                return
+            with self._alone():
+                if self._living(now=True):
+                    return
+                self._end_strays()
+                self._explain()
+                set_cancelled(self._run.path, cancelled=False)
+                started = Event(time_utc=datetime.now(UTC), kind="run_started")
+                if not trials_left(self._run, [*self._journal.read(), started]):
+                    # A pilot has finished while nobody followed: the report alone is missing.
+                    return
+                self._append("run_started", detail=f"process {os.getpid()} on {host_name()}")
+                self._submit()
+
+    def finish(self) -> tuple[Outcome, Results]:
+        """Follow the allocations, submit the next where one is needed, and write the report.
+
+        Raises
+        ------
+        UserError
+            If the run cannot be finished, or was cancelled.
+        """
+        with termination_as_interrupt(), following(self._run.path):
+            self.begin()
+            while True:
+                self._follow()
+                with self._alone():
+                    if self._living(now=True):
+                        # Another pyscale was faster.
+                        continue
+                    self._run = RunFolder(self._run.path)
+                    if self._is_over():
+                        return self._reported()
+                    self._end_strays()
+                    self._submit()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        path = self._run.path
+        with written_by_owner_alone(), naming(path), run_lock(path, PATIENCE_S):
+            yield
+
+    def _is_over(self) -> bool:
+        """Whether nothing is left; where that is not by success, raise the reason."""
+        events = self._journal.read()
+        breaker = Breaker()
+        stopped: str | None = None
+        for event in events:
+            breaker.hear(event)
+            stopped = event.detail if event.kind == "run_stopped" else stopped
+            stopped = None if event.kind == "run_started" else stopped
+        if is_cancelled(self._run.path):
+            raise UserError(
+                f"the run {self._run.path.name} was cancelled: finish it with `pyscale run "
+                f"--resume {self._run.path.name}`"
+            )
+        if not trials_left(self._run, events):
+            return True
+        if stopped is None and breaker.reason is not None:
+            stopped = breaker.reason
+            self._append("run_stopped", detail=stopped)
+        if stopped is not None:
+            raise UserError(stopped)
+        return False
+
+    def _reported(self) -> tuple[Outcome, Results]:
+        plan = self._run.plan
+        if self._journal.read()[-1].kind != "run_finished":
+            self._append("run_finished")
+        done = {trial.id for trial in plan.trials if is_complete(self._run, trial)}
+        return outcome_of(plan, done), report_run(self._run)
+
+    def _follow(self) -> None:
+        """Tell what happens until every allocation has ended, and record why."""
+        # Another pyscale may have submitted one that Slurm was not asked of yet.
+        while self._living() or self._living(now=True):
+            self._hear()
+            threading.Event().wait(PERIOD_S)
+        self._hear()
+        with self._alone():
+            if not self._living(now=True):
+                self._explain()
+
+    def _explain(self) -> None:
+        """Record why allocations have ended that did not say so themselves."""
+        events = self._journal.read()
+        untold = open_allocations(events)
+        if not untold or not trials_left(self._run, events):
+            return
+        ends = ends_of(untold)
+        for job_id in sorted(untold):
+            known, end = job_of(self._book.look(), job_id), ends.get(job_id)
+            state = end.state if end else known.state if known else ""
+            node = (end.node if end else "") or (known.node if known else "")
+            how = f"job {job_id} {ENDS.get(state, 'ended, and Slurm does not say why')}"
+            where = f" on {node}" if node else ""
+            self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
+
+    def _living(self, *, now: bool = False) -> set[str]:
+        """Recorded allocations that Slurm has not ended, waiting for its first answer.
+
+        Parameters
+        ----------
+        now : bool
+            Ask Slurm in any case, and wait for its answer.
+        """
+        known = read_allocations(self._run.path).job_ids
+        if not known:
+            return set()
+        jobs = self._book.ask() if now or not self._book.answers else self._book.look()
+        return {job_id for job_id in known if job_id in jobs and jobs[job_id].alive}
+
+    def _end_strays(self) -> None:
+        """Cancel jobs that a dead pyscale submitted and did not live to record."""
+        known = set(read_allocations(self._run.path).job_ids)
+        strays = {i for i, job in self._book.ask().items() if job.alive} - known
+        if strays:
+            with suppress(SlurmSilent):
+                cancel(strays)
+            self._append("jobs_ended", detail=str(len(strays)))
+
+    def _submit(self) -> None:
+        """Submit as many allocations as the trials left need, each after the one before."""
+        held = held_by(self._run.plan, self._site)
+        left = trials_left(self._run, self._journal.read())
+        for time_min in times_of(self._run.plan, left, held):
+            with blocked(*ENDING):
+                self._submit_one(held, time_min)
+        self._book.ask()
+
+    def _submit_one(self, held: Held, time_min: int) -> None:
+        known = read_allocations(self._run.path)
+        living = self._living()
+        after = next((job for job in reversed(known.job_ids) if job in living), None)
+        job_id = None
+        while job_id is None:
+            job_id = self._submitted(held, time_min, after)
+            if job_id is None:
+                # It may have taken the job before it fell silent.
+                self._book.ask()
+                self._end_strays()
+        job = Allocated(
+            job_id=job_id,
+            nodes=held.nodes_option,
+            cores=held.cores,
+            time_limit_min=time_min,
+            submit_utc=datetime.now(UTC),
+            after=after,
+        )
+        write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
+        nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
+        detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
+        self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
+        self._book.ask()
+
+    def _submitted(self, held: Held, time_min: int, after: str | None) -> str | None:
+        """Submit a job that runs the pilot; None where the controller was away."""
+        import submitit
+        from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+        executor = submitit.SlurmExecutor(self._run.submissions)
+        executor.update_parameters(
+            **held_parameters(self._run.plan, self._site, held, time_min, after)
+        )
+        try:
+            # What sbatch complains of is in the error too.
+            with outside_of_any_job(), redirect_stderr(io.StringIO()):
+                return str(executor.submit(pilot, str(self._run.path)).job_id)
+        except (FailedJobError, FailedSubmissionError) as error:
+            said = refusal(error)
+            if said is None:
+                return None
+            raise UserError(
+                f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
+                f"request of the site {self._site.name}, or use --allocation each"
+            ) from error
+
+    def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
+        self._journal.append(kind, job_ids=job_ids, detail=detail)
+        self._hear()
+
+    def _say(self, kind: EventKind, detail: str) -> None:
+        """Tell of an event without writing it: while a pilot works, the journal is its alone."""
+        self._listener(Event(time_utc=datetime.now(UTC), kind=kind, detail=detail))
+
+    def _hear(self) -> None:
+        events, self._read_to = self._journal.read_from(self._read_to)
+        for event in events:
+            self._listener(event)
+
+
+def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
+    """Time limits in minutes of the allocations that trials of a plan need, one after the other."""
+    return times_min([trial.id for trial in left], usual_s(plan), limit_of(held))
+
+
+def held_parameters(
+    plan: Plan, site: Site, held: Held, time_min: int, after: str | None = None
+) -> dict[str, Any]:
+    """What submitit's Slurm executor is told, by `update_parameters`, to submit an allocation.
+
+    Raises
+    ------
+    UserError
+        If the site's file leaves open what it needs to say.
+    """
+    options = held.options(site, time_min)
+    in_image = any(trial.image is not None for trial in plan.trials)
+    return {
+        "job_name": job_name(plan.run_id),
+        "comment": COMMENT,
+        "setup": setup_lines(site, in_image=in_image) or None,
+        "use_srun": False,
+        "wckey": None,
+        "additional_parameters": {
+            **of_sbatch(options),
+            **({"dependency": f"afterany:{after}"} if after else {}),
+        },
+    }

@@ -1,0 +1,107 @@
+"""`pyscale suites` and `pyscale runs`: what can be measured, and what was."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import Field
+from rich import box
+from rich.table import Table
+
+from pyscale.console import answer, talk
+from pyscale.errors import UserError
+from pyscale.settings import load_settings
+from pyscale.status import RunState, StatusReader
+from pyscale.store.folder import RunFolder, run_folders
+from pyscale.store.journal import Journal
+from pyscale.suite import load_suite, suite_names
+from pyscale_stages.contract import Record
+
+
+class RunRow(Record):
+    """One run among others."""
+
+    run_id: str
+    suite: str = ""
+    data: str = Field("", description="What it measured on")
+    started_utc: datetime | None = None
+    state: RunState | None = Field(None, description="None where its plan cannot be read")
+    best: str = Field("", description="Largest speedup of all its stages together, and at which N")
+
+
+def show_suites() -> None:
+    """Print each shipped suite with its summary, and how to use one's own."""
+    table = _table("suite", "measures")
+    for name in suite_names():
+        table.add_row(name, load_suite(name).summary)
+    answer(table)
+    talk("A suite of your own: pyscale run PATH.toml")
+
+
+def show_runs(*, as_json: bool) -> None:
+    """Print every run in the folder of the runs, newest first."""
+    folder = load_settings().runs_folder
+    rows = [_row(path) for path in reversed(run_folders(folder))]
+    if as_json:
+        print(json.dumps([row.model_dump(mode="json") for row in rows], indent=1))  # noqa: T201
+        return
+    if not rows:
+        talk(f"no runs in {folder}: start one with `pyscale run pipeline`")
+        return
+    table = _table("run")
+    for column in ("suite", "data", "started (UTC)", "state", "best"):
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        started = f"{row.started_utc:%Y-%m-%d %H:%M}" if row.started_utc else ""
+        table.add_row(row.run_id, row.suite, row.data, started, row.state or "unreadable", row.best)
+    answer(table)
+
+
+def _table(*columns: str) -> Table:
+    """A table whose first column is copied from, and so never broken."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column == columns[0])
+    return table
+
+
+def _row(path: Path) -> RunRow:
+    try:
+        run = RunFolder(path)
+        events = Journal(run.journal_file).read()
+        state = StatusReader(run).state()
+    except UserError:
+        return RunRow(run_id=path.name)
+    return RunRow(
+        run_id=path.name,
+        suite=run.plan.suite.name,
+        data=run.plan.measured_for,
+        started_utc=events[0].time_utc if events else None,
+        state=state,
+        best=_best(run),
+    )
+
+
+def _best(run: RunFolder) -> str:
+    """Largest speedup of the stages of a pipeline, one after the other, as its report has them."""
+    results = run.report / "benchmark_results_aggregated.csv"
+    if any(step.family for step in run.plan.suite.stages.values()) or not results.is_file():
+        return ""
+    walls_s: dict[int, dict[str, float]] = defaultdict(dict)
+    with results.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row.get("wall_s"):
+                walls_s[int(row["workers"])][row["stage"]] = float(row["wall_s"])
+    base = walls_s.get(run.plan.baseline_workers, {})
+    # A stage that is absent at some N would make the others look fast there.
+    totals = {n: sum(own.values()) for n, own in walls_s.items() if own.keys() == base.keys()}
+    if len(totals) < 2:
+        return ""
+    fastest = min(totals, key=totals.__getitem__)
+    if fastest == run.plan.baseline_workers:
+        return f"N = {fastest}"
+    return f"{sum(base.values()) / totals[fastest]:.2f}x at N = {fastest}"

@@ -1,0 +1,375 @@
+"""The bottom line of a report: a row a stage, the whole, what to request and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.flags import UNCHECKED
+from pyscale.analysis.trust import Trust
+from pyscale.report.curves import Curve, curves
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.results import Results
+from pyscale.report.verdicts import Verdict, each_task, verdicts
+from pyscale.report.wording import listing, percent, ratio, resampled_share, score
+from pyscale_stages.contract import Record
+
+Row = dict[str, Any]
+NOT_KNOWN = "not known"
+"""What limits scaling, where only whole trials were timed or there is nothing to compare."""
+Outputs = Literal["same bytes", "agree", "differ", "partly checked", "not checked"]
+
+
+class Point(Record):
+    """One stage, or the whole, at one N."""
+
+    workers: int = Field(description="N")
+    trials: int | None = Field(None, description="Timed trials; None of the whole")
+    wall_s: float = Field(description="Median wall time")
+    low_s: float | None = Field(None, description="Lower end of what `ends` says")
+    high_s: float | None = Field(None, description="Upper end of it")
+    ends: Literal["interval", "range"] | None = Field(
+        None, description="95 % interval or, of fewer trials, shortest and longest; None of one"
+    )
+    speedup: float | None = Field(None, description="None where the output is invalid")
+    efficiency: float | None = Field(None, description="None where the output is invalid")
+    invalid: bool = Field(False, description="Whether the output differs from the baseline's")
+
+
+class StageLine(Record):
+    """One curve over N."""
+
+    name: str = Field(description="Stage, and what else tells its curve from others")
+    suite: str | None
+    stage: str
+    device: str | None
+    algorithm: str | None = Field(description="What ran; None where that is not known")
+    stand_in: str | None = Field(description="Sentence where a small stand-in model ran")
+    points: tuple[Point, ...] = Field(description="By rising N")
+    best_value: int | None = Field(description="N of best value; None where none is advised")
+    fastest: int | None = Field(description="Fewest workers within 5 % of the fastest")
+    shown_at: int | None = Field(
+        description="N of `limit` and of the speedup to show: the best value or, where that is "
+        "the baseline, the next; None where there is none"
+    )
+    limit: str = Field(description="What limits scaling, in a few words")
+    limit_sentence: str = Field(description="The same with numbers")
+    requested: int | None = Field(description="N of `each_task`: the best value, where not asked")
+    each_task: str = Field(description="What one task asks for, as in `1 core, 2 GiB, 5 min`")
+    refusal: str | None = Field(description="Why no N is advised")
+    trust: Trust
+    reasons: tuple[str, ...] = Field(description="Why it is trusted so, in a few words each")
+    notes: tuple[str, ...] = Field(description="What cannot change the answer")
+
+    @property
+    def shown(self) -> Point | None:
+        """The point whose speedup is shown."""
+        return next((one for one in self.points if one.workers == self.shown_at), None)
+
+
+class Total(Record):
+    """All stages together, at every N at which all of them were measured."""
+
+    name: str = Field(description="`whole pipeline`, or what else the sum is of")
+    points: tuple[Point, ...]
+
+    @property
+    def shown(self) -> Point | None:
+        """The fastest beyond the baseline."""
+        return min(self.points[1:], key=lambda one: one.wall_s, default=None)
+
+
+class NextRun(Record):
+    """The run that would make the answer surer."""
+
+    reason: str
+    command: str | None = Field(None, description="Line to paste; None where none measures it")
+
+
+class BottomLine(Record):
+    """What a reader in a hurry must know of stages over N."""
+
+    stages: tuple[StageLine, ...]
+    total: Total | None = None
+    outputs: Outputs | None = Field(None, description="None where nothing was timed")
+    outputs_sentence: str = ""
+    request: tuple[str, ...] = Field((), description="Sentences: what to request, at what price")
+    confidence: str = Field("", description="Confidence of the request, as `unknown (2 trials)`")
+    trust: Trust = Field("yes", description="The lowest of all stages")
+    against: tuple[str, ...] = Field((), description="Reasons of `no`, each with its stages")
+    care: tuple[str, ...] = Field((), description="Reasons of `with care`, each with its stages")
+    notes: tuple[str, ...] = Field((), description="What cannot change the answer, with stages")
+    next_run: NextRun | None = None
+
+
+def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
+    """Sum a report up; without stages over N there is nothing in it."""
+    own = about_workers(results)
+    found = curves(own.configurations)
+    stages = tuple(
+        _stage(curve, verdict, own) for curve, verdict in zip(found, verdicts(own), strict=True)
+    )
+    if not stages:
+        return BottomLine(stages=())
+    outputs, told = _outputs(found)
+    grades: tuple[Trust, ...] = ("no", "with care", "yes")
+    said = [(stage, reason) for stage in stages for reason in stage.reasons]
+    needed = next((one for one in own.next_runs if one.command), None)
+    return BottomLine(
+        stages=stages,
+        total=_total(found, own),
+        outputs=outputs,
+        outputs_sentence=told,
+        request=tuple(_request(stages, own, objective)),
+        confidence=_confidence(found, stages, own, objective),
+        trust=min((stage.trust for stage in stages), key=grades.index),
+        against=_merged([(s.name, one) for s, one in said if s.trust == "no"], stages),
+        care=_merged([(s.name, one) for s, one in said if s.trust == "with care"], stages),
+        notes=_merged([(s.name, one) for s in stages for one in s.notes], stages),
+        next_run=needed and NextRun(reason=needed.reason, command=needed.command),
+    )
+
+
+def _stage(curve: Curve, verdict: Verdict, results: Results) -> StageLine:
+    work = results.context.works.get(curve.key["stage"])
+    fastest = _choice(curve, results, "fastest")
+    request = next((one for one in results.requests if curve.owns(one)), None)
+    head = verdict.limit.head
+    return StageLine(
+        name=curve.name,
+        **curve.key,
+        algorithm=None if work is None else work.how,
+        stand_in=None if work is None else work.stand_in,
+        points=tuple(map(point, curve.timed)),
+        best_value=verdict.workers,
+        fastest=None if fastest is None else fastest.workers,
+        shown_at=verdict.speedup_at,
+        limit=f"{head[0].lower()}{head[1:]}",
+        limit_sentence=verdict.limit.sentence,
+        requested=None if request is None else request.workers,
+        each_task="" if request is None else ", ".join(each_task(request)),
+        refusal=None if verdict.workers else verdict.reasons[0],
+        trust=verdict.trust,
+        reasons=verdict.reasons,
+        notes=verdict.notes,
+    )
+
+
+def point(row: Row) -> Point:
+    """What is told of a timed configuration."""
+    has_interval = row["wall_s_low"] is not None
+    low, high = ("low", "high") if has_interval else ("min", "max")
+    several = row["repeats"] > 1
+    return Point(
+        workers=row["workers"],
+        trials=row["repeats"],
+        wall_s=row["wall_s"],
+        low_s=row[f"wall_s_{low}"] if several else None,
+        high_s=row[f"wall_s_{high}"] if several else None,
+        ends=("interval" if has_interval else "range") if several else None,
+        speedup=None if row["invalid"] else row["speedup"],
+        efficiency=None if row["invalid"] else row["efficiency"],
+        invalid=row["invalid"],
+    )
+
+
+def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | None:
+    own = (one for one in results.choices if curve.owns(one) and one.objective == objective)
+    return next(own, None)
+
+
+def _total(found: Sequence[Curve], results: Results) -> Total | None:
+    """Sum wall times over stages that together process the data once."""
+    names = [curve.key["stage"] for curve in found]
+    suites = {curve.key["suite"] for curve in found}
+    is_one = results.context.adds_up
+    if len(found) < 2 or len(suites) > 1 or len({*names}) < len(names) or is_one is False:
+        return None
+    timed = [
+        {row["workers"]: row for row in curve.timed if not row["invalid"]}
+        for curve in found
+        if curve.rows
+    ]
+    counts = sorted(set.intersection(*(set(rows) for rows in timed)))
+    strong = all(row["scaling"] in {None, "strong"} for rows in timed for row in rows.values())
+    if not counts or not strong:
+        return None
+    walls_s = [sum(rows[count]["wall_s"] for rows in timed) for count in counts]
+    return Total(
+        name="whole pipeline" if is_one else "all stages",
+        points=tuple(
+            Point(
+                workers=count,
+                wall_s=wall_s,
+                speedup=walls_s[0] / wall_s,
+                efficiency=walls_s[0] / wall_s * counts[0] / count,
+            )
+            for count, wall_s in zip(counts, walls_s, strict=True)
+        ),
+    )
+
+
+def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
+    """Whether every N gave the output of the baseline."""
+    timed = {curve.name: curve.timed for curve in found if curve.timed}
+    if not timed:
+        return None, ""
+    differ = [
+        f"{name} at N = {listing(row['workers'] for row in rows if row['invalid'])}"
+        for name, rows in timed.items()
+        if any(row["invalid"] for row in rows)
+    ]
+    if differ:
+        return "differ", f"Outputs differ from the baseline's: {'; '.join(differ)}."
+    checked = {name: rows for name, rows in timed.items() if _is_checked(rows)}
+    unchecked = [name for name in timed if name not in checked]
+    if not checked:
+        return "not checked", "Outputs: not checked."
+    at = "at every N" if any(len(rows) > 1 for rows in timed.values()) else "in every trial"
+    rest = f"; not checked: {listing(unchecked)}" if unchecked else ""
+    if all(row["identical"] for rows in checked.values() for row in rows):
+        told = f"Outputs: same bytes {at}{rest}."
+        return ("partly checked" if unchecked else "same bytes"), told
+    least = min(
+        row["agreement"]
+        for rows in checked.values()
+        for row in rows
+        if row["agreement"] is not None
+    )
+    told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
+    return ("partly checked" if unchecked else "agree"), told
+
+
+def _is_checked(rows: Sequence[Row]) -> bool:
+    beyond = rows[1:] or rows
+    compared = all(row["agreement"] is not None for row in beyond)
+    return compared and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
+
+
+def _request(stages: Sequence[StageLine], results: Results, objective: Objective) -> Iterator[str]:
+    """Say what to request; of one N the cores, memory and time of a task."""
+    scaled = [stage for stage in stages if len(_valid(stage)) > 1 and stage.best_value]
+    alone = [stage for stage in stages if len(_valid(stage)) == 1 and stage.best_value]
+    if scaled:
+        best = {stage.name: _wanted(stage, results, objective) for stage in scaled}
+        named = _n_of(best, stages)
+        meaning = {"knee": " (best value)", "fastest": " (fastest)", "budget": " (within budget)"}
+        price = f"; {_price(scaled, stages)}" if objective == "knee" else ""
+        yield f"Request {named}{meaning[objective]}{price}."
+    if alone:
+        yield _right_size(alone, stages)
+    for stage in stages:
+        if stage.best_value is None:
+            yield f"No N is advised for {stage.name}: {stage.refusal}."
+
+
+def _wanted(stage: StageLine, results: Results, objective: Objective) -> int:
+    own = (
+        one.workers
+        for one in results.choices
+        if one.objective == objective
+        and (one.suite, one.stage, one.device) == (stage.suite, stage.stage, stage.device)
+    )
+    return next(own, None) or stage.best_value or 0
+
+
+def _valid(stage: StageLine) -> list[Point]:
+    return [one for one in stage.points if not one.invalid]
+
+
+def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
+    """Name each N with its stages, as `N = 2 for segment and N = 1 for the rest`."""
+    groups: dict[int, list[str]] = {}
+    for name, workers in best.items():
+        groups.setdefault(workers, []).append(name)
+    if len(groups) == 1 and len(best) == len(stages):
+        (workers,) = groups
+        return f"N = {workers}{' for every stage' if len(stages) > 1 else ''}"
+    return listing(f"N = {workers} for {listing(names)}" for workers, names in groups.items())
+
+
+def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
+    """What the fastest costs beside the best value: worker-hours for time."""
+    others = [stage for stage in scaled if stage.fastest not in {None, stage.best_value}]
+    if not others:
+        return "also the fastest measured"
+    best, fast = ([_at(stage, at) for stage in others] for at in ("best_value", "fastest"))
+    (best_s, best_h), (fast_s, fast_h) = _spent(best, others), _spent(fast, others)
+    named = _n_of({stage.name: stage.fastest or 0 for stage in others}, stages)
+    return (
+        f"fastest: {named}, {ratio(fast_h / best_h)} times the worker-hours for "
+        f"{percent(1 - fast_s / best_s)} less time"
+    )
+
+
+def _at(stage: StageLine, field: str) -> Point:
+    return next(one for one in stage.points if one.workers == getattr(stage, field))
+
+
+def _spent(points: Sequence[Point], stages: Sequence[StageLine]) -> tuple[float, float]:
+    """Time and worker-time of one point of each stage, for the baseline's work."""
+    times_s = [one.wall_s / _growth(one, stage) for one, stage in zip(points, stages, strict=True)]
+    return sum(times_s), sum(
+        one.workers * time_s for one, time_s in zip(points, times_s, strict=True)
+    )
+
+
+def _growth(one: Point, stage: StageLine) -> float:
+    """How much more work was done at this N than at the baseline."""
+    return (one.speedup or 1.0) * one.wall_s / stage.points[0].wall_s
+
+
+def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
+    groups: dict[tuple[int, str], list[str]] = {}
+    for stage in alone:
+        key = (stage.best_value or 0, stage.each_task)
+        groups.setdefault(key, []).append(stage.name)
+    told = []
+    for (workers, each), names in groups.items():
+        who = "" if len(names) == len(stages) else f" for {listing(names)}"
+        told.append(f"{each}{who} (N = {workers})")
+    measured = all(len(stage.points) == 1 for stage in alone)
+    why = "Measured at one N: no speedup is known" if measured else "No other N has a valid output"
+    return f"Request for each task: {'; '.join(told)}. {why}."
+
+
+def _confidence(
+    found: Sequence[Curve],
+    stages: Sequence[StageLine],
+    results: Results,
+    objective: Objective,
+) -> str:
+    """Name each confidence with its stages; choices with one candidate have none."""
+    groups: dict[str, list[str]] = {}
+    for curve in found:
+        choice = _choice(curve, results, objective)
+        if choice is not None and choice.workers is not None and len(choice.candidates) > 1:
+            groups.setdefault(confidence_of(choice, curve), []).append(curve.name)
+    if len(groups) == 1 and len(next(iter(groups.values()))) == len(stages):
+        return next(iter(groups))
+    return "; ".join(f"{told} for {listing(names)}" for told, names in groups.items())
+
+
+def confidence_of(choice: Choice, curve: Curve) -> str:
+    """Confidence of one choice, as `likely (86 %)` or `unknown (2 trials)`."""
+    if choice.share_chosen is None:
+        fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
+        return f"unknown ({fewest} trial{'s' * (fewest > 1)})"
+    rival = f", else N = {choice.rival}" if choice.rival and choice.sureness != "sure" else ""
+    edge = ", among those measured" if choice.at_edge else ""
+    return f"{choice.sureness} ({resampled_share(choice.share_chosen)}{rival}{edge})"
+
+
+def _merged(said: Iterable[tuple[str, str]], stages: Sequence[StageLine]) -> tuple[str, ...]:
+    """Merge equal reasons of several stages, each told once."""
+    of_reason: dict[str, list[str]] = {}
+    for name, reason in said:
+        of_reason.setdefault(reason, []).append(name)
+    of_names: dict[str, list[str]] = {}
+    for reason, names in of_reason.items():
+        who = "" if len(names) == len(stages) else f"{listing(names)}: "
+        of_names.setdefault(who, []).append(reason)
+    return tuple(f"{who}{', '.join(reasons)}" for who, reasons in of_names.items())

@@ -1,0 +1,176 @@
+"""A Methods paragraph to paste, with the BibTeX of what it cites."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.context import ReportContext, Work
+from pyscale.report.results import Results
+from pyscale.report.wording import ABSENT, listing
+from pyscale.shipped import shipped
+from pyscale_stages.atomic import write_atomically
+
+TEXT, BIBLIOGRAPHY = "methods.md", "methods.bib"
+CACHE = {
+    "verified-cold": "cold (verified)",
+    "evicted-unverified": "evicted (not verified)",
+    "warm": "warm",
+    "asis": "left as it was",
+    "unsupported": "not controlled",
+}
+MEASURES = {
+    ("ctc_det", "ctc_tra", "ctc_lnk"): ("matula2015", "maska2023"),
+    ("ctc_seg",): ("maska2023",),
+}
+"""Measures of the Cell Tracking Challenge, and what to cite for them."""
+
+
+def write_methods(folder: Path, results: Results) -> list[Path]:
+    """Write the paragraph and its bibliography; neither for a table measured elsewhere."""
+    if results.context.run_id is None or results.configurations.is_empty():
+        for name in (TEXT, BIBLIOGRAPHY):
+            (folder / name).unlink(missing_ok=True)
+        return []
+    text = paragraph(results)
+    write_atomically(folder / TEXT, f"{text}\n")
+    write_atomically(folder / BIBLIOGRAPHY, bibliography(text, results.context))
+    return [folder / TEXT, folder / BIBLIOGRAPHY]
+
+
+def paragraph(results: Results) -> str:
+    """State what was measured, on what and how, with citations as `[@key]`."""
+    context, table = results.context, results.configurations
+    return " ".join(
+        [
+            f"Wall times were measured with pyscale {context.settings['pyscale']} [@pyscale] on "
+            f"{_hardware(context)}. {_started(context)}",
+            *_data(context),
+            f"{_design(table)}, in {context.settings['order of trials']}{_cache(table)}.",
+            *_algorithms(context.works),
+            *_measures(table),
+            *context.stand_ins,
+            f"Times are medians over trials{_intervals(table)}; speedup is relative to the "
+            "smallest N of each stage.",
+        ]
+    )
+
+
+def bibliography(text: str, context: ReportContext) -> str:
+    """Entries of what a text cites, in its order."""
+    known = entries((shipped("config") / "citations.bib").read_text())
+    known["pyscale"] = (
+        "@misc{pyscale,\n  author = {{The pyscale developers}},\n  title = {pyscale},\n"
+        f"  version = {{{context.settings['pyscale']}}},\n}}"
+    )
+    for work in context.works.values():
+        if work.source:
+            known[work.data] = (
+                f"@misc{{{work.data},\n  title = {{Dataset {work.data}}},\n"
+                f"  note = {{{work.source}}},\n}}"
+            )
+    return "\n\n".join(known[key] for key in cited(text)) + "\n"
+
+
+def entries(bibtex: str) -> dict[str, str]:
+    """Entries of BibTeX by their keys; each ends with a brace at the start of a line."""
+    found = re.findall(r"^(@\w+\{([^,]+),\n.*?^\})", bibtex, re.MULTILINE | re.DOTALL)
+    return {key: entry for entry, key in found}
+
+
+def cited(text: str) -> list[str]:
+    """Keys that a text cites, each once."""
+    groups = re.findall(r"\[(@[^\]]+)\]", text)
+    return list(dict.fromkeys(key.lstrip("@") for one in groups for key in one.split("; ")))
+
+
+def _cite(keys: Iterable[str]) -> str:
+    marked = "; ".join(f"@{key}" for key in keys)
+    return f" [{marked}]" if marked else ""
+
+
+def _hardware(context: ReportContext) -> str:
+    nodes = (
+        f"{node.get('processor', 'an unknown processor')} ({node.get('cores', '?')} cores, "
+        f"{node.get('memory', 'unknown')} of memory, "
+        f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
+        for node in context.hardware
+    )
+    return listing(nodes) or "hardware that was not recorded"
+
+
+def _started(context: ReportContext) -> str:
+    settings = context.settings
+    executor = {"local": "on the machine itself", "slurm": "by Slurm through submitit"}
+    by = executor.get(settings["executor"], f"by {settings['executor']}")
+    cites = _cite(["submitit"] if settings["executor"] == "slurm" else [])
+    image = (
+        f" in container images ({settings['runtime']}){_cite(['kurtzer2017'])}"
+        if settings["runtime"] != "native"
+        else ""
+    )
+    each = settings["cores and threads of each worker"]
+    return f"Tasks were started {by}{cites}{image}; cores and threads of each worker: {each}."
+
+
+def _data(context: ReportContext) -> Iterator[str]:
+    sources = {work.data: work.source for work in context.works.values() if work.data != ABSENT}
+    if sources:
+        cites = _cite(name for name, source in sources.items() if source)
+        frames = context.facts.get("Input", {}).get("frames")
+        yield f"The input was {listing(sources)}{f' ({frames} frames)' if frames else ''}{cites}."
+    packages = [work.packages for work in context.works.values()]
+    versions = sorted({each["tifffile"] for each in packages if "tifffile" in each})
+    if versions:
+        yield f"Movies were read and written by tifffile {listing(versions)}{_cite(['tifffile'])}."
+
+
+def _design(table: pl.DataFrame) -> str:
+    counts = sorted(set(table["workers"]))
+    repeats = sorted(set(table["repeats"]))
+    trials = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
+    return f"Each stage was timed with N = {listing(counts)} workers in {trials} trials at each N"
+
+
+def _cache(table: pl.DataFrame) -> str:
+    states = {
+        CACHE.get(one, one)
+        for state in table["cache_state"].drop_nulls()
+        for one in state.split("+")
+    }
+    return f"; page cache before each trial: {listing(sorted(states))}" if states else ""
+
+
+def _algorithms(works: Mapping[str, Work]) -> Iterator[str]:
+    """One sentence for all entries that ran the same algorithm."""
+    ran: dict[tuple[str, tuple[str, ...]], list[tuple[str, Work]]] = {}
+    for entry, work in works.items():
+        ran.setdefault((work.how, work.cites), []).append((entry, work))
+    for (how, cites), of_entries in ran.items():
+        names = [entry for entry, _ in of_entries]
+        who = listing(names) if len(names) < 5 else f"{names[0]} and {len(names) - 1} other points"
+        packages = ", ".join(
+            f"{name} {v}" for name, v in of_entries[0][1].packages.items() if name != "tifffile"
+        )
+        yield f"{who} ran {how}{f' ({packages})' if packages else ''}{_cite(cites)}."
+
+
+def _measures(table: pl.DataFrame) -> Iterator[str]:
+    measured = {name for quality in table["quality"].drop_nulls() for name in json.loads(quality)}
+    for names, cites in MEASURES.items():
+        found = [name for name in names if name in measured]
+        if found:
+            words = listing(name.removeprefix("ctc_").upper() for name in found)
+            yield f"Results were judged by the Cell Tracking Challenge's {words}{_cite(cites)}."
+
+
+def _intervals(table: pl.DataFrame) -> str:
+    needed = repeats_needed()
+    if max(table["repeats"]) < needed:
+        return f", without intervals (fewer than {needed} trials)"
+    return ", with 95 % intervals between order statistics"

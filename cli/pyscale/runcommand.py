@@ -1,0 +1,301 @@
+"""The command `pyscale run` and its options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+MEASURED = "What to measure"
+HOW = "How to measure it"
+WHERE = "Where tasks run"
+COURSE = "Course of the run"
+ASKED_BY = {"suite": "suite", "stages": "--set"}
+"""How what is not a flag of its own name is asked for."""
+
+
+def _option(group: str, text: str, takes: str | None = None, *, show_default: str = "") -> Any:
+    """An option of a group; what it takes is that of the setting where none is given."""
+    return typer.Option(
+        metavar=takes, help=text, show_default=show_default or True, rich_help_panel=group
+    )
+
+
+def run(
+    suite: Annotated[
+        str | None,
+        typer.Argument(help="Suite (see pyscale suites), or the path of a .toml of your own."),
+    ] = None,
+    data: Annotated[
+        str | None,
+        _option(MEASURED, "Dataset (see pyscale data list), or path of a movie.", "NAME|PATH"),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        _option(
+            MEASURED,
+            "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
+            "PATH",
+        ),
+    ] = None,
+    axes: Annotated[
+        str | None, _option(MEASURED, "Axes of the movie, where its file is silent.", "TYX")
+    ] = None,
+    only: Annotated[
+        list[str] | None, _option(MEASURED, "Measure this stage alone; repeatable.", "STAGE")
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        _option(MEASURED, "Crops of a suite that compares them, as in 224,448,full.", "PX,PX"),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        _option(MEASURED, "Values of one axis of the suite's grid; repeatable.", "AXIS=V1,V2"),
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="STAGE.PARAM=VALUE",
+            help="Parameter of a stage, as in segment.diameter_px=30; repeatable.",
+            rich_help_panel=MEASURED,
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        _option(
+            MEASURED,
+            "Measure another version of the stages too, pair by pair, and compare: a Python "
+            "environment, a folder of images, or a .toml of parameters.",
+            "BASE",
+        ),
+    ] = None,
+    with_system: Annotated[
+        bool | None,
+        typer.Option(
+            "--with-system", help="Measure the node too, in brief.", rich_help_panel=MEASURED
+        ),
+    ] = None,
+    path: Annotated[
+        Path | None,
+        _option(
+            MEASURED,
+            "Folder whose storage a test of the machine measures.",
+            "DIR",
+            show_default="that of the runs",
+        ),
+    ] = None,
+    workers: Annotated[
+        str | None,
+        _option(
+            HOW,
+            "Worker counts N, as in 1,2,4.",
+            "N,N",
+            show_default="1,2,4 and so on up to the cores here, or 8 on a cluster",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None, _option(HOW, "Trials of each configuration; six give an interval.", "N")
+    ] = None,
+    scaling: Annotated[
+        str | None, _option(HOW, "N workers share the movie, or it grows with N.")
+    ] = None,
+    cache: Annotated[
+        str | None, _option(HOW, "Page cache of the inputs before each trial.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        _option(HOW, "Device; several with commas where the suite compares them."),
+    ] = None,
+    cpus_per_worker: Annotated[int | None, _option(HOW, "Cores of each worker.", "N")] = None,
+    start: Annotated[
+        str | None,
+        _option(
+            HOW,
+            "A new process for each window, or warm workers that are kept; both with a comma.",
+            "cold|warm",
+            show_default="cold",
+        ),
+    ] = None,
+    chunks_per_worker: Annotated[
+        int | None, _option(HOW, "Windows of each worker, one after the other.", "N")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        _option(HOW, "Seed of the order of trials and of the stages.", "N", show_default="0"),
+    ] = None,
+    executor: Annotated[
+        str | None, _option(WHERE, "This machine, or a cluster with Slurm.")
+    ] = None,
+    site: Annotated[
+        str | None, _option(WHERE, "Cluster: a shipped name, or your .toml.", "SITE")
+    ] = None,
+    layout: Annotated[
+        str | None,
+        _option(
+            WHERE,
+            "Slurm starts workers as an array of jobs, or all in one job.",
+            show_default="the suite's",
+        ),
+    ] = None,
+    allocation: Annotated[
+        str | None,
+        _option(
+            WHERE,
+            "Hold one Slurm job for all trials, or submit jobs for each.",
+            show_default="hold",
+        ),
+    ] = None,
+    every_node: Annotated[
+        bool | None,
+        typer.Option(
+            "--every-node",
+            help="Measure each node of the site's partition, all at once.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    runtime: Annotated[
+        str | None, _option(WHERE, "Tasks start in this environment, or in images.")
+    ] = None,
+    unlocked_images: Annotated[
+        bool | None,
+        typer.Option(
+            "--unlocked-images",
+            help="Run images that images.lock does not name.",
+            rich_help_panel=WHERE,
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what would run and cost, and what is missing; only absent data is fetched.",
+            rich_help_panel=COURSE,
+        ),
+    ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "-v",
+            "--verbose",
+            help="Also print the table of factors, or every trial of a dry run.",
+            rich_help_panel=COURSE,
+        ),
+    ] = False,
+    emit_sbatch: Annotated[
+        Path | None, _option(COURSE, "Write batch scripts; run nothing.", "DIR")
+    ] = None,
+    detach: Annotated[
+        bool,
+        typer.Option(
+            "--detach", help="Return at once; follow with status.", rich_help_panel=COURSE
+        ),
+    ] = False,
+    resume: Annotated[str | None, _option(COURSE, "Finish this run.", "RUN")] = None,
+    extend: Annotated[
+        str | None,
+        _option(
+            COURSE, "Add trials to this run, by --repeats and --workers, and measure them.", "RUN"
+        ),
+    ] = None,
+    retries: Annotated[int | None, _option(COURSE, "Retries per failed trial.", "N")] = None,
+    keep_outputs: Annotated[
+        str | None, _option(COURSE, "Outputs to keep: the baseline's, or all.")
+    ] = None,
+    accept_terms: Annotated[
+        bool,
+        typer.Option(
+            "--accept-terms", help="Agree to the dataset's terms.", rich_help_panel=COURSE
+        ),
+    ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit code 1 where an output differs from the baseline's.",
+            rich_help_panel=COURSE,
+        ),
+    ] = False,
+) -> None:
+    """Measure a suite on a movie, and report."""
+    from pyscale import running
+    from pyscale.runsettings import axes_asked_for, parameters_set
+
+    flags = {
+        "data": data,
+        "truth": truth,
+        "path": path,
+        "with_system": with_system,
+        "axes": axes,
+        "workers": workers,
+        "scaling": scaling,
+        "repeats": repeats,
+        "against": against,
+        "cache": cache,
+        "device": device,
+        "start": start,
+        "grid": axes_asked_for(sizes, grid or []),
+        "stages": parameters_set(parameters or []),
+        "cpus_per_worker": cpus_per_worker,
+        "executor": executor,
+        "every_node": every_node,
+        "layout": layout,
+        "allocation": allocation,
+        "chunks_per_worker": chunks_per_worker,
+        "runtime": runtime,
+        "unlocked_images": unlocked_images,
+        "retries": retries,
+        "seed": seed,
+        "keep_outputs": keep_outputs,
+        "site": site,
+    }
+    earlier = resume or extend
+    if earlier is not None:
+        others = {
+            "suite": suite,
+            "only": only,
+            "accept_terms": accept_terms,
+            "dry_run": dry_run,
+            "emit_sbatch": emit_sbatch,
+            "extend": resume and extend,
+        }
+        own = () if resume else ("repeats", "workers")
+        named = [name for name, value in (flags | others).items() if value and name not in own]
+        given = [ASKED_BY.get(name, f"--{name.replace('_', '-')}") for name in named]
+        if resume is not None:
+            code = running.resume(
+                resume, detach=detach, strict=strict, refused=given, verbose=verbose
+            )
+        else:
+            code = running.extend(
+                earlier,
+                repeats,
+                workers,
+                detach=detach,
+                strict=strict,
+                refused=given,
+                verbose=verbose,
+            )
+        raise typer.Exit(code)
+    if emit_sbatch is not None:
+        if dry_run or detach or strict:
+            raise typer.BadParameter(
+                "--emit-sbatch runs nothing: leave out --dry-run, --detach and --strict"
+            )
+        from pyscale.sbatch.emit import emit
+
+        emit(suite, flags, only or [], emit_sbatch, accept_terms=accept_terms)
+        return
+    raise typer.Exit(
+        running.start(
+            suite,
+            flags,
+            only or [],
+            accept_terms=accept_terms,
+            dry_run=dry_run,
+            detach=detach,
+            strict=strict,
+            verbose=verbose,
+        )
+    )

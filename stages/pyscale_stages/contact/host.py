@@ -1,0 +1,52 @@
+"""Pixel work on the processor: contacts, overlaps and centroids of one frame, by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.contact.labels import DenseLabels
+from pyscale_stages.contact.strips import Pairs, PixelMeasures, counted, summed
+
+Centroids = npt.NDArray[np.float64]
+
+
+def measure(types: Sequence[DenseLabels]) -> PixelMeasures:
+    """Measure one frame; `pyscale_stages.contact.pixels.measure` gives the same counts.
+
+    `types`: one or two images of the same shape.
+    """
+    pairs = summed(_touching(types), len(types[-1].labels))
+    centroids = [_centroids(cells) for cells in types]
+    y_px, x_px = (np.concatenate(axis) for axis in zip(*centroids, strict=True))
+    return PixelMeasures(pairs, y_px, x_px)
+
+
+def _touching(types: Sequence[DenseLabels]) -> Iterator[Pairs]:
+    """Pairs of pixels one step apart and, of two types, at the same place."""
+    # Number k of an image stands for place k - 1; background is -1.
+    images = [cells.image.astype(np.int64) - 1 for cells in types]
+    first, last = images[0], images[-1]
+    steps = [(first[:-1], last[1:]), (first[:, :-1], last[:, 1:])]
+    if len(types) == 1:
+        for u, v in steps:
+            touching = (u >= 0) & (v >= 0) & (u != v)
+            yield counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
+        return
+    steps += [(first[1:], last[:-1]), (first[:, 1:], last[:, :-1])]
+    for a, b in steps:
+        touching = (a >= 0) & (b >= 0)
+        yield counted(a[touching], b[touching])
+    both = (first >= 0) & (last >= 0)
+    yield counted(first[both], last[both], overlap=True)
+
+
+def _centroids(cells: DenseLabels) -> tuple[Centroids, Centroids]:
+    """Mean y and x of each cell; the sums are of whole numbers, so exact."""
+    y, x = np.nonzero(cells.image)
+    place = cells.image[y, x].astype(np.int64) - 1
+    n = len(cells.labels)
+    area = np.maximum(cells.area_px, 1)
+    return (np.bincount(place, y, n) / area, np.bincount(place, x, n) / area)

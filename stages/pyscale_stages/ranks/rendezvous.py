@@ -1,0 +1,290 @@
+"""The file by which ranks find each other, and learn why another one ended."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.ranks.network import this_network
+from pyscale_stages.ranks.rank_failure import (
+    LastWord,
+    LostRank,
+    first_end,
+    may_meet_at,
+    refuse_own_end,
+    short,
+    where_earlier,
+)
+
+if TYPE_CHECKING:
+    from torch._C._distributed_c10d import FileStore
+
+_LOOK_S = 1.0
+"""A wait goes on in pieces of this length: between them Ctrl-C and last words are heard."""
+_ANSWER_S = 10.0
+"""How long the file may take to be opened; its folder may have been put away."""
+
+_ARRIVALS, _LAST_WORD = "arrivals", "last_word"
+_ANOTHER_FILE = "give the ranks of each attempt a file that does not exist yet"
+
+
+class Meeting:
+    """One rank's view of the file.
+
+    Ranks are numbered as they arrive, so that a rank too many, two of one number and a file that
+    was used before are all known when the last one has come.
+
+    `path`: a file on storage that all ranks see; the first to come makes it. `number`: which rank
+    this one is, from 0. `count`: how many there are. `timeout_s`: how long to wait for a rank.
+    """
+
+    def __init__(self, path: Path, number: int, count: int, timeout_s: float) -> None:
+        if not may_meet_at(path):
+            raise BadInput(
+                f"--meeting {path} is unusable: name a file that does not exist, in a folder "
+                "that all ranks may write"
+            )
+        import torch.distributed as dist
+
+        self.path = path
+        self.number = number
+        self.count = count
+        self.timeout_s = timeout_s
+        try:
+            # Told no number of ranks it never removes the file: of ranks that leave together it
+            # would do so now and then.
+            self.store: FileStore = dist.FileStore(str(path))  # type: ignore[attr-defined] # not in __all__
+        except RuntimeError as raised:
+            raise _unusable(path, raised) from raised
+        self.answer_quickly()
+        self._is_one_too_many = False
+        self._nodes: dict[int, str] = {}
+
+    def await_all(self) -> list[str]:
+        """Wait until all ranks have come.
+
+        Returns: the network of each, in the order of their coming.
+        """
+        try:
+            came_before = self.store.add(_ARRIVALS, 1) - 1
+            self._is_one_too_many = came_before >= self.count
+            if self._is_one_too_many:
+                raise BadInput(
+                    f"--meeting {self.path} was used before, or more than {self.count} ranks "
+                    f"were started: {_ANOTHER_FILE}"
+                )
+            if (word := self._last_word()) is not None:
+                raise LostRank(
+                    f"rank {word.number} of {self.count} had ended when rank {self.number} came "
+                    f"to {self.path} ({word.sentence}): {_ANOTHER_FILE}"
+                )
+            refuse_own_end(self.path, self.number)
+            if (word := self._end_of_another()) is not None:
+                raise self._lost(word)
+            me = Arrival.of(self.number, self.count)
+            self.store.set(key_of(came_before), me.written())
+            self._wait([key_of(index) for index in range(self.count)])
+            came = arrived(self.store, self.count)
+            self._nodes = nodes_of(came)
+        except RuntimeError as raised:
+            raise _unusable(self.path, raised) from raised
+        if len(came) < self.count:
+            missing = sorted(set(range(self.count)) - {rank.number for rank in came})
+            raise StageError(
+                f"{len(came)} of {self.count} ranks came to {self.path} within "
+                f"{self.timeout_s:g} s; missing: {named(missing)}: start all at the same time, "
+                "with one --meeting on storage that all of them see"
+            )
+        require_harmony(came, me, self.path)
+        return [rank.network for rank in came]
+
+    def await_ready(self) -> None:
+        """Wait until all ranks know by which interface they talk."""
+        try:
+            self.store.set(_ready(self.number), "")
+            self._wait(self._all_ready)
+            silent = [n for n, key in enumerate(self._all_ready) if not self.store.check([key])]
+            if silent:
+                raise LostRank(
+                    f"{named(silent)} of {self.count} came to {self.path} and then were silent "
+                    f"for {self.timeout_s:g} s: see their output, and start all of them again "
+                    "with another --meeting"
+                )
+        except RuntimeError as raised:
+            raise _unusable(self.path, raised) from raised
+
+    def answer_quickly(self) -> None:
+        """Let no call wait long for a file that is gone; a new group of torch undoes this."""
+        self.store.set_timeout(timedelta(seconds=_ANSWER_S))
+
+    def leave_word(self, error: BaseException) -> None:
+        """Tell the others why this rank ends, unless that is another one's doing."""
+        if isinstance(error, LostRank):
+            return
+        # The error itself matters more than that the others hear of it; the first is the cause.
+        # The file may be gone where the first rank has ended well, or its folder was put away.
+        with suppress(RuntimeError):
+            if not self.path.exists():
+                return
+            # Those who wait for a rank of an earlier attempt must hear of one too many; those who
+            # have met must not.
+            if not (self._is_one_too_many and self.store.check(self._all_ready)):
+                self.store.compare_set(_LAST_WORD, "", LastWord.of(self.number, error).written())
+
+    def end(self) -> None:
+        """Remove the file where all went well, so that another attempt may meet by it."""
+        if self.number == 0:
+            self.path.unlink(missing_ok=True)
+
+    def parted(self, raised: RuntimeError) -> LostRank:
+        """Return the error of this rank where a call of `torch.distributed` failed."""
+        with suppress(RuntimeError):
+            if self.path.exists():
+                # What started a killed rank hears of its end when this one does.
+                self.store.wait([_LAST_WORD], timedelta(seconds=_LOOK_S))
+                if (word := self._last_word()) is not None:
+                    return self._lost(word)
+        if (word := self._end_of_another()) is not None:
+            return self._lost(word)
+        others = named([n for n in range(self.count) if n != self.number], self._nodes)
+        if "timed out" in str(raised).lower():
+            return LostRank(
+                f"rank {self.number} of {self.count} stopped after waiting {self.timeout_s:g} s "
+                f"for {others}: check what delayed them, or whether a node was lost"
+            )
+        return LostRank(
+            f"rank {self.number} of {self.count} stopped because the connection with {others} "
+            f"broke ({short(raised)}): check which of them was killed, e.g. out of memory"
+        )
+
+    @property
+    def _all_ready(self) -> list[str]:
+        return [_ready(number) for number in range(self.count)]
+
+    def _wait(self, keys: Sequence[str]) -> None:
+        """Wait until all keys are set, or the time is over."""
+        until = time.monotonic() + self.timeout_s
+        while (left := until - time.monotonic()) > 0:
+            try:
+                self.store.wait(list(keys), timedelta(seconds=min(left, _LOOK_S)))
+            except RuntimeError:
+                # No more than that not all are set yet: a file that is gone fails the next look.
+                word = self._last_word() or self._end_of_another()
+                # Where all are set by now, this rank finds out itself what another one did.
+                if word is not None and not self.store.check(list(keys)):
+                    raise self._lost(word) from None
+            else:
+                return
+
+    def _last_word(self) -> LastWord | None:
+        if not self.store.check([_LAST_WORD]):
+            return None
+        return LastWord.read(self.store.get(_LAST_WORD))
+
+    def _end_of_another(self) -> LastWord | None:
+        """What is said beside the meeting of a rank that could not speak in it."""
+        end = first_end(self.path, self.number, self.count)
+        return None if end is None else LastWord(*end)
+
+    def _lost(self, word: LastWord) -> LostRank:
+        with suppress(RuntimeError):
+            # Not all have come yet where none is known.
+            self._nodes = self._nodes or nodes_of(arrived(self.store, self.count))
+        node = self._nodes.get(word.number)
+        # What started the rank names the node itself, and some ranks do.
+        where = f" on {node}" if node and f" on {node}" not in word.sentence else ""
+        earlier = where_earlier(self.path, word.number)
+        return LostRank(
+            f"rank {word.number} of {self.count}{where} ended, so rank {self.number} stopped "
+            f"too: {word.sentence}{earlier}"
+        )
+
+
+def _ready(number: int) -> str:
+    return f"ready/{number}"
+
+
+def _unusable(path: Path, raised: RuntimeError) -> StageError:
+    return StageError(
+        f"ranks cannot meet by {path} ({short(raised)}): use a --meeting on storage that all of "
+        "them see and that locks files"
+    )
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How one rank introduces itself."""
+
+    number: int
+    """From 0."""
+    count: int
+    """Ranks that it expects, with itself."""
+    node: str
+    network: str
+    """What it shares with the ranks that it reaches by the loopback address."""
+
+    @classmethod
+    def of(cls, number: int, count: int) -> Arrival:
+        """Return how the rank of this process introduces itself."""
+        return cls(number, count, node_name(), this_network())
+
+    def written(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def read(cls, text: str | bytes) -> Arrival:
+        """Return what `written` gave."""
+        return cls(**json.loads(text))
+
+
+def require_harmony(came: Sequence[Arrival], me: Arrival, path: Path) -> None:
+    """See that as many ranks as each expects came, each with a number of its own."""
+    for rank in came:
+        if rank.count != me.count:
+            raise BadInput(
+                f"rank {rank.number} on {rank.node} expects {rank.count} ranks, but rank "
+                f"{me.number} expects {me.count}: give all of them the same --ranks"
+            )
+        nodes = [other.node for other in came if other.number == rank.number]
+        if len(nodes) > 1:
+            raise BadInput(
+                f"{len(nodes)} processes (on {', '.join(nodes)}) came to {path} as rank "
+                f"{rank.number}: give each another --rank, or use another --meeting if an "
+                "earlier attempt used this one"
+            )
+
+
+def key_of(index: int) -> str:
+    """Key of a store under which a rank introduces itself; ranks are counted as they come."""
+    return f"arrival/{index}"
+
+
+def arrived(store: FileStore, count: int) -> list[Arrival]:
+    """Return the ranks that have come so far, in the order of their coming."""
+    keys = [key_of(index) for index in range(count)]
+    return [Arrival.read(store.get(key)) for key in keys if store.check([key])]
+
+
+def nodes_of(came: Sequence[Arrival]) -> dict[int, str]:
+    """Return the node of each rank by its number."""
+    return {rank.number: rank.node for rank in came}
+
+
+def named(numbers: Sequence[int], nodes: Mapping[int, str] | None = None) -> str:
+    """Name ranks by their numbers, like "ranks 0, 2 and 3", and by their nodes where given."""
+    if nodes:
+        places = sorted({nodes[number] for number in numbers})
+        return f"{named(numbers)} on {', '.join(places)}"
+    if len(numbers) == 1:
+        return f"rank {numbers[0]}"
+    *first, last = (str(number) for number in numbers)
+    return f"ranks {', '.join(first)} and {last}"

@@ -1,0 +1,95 @@
+"""Warm workers beside new processes: their start once, and what each window saves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.flags import flag_codes
+from pyscale.analysis.starts import starts
+from pyscale.analysis.trials import trial_table
+
+COLD = {"family": "segment", "point": '{"start": "cold"}', "origin": "start"}
+WARM = COLD | {"point": '{"start": "warm"}', "start": "warm", "origin": "fork"}
+
+Builder = Callable[[], Any]
+
+
+def rows(builder: Any) -> list[dict[str, Any]]:
+    tasks, spans = builder.tasks, builder.spans
+    return starts(tasks, trial_table(tasks, spans)).to_dicts()
+
+
+def both(new_run: Builder, warm_s: float = 2.0, **warm: Any) -> Any:
+    """One trial of each start: windows of 10 s, and a warm worker that takes 20 s to start."""
+    own = WARM | {"worker": "segment_warm-s0-1", "worker_start_s": 20.0} | warm
+    return (
+        new_run()
+        .trial("segment_cold", [{"compute": 10.0}], **COLD)
+        .trial("segment_warm", [{"compute": warm_s}], **own)
+    )
+
+
+def test_the_start_counts_once_however_many_movies_are_worked_off(new_run: Builder) -> None:
+    (row,) = rows(both(new_run))
+    assert (row["family"], row["stage"], row["warm_stage"]) == (
+        "segment",
+        "segment_cold",
+        "segment_warm",
+    )
+    assert (row["movie_cold_s"], row["movie_warm_s"]) == (10.0, 22.0)
+    assert (row["movies_cold_s"], row["movies_warm_s"]) == (1000.0, 220.0)
+
+
+@pytest.mark.parametrize(("warm_s", "windows"), [(2.0, 3), (9.0, 20), (10.0, None), (11.0, None)])
+def test_windows_repay_the_start_by_what_each_saves(
+    new_run: Builder, warm_s: float, windows: int | None
+) -> None:
+    (row,) = rows(both(new_run, warm_s))
+    assert row["windows_to_repay"] == windows
+
+
+def test_a_worker_counts_once_whatever_it_has_done(new_run: Builder) -> None:
+    first = WARM | {"worker": "a", "worker_start_s": 10.0}
+    builder = new_run().trial("segment_cold", [{"compute": 10.0}], **COLD)
+    for _ in range(3):
+        builder.trial("segment_warm", [{"compute": 2.0}], **first)
+    builder.trial(
+        "segment_warm", [{"compute": 2.0}], **first | {"worker": "b", "worker_start_s": 40.0}
+    )
+    (row,) = rows(builder)
+    assert row["worker_start_s"] == 25.0
+
+
+def test_a_start_that_is_unknown_leaves_no_answer(new_run: Builder) -> None:
+    (row,) = rows(both(new_run, worker_start_s=None))
+    assert (row["worker_start_s"], row["windows_to_repay"]) == (None, None)
+    assert (row["movie_warm_s"], row["movies_warm_s"]) == (None, None)
+
+
+def test_points_that_differ_elsewhere_are_not_compared(new_run: Builder) -> None:
+    assert rows(both(new_run, point='{"length_px": 224, "start": "warm"}')) == []
+
+
+def test_one_start_alone_is_set_beside_nothing(new_run: Builder) -> None:
+    assert rows(new_run().trial("segment", [{"compute": 1.0}])) == []
+
+
+@pytest.mark.parametrize(("agreement", "identical"), [(1.0, True), (0.9995, False), (None, None)])
+def test_the_same_bytes_are_told(
+    new_run: Builder, agreement: float | None, identical: bool | None
+) -> None:
+    (row,) = rows(both(new_run, beside=agreement))
+    assert row["identical"] is identical
+
+
+@pytest.mark.parametrize(("agreement", "codes"), [(1.0, []), (0.5, ["disagrees"])])
+def test_an_output_that_differs_from_that_of_a_new_process_is_invalid(
+    new_run: Builder, agreement: float, codes: list[str]
+) -> None:
+    builder = both(new_run, beside=agreement)
+    warm = trial_table(builder.tasks, builder.spans).filter(pl.col("stage") == "segment_warm")
+    assert [code for code in flag_codes(warm, warm) if code == "disagrees"] == codes

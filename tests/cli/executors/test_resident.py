@@ -1,0 +1,98 @@
+"""The resident launcher, told its tasks line by line as an executor or a pilot does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, TaskOrder
+from pyscale.store.taskfiles import write_order
+
+ECHO = """
+import json, sys
+print(json.dumps({"ready": True}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"returncode": len(asked["arguments"])}), flush=True)
+"""
+"""A worker whose tasks end with as many as they have arguments."""
+
+
+class Resident:
+    """A resident launcher with a worker."""
+
+    def __init__(self, home: Path) -> None:
+        home.mkdir()
+        write_order(home, TaskOrder(argv=(sys.executable, "-c", ECHO)))
+        self.home = home
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pyscale.executors.resident", str(home)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def ask(self, folder: Path, token: str) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
+        self.process.stdin.flush()
+        return self.hear()
+
+
+@pytest.fixture
+def resident(tmp_path: Path) -> Iterator[Resident]:
+    made = Resident(tmp_path / "worker")
+    assert made.hear() == {"ready": True, "alive": True}
+    yield made
+    made.process.communicate()
+
+
+def ordered(folder: Path) -> str:
+    folder.mkdir()
+    return write_order(folder, TaskOrder(argv=("cold",), arguments=("contact", "run")))
+
+
+def test_each_order_is_answered_and_leaves_the_records_of_a_launch(
+    resident: Resident, tmp_path: Path
+) -> None:
+    for name in ("w0", "w1"):
+        token = ordered(tmp_path / name)
+        answer = resident.ask(tmp_path / name, token)
+        assert answer == {"folder": str(tmp_path / name), "returncode": 2, "alive": True}
+        launch, end = (
+            json.loads((tmp_path / name / file).read_text()) for file in (LAUNCH_FILE, EXIT_FILE)
+        )
+        assert (launch["token"], end["token"], end["returncode"]) == (token, token, 2)
+
+
+@pytest.mark.parametrize("name", ["another", "gone"])
+def test_an_order_that_is_gone_or_another_is_not_done(
+    resident: Resident, tmp_path: Path, name: str
+) -> None:
+    if name == "another":
+        ordered(tmp_path / name)
+    assert resident.ask(tmp_path / name, "of another try")["returncode"] is None
+    assert not (tmp_path / name / LAUNCH_FILE).exists()
+
+
+def test_it_ends_with_its_stdin_and_records_how(resident: Resident) -> None:
+    resident.process.communicate()
+    assert resident.process.returncode == 0
+    assert json.loads((resident.home / EXIT_FILE).read_text())["returncode"] == 0
+
+
+def test_a_folder_without_an_order_has_no_worker(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pyscale.executors.resident", str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert (ended.returncode, ended.stdout) == (0, b"")

@@ -1,0 +1,66 @@
+"""Why a step ended, by what srun says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyscale.executors.stepends import StepLog
+from pyscale.store.records import Requested
+
+ASKED = Requested(cpus=1, memory_bytes=2**30, time_limit_s=600, gpus=0)
+OF_STEP = "slurmstepd-n1: error: *** STEP 17.4 ON n1 CANCELLED AT 2026-11-23T06:24:16"
+
+
+def log(tmp_path: Path, *lines: str) -> StepLog:
+    path = tmp_path / "step.srun"
+    path.write_text("\n".join(lines) + "\n")
+    return StepLog(path, "17", ASKED)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (
+            "slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=17.4. Some of your "
+            "processes may have been killed by the cgroup out-of-memory handler.",
+            "OutOfMemory",
+            "job step 17.4 ran out of memory, of 1 GiB",
+        ),
+        (
+            "slurmstepd-n1: error: StepId=17.4 exceeded memory limit (2000 > 1000), being killed",
+            "OutOfMemory",
+            "memory_gib",
+        ),
+        (f"{OF_STEP} DUE TO TIME LIMIT ***", "TimeLimit", "reached its time limit, of 10 min"),
+        (f"{OF_STEP} DUE TO NODE FAILURE ***", "NodeFail", "lost its node"),
+        (f"{OF_STEP} ***", "Cancelled", "job step 17.4 was cancelled"),
+        (
+            "srun: error: Unable to create step for job 17: More processors requested than "
+            "permitted",
+            "Failed",
+            "More processors requested than permitted",
+        ),
+        ("", "Failed", "without a word of srun"),
+    ],
+)
+def test_the_cause_is_named(tmp_path: Path, said: str, kind: str, words: str) -> None:
+    cause = log(tmp_path, said).cause(tmp_path)
+    assert cause.kind == kind
+    assert words in cause.message
+
+
+@pytest.mark.parametrize(
+    ("said", "away"),
+    [
+        (
+            "srun: error: Unable to confirm allocation for job 17: Unable to contact slurm "
+            "controller (connect failure)",
+            True,
+        ),
+        ("srun: error: Unable to create step for job 17: Invalid job id specified", False),
+    ],
+)
+def test_a_controller_that_is_away_is_no_failure(tmp_path: Path, said: str, away: bool) -> None:
+    assert log(tmp_path, said).is_away() == away

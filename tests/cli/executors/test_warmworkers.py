@@ -1,0 +1,216 @@
+"""Warm workers on this machine: kept over trials, started again when they die, and never left."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from watchfiles import watch
+
+from pyscale.executors.local import LocalExecutor
+from pyscale.executors.protocol import Batch, WarmStart
+from pyscale.placement import Placement
+from pyscale.processes import wait_until_ended
+from pyscale.store.records import ORDER_FILE, WORKER_FILE, TaskOrder, TaskRecord
+from pyscale.store.taskfiles import read_record, read_task
+from pyscale_stages.contract import WorkerRecord
+from trials import one_trial
+
+WORKER = """
+import argparse, sys
+from dataclasses import replace
+from pathlib import Path
+from pyscale_stages import registry, serving
+import time
+def do(arguments, begin, origin):
+    exec(arguments[0], {})
+    return 0
+stage = registry.load_stage("contact")
+serving.load_stage = lambda name: replace(stage, preload=lambda task: None)
+options = argparse.Namespace(
+    stage="contact", params=None, result=Path("worker.json"), seed=0, threads=1, device="cpu"
+)
+sys.exit(serving.serve(options, time.monotonic(), do))
+"""
+"""A worker that loads nothing, whose tasks are programs."""
+TELLS = "import os; print(os.getppid(), sorted(os.sched_getaffinity(0)), os.environ['TMPDIR'])"
+WAITS = "import signal; print('ready', flush=True); signal.pause()"
+CORES = sorted(os.sched_getaffinity(0))
+GIB = 2**30
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run ü"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def executor(run: Path) -> Iterator[LocalExecutor]:
+    made = LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, []))
+    yield made
+    made.end_all()
+
+
+def trial_of(
+    run: Path,
+    number: int,
+    program: str,
+    windows: int = 1,
+    *,
+    entry: str = "track",
+    worker: tuple[str, ...] = (sys.executable, "-c", WORKER),
+    memory_bytes: int = GIB,
+) -> Batch:
+    """A trial whose windows are programs for warm workers."""
+    folders = [run / "tasks" / f"{entry}-{number}" / f"w{window}" for window in range(windows)]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    return Batch(
+        trial=one_trial("track", windows).model_copy(update={"entry": entry, "start": "warm"}),
+        name="windows",
+        orders={
+            folder: TaskOrder(argv=("cold",), arguments=(program,), env={"X": "given"})
+            for folder in folders
+        },
+        at_once=windows,
+        submitted=lambda _jobs: None,
+        taken_up=lambda: None,
+        warm=WarmStart(memory_bytes, lambda _folder: TaskOrder(argv=worker)),
+    )
+
+
+def said(batch: Batch) -> list[str]:
+    return [(folder / "stdout").read_text().strip() for folder in batch.orders]
+
+
+def records(batch: Batch) -> list[TaskRecord]:
+    return [read_task(folder) for folder in batch.orders]
+
+
+def workers_of(batch: Batch) -> list[str | None]:
+    return [record.order.worker if record.order else None for record in records(batch)]
+
+
+def returncodes(batch: Batch) -> list[int]:
+    return [json.loads((folder / "exit.json").read_text())["returncode"] for folder in batch.orders]
+
+
+def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(
+    executor: LocalExecutor, run: Path
+) -> None:
+    trials = [trial_of(run, number, TELLS, min(2, len(CORES))) for number in range(2)]
+    for batch in trials:
+        executor.run(batch)
+    first, second = ([line.split(" ", 1)[0] for line in said(batch)] for batch in trials)
+    assert first == second
+    assert len({*first}) == len(first)
+    assert workers_of(trials[0]) == [f"track-s{slot}-1" for slot in range(len(first))]
+    scratch = [line.rpartition(" ")[2] for batch in trials for line in said(batch)]
+    assert len({*scratch}) == len(scratch)
+    assert not any(Path(folder).exists() for folder in scratch)
+
+
+def test_orders_are_written_when_the_workers_are_ready(executor: LocalExecutor, run: Path) -> None:
+    batch = trial_of(run, 0, TELLS)
+    executor.run(batch)
+    (folder,) = batch.orders
+    order = read_record(TaskOrder, folder / ORDER_FILE)
+    worker = read_record(WorkerRecord, run / "workers" / "track-s0-1" / WORKER_FILE)
+    assert order is not None
+    assert order.submit_utc is not None
+    assert worker is not None
+    assert (order.submit_utc - worker.start_utc).total_seconds() > worker.wall_s
+    assert records(batch)[0].launch is not None
+
+
+def test_more_windows_than_workers_are_worked_off(executor: LocalExecutor, run: Path) -> None:
+    batch = trial_of(run, 0, TELLS, 3)
+    batch = Batch(**{**vars(batch), "at_once": 1})
+    executor.run(batch)
+    assert returncodes(batch) == [0, 0, 0]
+    assert {*workers_of(batch)} == {"track-s0-1"}
+
+
+def test_a_worker_that_a_task_has_killed_is_started_again(
+    executor: LocalExecutor, run: Path
+) -> None:
+    killed = trial_of(run, 0, "import os; os.kill(os.getppid(), 9)")
+    executor.run(killed)
+    assert returncodes(killed) == [-signal.SIGKILL]
+    error = records(killed)[0].error
+    assert error is not None
+    assert "was killed by SIGKILL" in error.message
+    again = trial_of(run, 1, TELLS)
+    executor.run(again)
+    assert returncodes(again) == [0]
+    assert workers_of(again) == ["track-s0-2"]
+
+
+def test_a_task_that_is_killed_costs_no_worker(executor: LocalExecutor, run: Path) -> None:
+    trials = [trial_of(run, 0, "import os; os.abort()"), trial_of(run, 1, TELLS)]
+    for batch in trials:
+        executor.run(batch)
+    assert [returncodes(batch) for batch in trials] == [[-signal.SIGABRT], [0]]
+    assert workers_of(trials[0]) == workers_of(trials[1])
+
+
+@pytest.mark.parametrize(
+    ("worker", "message"),
+    [
+        ((sys.executable, "-c", "import sys; sys.exit('no such model')"), "no such model"),
+        (("/no/such/python",), "/no/such/python cannot be started on "),
+    ],
+)
+def test_a_worker_that_cannot_start_fails_its_task_with_its_own_words(
+    executor: LocalExecutor, run: Path, worker: tuple[str, ...], message: str
+) -> None:
+    for number in range(2):
+        batch = trial_of(run, number, TELLS, worker=worker)
+        executor.run(batch)
+        (record,) = records(batch)
+        assert record.error is not None
+        assert message in record.error.message
+        # The next try has a new one, which may do better.
+        assert workers_of(batch) == [f"track-s0-{number + 1}"]
+
+
+def test_the_worker_that_was_not_used_for_longest_makes_room(
+    executor: LocalExecutor, run: Path
+) -> None:
+    third = psutil.virtual_memory().total // 5 * 2
+    for number, entry in enumerate(["a", "b", "a", "c", "a", "b"]):
+        batch = trial_of(run, number, TELLS, entry=entry, memory_bytes=third)
+        executor.run(batch)
+    started = sorted(folder.name for folder in (run / "workers").iterdir())
+    assert started == ["a-s0-1", "b-s0-1", "b-s0-2", "c-s0-1"]
+
+
+def test_none_is_left_when_all_are_ended(executor: LocalExecutor, run: Path) -> None:
+    executor.run(trial_of(run, 0, TELLS))
+    family = psutil.Process().children(recursive=True)
+    assert executor.end_all() > 0
+    assert wait_until_ended(family, 0) == []
+
+
+def test_none_is_left_when_pyscale_is_killed(executor: LocalExecutor, run: Path) -> None:
+    batch = trial_of(run, 0, WAITS)
+    (folder,) = batch.orders
+    pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))
+    pyscale.start()
+    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        if (folder / "stdout").exists() and (folder / "stdout").read_text():
+            break
+    family = psutil.Process(pyscale.pid).children(recursive=True)
+    assert len(family) == 3
+    pyscale.kill()
+    pyscale.join()
+    assert wait_until_ended(family) == []

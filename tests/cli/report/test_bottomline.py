@@ -1,0 +1,133 @@
+"""The bottom line: a row a stage, the whole, what to request, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.report.bottomline import bottom_line
+from pyscale.report.context import ReportContext, Work
+from pyscale.results import analysed
+
+
+def of_times(*rows, **context):
+    """Bottom line of a table of (stage, N, wall time)."""
+    table = pl.DataFrame(rows, schema=["stage", "workers", "wall_s"], orient="row")
+    about = ReportContext(title="a table", **context)
+    return bottom_line(analysed(trials_from_wall_times(table), about, interleaved=False))
+
+
+def test_every_stage_has_a_row_with_its_times_and_what_ran(full):
+    works = {"segment": Work(data="a movie", how="Cellpose 3.1, pyscale-tiny")}
+    about = full.context.model_copy(update={"works": works})
+    line = bottom_line(replace(full, context=about))
+    assert [stage.name for stage in line.stages] == [
+        "register_denoise",
+        "segment",
+        "contact",
+        "track",
+    ]
+    segment = line.stages[1]
+    assert segment.algorithm == "Cellpose 3.1, pyscale-tiny"
+    assert line.stages[0].algorithm is None
+    own = full.configurations.filter(stage="segment")
+    assert [one.workers for one in segment.points] == own["workers"].to_list()
+    assert [one.wall_s for one in segment.points] == own["wall_s"].to_list()
+    assert {one.ends for one in segment.points} == {"interval"}
+    assert segment.limit == "start-up"
+
+
+def test_of_few_trials_there_is_a_range_and_of_one_trial_nothing(thin):
+    (first, *_) = bottom_line(thin).stages[0].points
+    assert first.ends == "range"
+    assert first.low_s < first.wall_s < first.high_s
+    alone = of_times(("a", 1, 9.0), ("a", 2, 5.0)).stages[0].points[0]
+    assert (alone.ends, alone.low_s) == (None, None)
+
+
+def test_the_whole_is_the_sum_at_every_n_that_all_stages_have():
+    rows = [("a", 1, 10.0), ("a", 2, 5.0), ("a", 4, 3.0), ("b", 1, 2.0), ("b", 2, 3.0)]
+    total = of_times(*rows).total
+    assert total.name == "all stages"
+    assert [(one.workers, one.wall_s) for one in total.points] == [(1, 12.0), (2, 8.0)]
+    assert total.shown.speedup == pytest.approx(1.5)
+    assert of_times(*rows, adds_up=True).total.name == "whole pipeline"
+
+
+@pytest.mark.parametrize(
+    ("rows", "context"),
+    [
+        ([("a", 1, 10.0), ("a", 2, 5.0)], {}),
+        ([("a", 1, 10.0), ("b", 2, 5.0)], {}),
+        ([("a", 1, 10.0), ("b", 1, 5.0)], {"adds_up": False}),
+    ],
+    ids=["one stage", "no common N", "alternatives"],
+)
+def test_without_stages_that_add_up_there_is_no_whole(rows, context):
+    assert of_times(*rows, **context).total is None
+
+
+def test_outputs_are_equal_agree_differ_or_are_not_checked(full, broken):
+    line = bottom_line(full)
+    assert line.outputs == "agree"
+    assert line.outputs_sentence == (
+        "Outputs: agree within tolerance at every N (lowest score 0.9970)."
+    )
+    differ = bottom_line(broken)
+    assert differ.outputs == "differ"
+    assert differ.outputs_sentence.endswith("track at N = 4.")
+    assert of_times(("a", 1, 9.0), ("a", 2, 5.0)).outputs_sentence == "Outputs: not checked."
+
+
+def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
+    line = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 6.0))
+    assert line.request == (
+        "Request N = 2 for a and N = 1 for b (best value); fastest: N = 2 for b, 1.50 times the "
+        "worker-hours for 25 % less time.",
+    )
+    alike = of_times(("a", 1, 10.0), ("a", 2, 5.0), ("b", 1, 8.0), ("b", 2, 4.0))
+    assert alike.request == (
+        "Request N = 2 for every stage (best value); also the fastest measured.",
+    )
+    assert line.confidence == "unknown (1 trial)"
+
+
+def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value():
+    line = of_times(("a", 4, 10.0))
+    assert line.request == (
+        "Request for each task: 5 min (N = 4). Measured at one N: no speedup is known.",
+    )
+    assert line.confidence == ""
+    assert "best value" not in line.model_dump_json(exclude={"stages"})
+
+
+def test_confidence_is_told_with_its_share_for_each_stage(full):
+    told = bottom_line(full).confidence
+    assert "sure (100 %) for " in told or told.startswith("sure (")
+
+
+def test_what_asks_for_care_is_told_once_with_its_stages(thin, broken):
+    line = bottom_line(thin)
+    assert line.trust == "with care"
+    assert any("more workers than cores" in one and ":" not in one for one in line.care)
+    assert line.notes == ("fewer than 6 trials",)
+    assert any(one.startswith("track: ") for one in bottom_line(broken).care)
+
+
+def test_the_next_run_is_the_first_that_has_a_line(thin):
+    without, first, second = (
+        Experiment(code="few-repeats", reason=name, workers=(1,), repeats=6, command=command)
+        for name, command in (("a", None), ("b", "pyscale run b"), ("c", "pyscale run c"))
+    )
+    line = bottom_line(replace(thin, next_runs=(without, first, second)))
+    assert line.next_run.command == "pyscale run b"
+    assert bottom_line(thin).next_run is None
+
+
+def test_without_stages_over_n_it_is_empty(full):
+    empty = replace(full, configurations=full.configurations.clear())
+    assert bottom_line(empty).stages == ()

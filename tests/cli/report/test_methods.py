@@ -1,0 +1,88 @@
+"""The Methods paragraph, and the BibTeX of what it cites."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pyscale.report.context import ReportContext, Work
+from pyscale.report.methods import bibliography, cited, entries, paragraph, write_methods
+from pyscale.report.results import Results
+from pyscale.shipped import shipped
+from pyscale_stages.registry import STAGE_NAMES, load_stage
+
+SHIPPED = entries((shipped("config") / "citations.bib").read_text())
+CHOICES = {
+    "register_denoise": [
+        {"transform": "SyN", "denoiser": "nlm"},
+        {"denoiser": "ants"},
+    ],
+    "segment": [{"model": "cyto3"}, {"model": "cpsam"}, {"model": "mine"}],
+    "track": [{"backend": "overlap"}, {"backend": "trackmate"}],
+    "loader": [{"reader": reader} for reader in ("tifffile", "openslide", "tiffslide", "zarr")],
+    "reconstruct": [{"problem": "tomography_3d", "projector": "astra"}],
+}
+RUN = ReportContext(
+    title="run 1",
+    run_id="1",
+    settings={
+        "pyscale": "0.1.0",
+        "executor": "slurm",
+        "runtime": "apptainer",
+        "cores and threads of each worker": "1",
+        "order of trials": "randomised blocks, seed 0",
+    },
+    hardware=({"processor": "AMD EPYC", "cores": "2", "memory": "24 GiB", "GPUs": "none"},),
+    works={
+        "segment": Work(
+            data="cells",
+            source="Somebody 2020, https://doi.org/10.1/2",
+            how="Cellpose 3.1, pyscale-tiny",
+            stand_in="segment ran a toy.",
+            packages={"cellpose": "3.1.1.3", "tifffile": "2026.3.3"},
+            cites=("stringer2021",),
+        )
+    },
+)
+
+
+@pytest.mark.parametrize("stage", STAGE_NAMES)
+def test_whatever_a_stage_cites_is_shipped(stage: str) -> None:
+    declared = load_stage(stage)
+    for params in ({}, *CHOICES.get(stage, [])):
+        assert set(declared.method(declared.params(**params), "cpu").cites) <= set(SHIPPED)
+
+
+@pytest.mark.parametrize(("key", "entry"), SHIPPED.items())
+def test_every_shipped_entry_says_where_it_is_found(key: str, entry: str) -> None:
+    assert any(f"  {field} = {{" in entry for field in ("doi", "url", "eprint"))
+    assert entry.count("{") == entry.count("}")
+
+
+def test_the_paragraph_says_what_was_timed_on_what_and_how(full: Results) -> None:
+    text = paragraph(replace(full, context=RUN))
+    for said in (
+        "with pyscale 0.1.0 [@pyscale] on AMD EPYC (2 cores, 24 GiB of memory, no GPU, Linux).",
+        "by Slurm through submitit [@submitit] in container images (apptainer) [@kurtzer2017]",
+        "The input was cells [@cells]. Movies were read and written by tifffile 2026.3.3",
+        "with N = 1, 2, 4 and 8 workers in",
+        "segment ran Cellpose 3.1, pyscale-tiny (cellpose 3.1.1.3) [@stringer2021].",
+        "segment ran a toy.",
+    ):
+        assert said in text
+
+
+def test_the_bibliography_has_what_the_paragraph_cites_and_no_more(full: Results) -> None:
+    text = paragraph(replace(full, context=RUN))
+    bibtex = bibliography(text, RUN)
+    assert list(entries(bibtex)) == cited(text)
+    assert "note = {Somebody 2020, https://doi.org/10.1/2}" in bibtex
+
+
+def test_a_table_that_was_measured_elsewhere_has_no_methods(full: Results, tmp_path: Path) -> None:
+    write_methods(tmp_path, replace(full, context=RUN))
+    assert {path.name for path in tmp_path.iterdir()} == {"methods.md", "methods.bib"}
+    assert write_methods(tmp_path, replace(full, context=ReportContext(title="a table"))) == []
+    assert not list(tmp_path.iterdir())

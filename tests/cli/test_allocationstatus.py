@@ -1,0 +1,91 @@
+"""Where the allocations of a run stand, by the journal and by Slurm."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pyscale.allocationstatus import allocation_states, open_allocations, queue_waits_s
+from pyscale.runqueue import Queue
+from pyscale.slurm.queue import QueuedJob
+from pyscale.store.allocations import Allocated
+from pyscale.store.journal import Event, EventKind
+
+NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
+
+
+def allocated(job_id: str, after: str | None = None) -> Allocated:
+    return Allocated(
+        job_id=job_id, nodes="1-2", cores=4, time_limit_min=60, submit_utc=NOON, after=after
+    )
+
+
+def event(kind: EventKind, job_id: str = "", seconds: float = 0.0) -> Event:
+    time_utc = NOON + timedelta(seconds=seconds)
+    return Event(time_utc=time_utc, kind=kind, job_ids=(job_id,) if job_id else ())
+
+
+def queued(job_id: str, state: str, reason: str = "None") -> QueuedJob:
+    start = datetime.now(UTC) - timedelta(minutes=20)
+    return QueuedJob(
+        job_id=job_id,
+        name="pyscale-a",
+        state=state,
+        reason=reason,
+        node="n[1-2]" if state == "RUNNING" else "",
+        start=start if state == "RUNNING" else None,
+        comment="allocation",
+    )
+
+
+def asked(*jobs: QueuedJob, complaint: str | None = None) -> Queue:
+    return Queue(time.time(), {job.job_id: job for job in jobs}, complaint)
+
+
+def test_the_wait_ends_when_the_pilot_starts() -> None:
+    events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
+    assert queue_waits_s([allocated("17")], events) == {"17": 90}
+
+
+def test_one_that_waits_for_another_tells_nothing_of_the_queue() -> None:
+    events = [event("pilot_started", "18", 90)]
+    assert queue_waits_s([allocated("17"), allocated("18", after="17")], events) == {}
+
+
+@pytest.mark.parametrize(
+    ("events", "left"),
+    [
+        ([event("allocation_submitted", "17")], {"17"}),
+        ([event("allocation_submitted", "17"), event("allocation_ended", "17")], set()),
+        ([event("allocation_submitted", "17"), event("run_finished")], set()),
+        ([event("allocation_submitted", "17"), event("run_cancelled")], set()),
+    ],
+)
+def test_an_allocation_is_open_until_the_journal_says_otherwise(
+    events: list[Event], left: set[str]
+) -> None:
+    assert open_allocations(events) == left
+
+
+@pytest.mark.parametrize(
+    ("queue", "state", "nodes"),
+    [
+        (asked(queued("17", "RUNNING")), "running", "n[1-2]"),
+        (asked(queued("17", "PENDING", "Resources")), "queued", "1-2"),
+        (asked(queued("17", "COMPLETED")), "ended", ""),
+        (asked(), "ended", "1-2"),
+        (asked(complaint="squeue: away"), "unknown", "1-2"),
+        (None, "unknown", "1-2"),
+    ],
+    ids=["running", "waiting", "ended", "forgotten", "silent", "not asked"],
+)
+def test_slurm_says_where_it_stands(queue: Queue | None, state: str, nodes: str) -> None:
+    (status,) = allocation_states([allocated("17")], [], queue)
+    assert (status.state, status.nodes) == (state, nodes)
+
+
+def test_the_time_left_is_that_of_the_job() -> None:
+    (status,) = allocation_states([allocated("17")], [], asked(queued("17", "RUNNING")))
+    assert status.left_s == pytest.approx(40 * 60, abs=60)

@@ -1,0 +1,89 @@
+"""Help of the commands: short first lines, groups, choices, effective defaults, examples."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pyscale.app import app
+
+
+def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
+    """Every command of a group and of those in it, by its words."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, *names, name)
+        else:
+            yield " ".join((*names, name)), command
+
+
+GROUP = typer.main.get_command(app)
+COMMANDS = dict(commands(GROUP))
+
+
+def help_of(*words: str) -> str:
+    done = CliRunner().invoke(app, [*words, "--help"], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.output
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_first_line_has_at_most_fifty_letters(words: str) -> None:
+    first = COMMANDS[words].help.splitlines()[0]
+    assert len(first) <= 50
+    assert first.endswith(".")
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_an_option_says_what_it_takes(words: str) -> None:
+    said = help_of(*words.split())
+    assert not re.search(r" (VALUE|TEXT|<\w+>)", said)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_help_ends_with_lines_that_the_command_takes(words: str) -> None:
+    *_, end = help_of(*words.split()).split("Example")
+    lines = [line.strip() for line in end.splitlines() if line.startswith("  ")]
+    assert lines
+    for line in lines:
+        program, *given = shlex.split(line)
+        assert program == "pyscale"
+        assert given[: len(words.split())] == words.split()
+        rest = given[len(words.split()) :]
+        COMMANDS[words].make_context(words, rest).close()
+
+
+def test_options_of_a_run_stand_in_groups() -> None:
+    said = help_of("run").splitlines()
+    headings = [line for line in said if line.endswith(":") and not line.startswith(" ")]
+    assert headings == [
+        *("Arguments:", "What to measure:", "How to measure it:", "Where tasks run:"),
+        *("Course of the run:", "Options:", "Examples:"),
+    ]
+
+
+def test_choices_and_the_defaults_that_hold_here_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "--cache [cold|warm|asis]" in help_of("run")
+    assert "before each trial. (default: cold)" in " ".join(help_of("run").split())
+    (tmp_path / "pyscale.toml").write_text('cache = "warm"\nworkers = [1, 3]\n')
+    said = " ".join(help_of("run").split())
+    assert "before each trial. (default: warm)" in said
+    assert "as in 1,2,4. (default: 1,3)" in said
+
+
+def test_help_answers_where_the_settings_are_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyscale.toml").write_text('cache = "hot"\n')
+    assert "--cache [cold|warm|asis]" in help_of("run")

@@ -1,0 +1,116 @@
+"""`pyscale suites` and `pyscale runs`, and how a run is named on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import answer_of
+from pyscale.benchmark import execute
+from pyscale.errors import UserError
+from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Plan
+from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
+from pyscale.suite import load_suite, suite_names
+
+PlanMaker = Callable[..., Plan]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def make_run(make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Make a run of an id in the folder of the runs."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(run_id: str) -> RunFolder:
+        return RunFolder.create(Path("runs"), make().model_copy(update={"run_id": run_id}))
+
+    return made
+
+
+def test_each_suite_is_listed_with_its_summary(capsys: Capture) -> None:
+    said = answer_of(capsys, "pyscale", "suites")
+    for name in suite_names():
+        assert f"{name} {load_suite(name).summary}" in said.text
+    assert "pyscale run PATH.toml" in said.err
+
+
+def test_runs_are_listed_with_the_newest_first(capsys: Capture, make_run: Callable) -> None:
+    make_run("20260101T000000Z-aaaa")
+    run = make_run("20260102T000000Z-bbbb")
+    execute(run, MockExecutor(), lambda _event: None)
+    broken = make_run("20260103T000000Z-cccc")
+    (broken.path / PLAN_FILE).write_text("{")
+    rows = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert [(row["run_id"][-4:], row["state"]) for row in rows] == [
+        ("cccc", None),
+        ("bbbb", "complete"),
+        ("aaaa", "planned"),
+    ]
+    assert rows[1]["data"] == "cancer-migration"
+    shown = answer_of(capsys, "pyscale", "runs").out.splitlines()
+    assert [line.split()[0] for line in shown[2:]] == [row["run_id"] for row in rows]
+    assert "unreadable" in shown[2]
+
+
+def test_the_best_speedup_is_of_all_stages_together(capsys: Capture, make_run: Callable) -> None:
+    run = make_run("20260101T000000Z-aaaa")
+    run.report.mkdir()
+    results = run.report / "benchmark_results_aggregated.csv"
+    rows = ["stage,workers,wall_s", "segment,1,8", "track,1,2", "segment,2,4", "track,2,4"]
+    results.write_text("\n".join([*rows, "segment,4,1", "track,4,"]))
+    (row,) = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert row["best"] == "1.25x at N = 2"
+    results.write_text("\n".join([rows[0], "segment,1,8", "segment,2,9"]))
+    (row,) = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)
+    assert row["best"] == "N = 1"
+
+
+def test_without_runs_the_folder_is_named(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "no runs in runs" in answer_of(capsys, "pyscale", "runs").err
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (None, "bbbb"),
+        ("latest", "bbbb"),
+        ("aaaa", "aaaa"),
+        ("20260101", "aaaa"),
+        ("20260102T000000Z-bbbb", "bbbb"),
+        ("runs/20260101T000000Z-aaaa", "aaaa"),
+    ],
+)
+def test_a_run_is_found_by_any_of_its_names(
+    make_run: Callable, name: str | None, found: str
+) -> None:
+    make_run("20260101T000000Z-aaaa")
+    make_run("20260102T000000Z-bbbb")
+    assert find_run(Path("runs"), name).path.name.endswith(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "2026",
+            "2 runs in runs start or end with 2026: 20260102T000000Z-bbbb, 20260101T000000Z-aaaa; "
+            "give more of the id",
+        ),
+        ("zzzz", "unknown run zzzz in runs: `pyscale runs` lists the runs"),
+    ],
+)
+def test_a_name_of_several_runs_or_none_is_refused(
+    make_run: Callable, name: str, said: str
+) -> None:
+    make_run("20260101T000000Z-aaaa")
+    make_run("20260102T000000Z-bbbb")
+    with pytest.raises(UserError) as refused:
+        find_run(Path("runs"), name)
+    assert said in str(refused.value)

@@ -1,0 +1,255 @@
+"""Results as text that a person can diff: tables, pages, figures and what commands print."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from html.parser import HTMLParser
+from itertools import groupby
+from typing import Any
+
+import polars as pl
+from plotnine import ggplot
+
+SAMPLE = 4
+"""Rows of a long table that are shown; of all others a digest stands beside each column."""
+WIDTH = 160
+"""Of a line of JSON that is not broken further."""
+NOTHING = 1e-12
+"""Sums that are zero up to rounding, which differs between processors."""
+_BLOCKS = {
+    "p",
+    "li",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "tr",
+    "section",
+    "summary",
+    "caption",
+    "dt",
+    "dd",
+    "div",
+    "pre",
+}
+_UNSEEN = {"script", "style", "svg", "template"}
+
+
+def rounded(value: Any) -> Any:
+    """Floats of any nesting to six significant digits; times as text."""
+    match value:
+        case float():
+            return 0.0 if abs(value) < NOTHING else float(f"{value:.6g}")
+        case Mapping():
+            return {str(key): rounded(each) for key, each in value.items()}
+        case list() | tuple():
+            return [rounded(each) for each in value]
+        case set() | frozenset():
+            return sorted(map(rounded, value))
+        case datetime():
+            return value.isoformat()
+        case str() | int() | None:
+            return value
+        case _:
+            return str(value)
+
+
+def json_text(value: Any, seen: set[str] | None = None) -> str:
+    """JSON with a key a line; what is short stands on one line.
+
+    What stands in `seen` as a whole is named by its digest, and what is written is added to it.
+    """
+    return "\n".join(_lines(rounded(value), "", set() if seen is None else seen))
+
+
+def _lines(value: Any, before: str, seen: set[str], indent: str = "") -> Iterable[str]:
+    whole = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(before + whole) <= WIDTH // 2:
+        yield f"{indent}{before}{whole}"
+        return
+    if whole in seen:
+        yield f"{indent}{before}as before #{digest([whole])}"
+        return
+    seen.add(whole)
+    if len(before + whole) <= WIDTH:
+        yield f"{indent}{before}{whole}"
+        return
+    yield f"{indent}{before}{'{' if isinstance(value, dict) else '['}"
+    pairs = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+    for key, each in pairs:
+        yield from _lines(each, "" if key is None else f"{key}: ", seen, f"{indent} ")
+    yield f"{indent}{'}' if isinstance(value, dict) else ']'}"
+
+
+def table_text(table: pl.DataFrame) -> str:
+    """One line a column: its name and type, its values, and where it is long a digest of all.
+
+    Every column is there; of a table with many rows some, spread over it.
+    """
+    whole = table.height <= 2 * SAMPLE
+    places = range(table.height) if whole else _spread(table.height)
+    lines = [f"{table.height} rows" + ("" if whole else f", shown: {', '.join(map(str, places))}")]
+    for column in table:
+        values = [_cell(value) for value in column.to_list()]
+        if len(set(values)) == 1 and len(values) > 1:
+            told = f"all {values[0]}"
+        else:
+            told = " | ".join(values[place] for place in places)
+            told = told if whole else f"#{digest(values)} {told}"
+        lines.append(f"{column.name}: {_kind(column.dtype)}: {told}")
+    return "\n".join(lines)
+
+
+def csv_table(text: str) -> pl.DataFrame:
+    """Read the CSV that a report holds; every value stays as it is written but for rounding."""
+    return pl.read_csv(text.encode(), infer_schema_length=None)
+
+
+def digest(values: Iterable[str]) -> str:
+    """Six digits that change where a value does."""
+    return hashlib.sha256("\n".join(values).encode()).hexdigest()[:6]
+
+
+def _spread(height: int) -> list[int]:
+    return sorted({round(place * (height - 1) / (SAMPLE - 1)) for place in range(SAMPLE)})
+
+
+def _kind(dtype: pl.DataType) -> str:
+    return "utc" if isinstance(dtype, pl.Datetime) else str(dtype)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{rounded(value):.6g}"
+    if isinstance(value, datetime):
+        return f"{value:%F %T.%f}"
+    if isinstance(value, str):
+        return value.replace("\n", "\\n")
+    return json.dumps(rounded(value), ensure_ascii=False)
+
+
+def rows_text(rows: list[dict[str, Any]]) -> str:
+    """Rows of a data set of a page, as a table."""
+    rows = [dict(_leaves(row)) for row in rows]
+    names = dict.fromkeys(name for row in rows for name in row)
+    if not names:
+        return f"{len(rows)} rows"
+    columns = {name: [_cell(row.get(name)) for row in rows] for name in names}
+    return table_text(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))
+
+
+def _leaves(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
+    """What a row holds at any depth, by its path."""
+    if not isinstance(value, dict | list):
+        yield path, value
+        return
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _leaves(each, f"{path}.{key}" if path else str(key))
+
+
+def sampled(text: str) -> str:
+    """Shorten long tables and lists of a text, whose lines begin with a bar or a dash."""
+    lines: list[str] = []
+    for start, block in groupby(text.splitlines(), lambda line: line[:2]):
+        rows = list(block)
+        if start in {"| ", "- "} and len(rows) > 2 * SAMPLE:
+            left = [rows[place] for place in _spread(len(rows))]
+            rows = [*left, f"({len(rows)} rows #{digest(rows)})"]
+        lines += rows
+    return "\n".join(lines)
+
+
+def page_text(page: str, *, charts: bool = True) -> str:
+    """What a page says and what its scripts read: visible text, charts, data sets, viewers.
+
+    Its tables as CSV are the files of the report. Without `charts` a digest stands for how each is
+    drawn.
+    """
+    (found,) = re.findall(r'<script type="application/json" id="page-data">(.*?)</script>', page)
+    data = json.loads(found)
+    parts = ["== text", sampled(_Seen.of(page))]
+    for name, rows in data.pop("datasets").items():
+        parts += [f"== data set {name}", rows_text(rows)]
+    seen: set[str] = set()
+    for name, chart in data.pop("charts").items():
+        told = json_text(chart, seen if charts else None)
+        parts.append(f"== chart {name}\n{told}" if charts else f"== chart {name} #{digest([told])}")
+    data["tables"] = list(data.get("tables", ()))
+    for name, value in data.items():
+        parts.append(f"== {name}")
+        if isinstance(value, dict) and "rows" in value:
+            parts.append(rows_text(value.pop("rows")))
+        parts.append(json_text(value, seen))
+    return "\n".join(parts)
+
+
+class _Seen(HTMLParser):
+    """The text of a page, a line a block, with a digest of the values that its numbers are of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line = ""
+        self._values: list[str] = []
+        self._lines: list[str] = []
+        self._unseen = 0
+
+    @classmethod
+    def of(cls, page: str) -> str:
+        seen = cls()
+        seen.feed(page)
+        seen._end_line()
+        return "\n".join(seen._lines)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._unseen += tag in _UNSEEN
+        if tag in _BLOCKS:
+            self._end_line()
+        if tag in {"td", "th"}:
+            self._line += " | "
+        if tag == "data":
+            self._values.append(_number(dict(attrs)["value"] or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen -= tag in _UNSEEN
+        if tag in _BLOCKS:
+            self._end_line()
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._line += data
+
+    def _end_line(self) -> None:
+        line = " ".join(self._line.split())
+        if line:
+            self._lines.append(f"{line} #{digest(self._values)}" if self._values else line)
+            self._line, self._values = "", []
+
+
+def _number(text: str) -> str:
+    try:
+        return f"{rounded(float(text)):.6g}"
+    except ValueError:
+        return text
+
+
+def figure_text(plot: ggplot) -> str:
+    """What a figure is drawn from: its words, and the table and mapping of each layer."""
+    parts = [json_text({name: told for name, told in sorted(vars(plot.labels).items()) if told})]
+    if isinstance(plot.data, pl.DataFrame):
+        parts.append(table_text(plot.data))
+    for layer in plot.layers:
+        named = {str(name): str(what) for name, what in sorted(layer.mapping.items())}
+        fixed = {name: rounded(value) for name, value in sorted(layer.geom.aes_params.items())}
+        parts.append(f"-- {type(layer.geom).__name__} {json_text(named)} {json_text(fixed)}")
+        data = layer._data
+        if hasattr(data, "columns"):
+            # Of pandas as of polars, whose types would tell of pandas alone.
+            columns = {str(name): [_cell(value) for value in data[name]] for name in data.columns}
+            parts.append(table_text(pl.DataFrame(columns)))
+    return "\n".join(parts)

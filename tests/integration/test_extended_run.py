@@ -1,0 +1,43 @@
+"""A finished run is extended on the command line and stands there as one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pyscale.store.folder import find_run
+
+
+@pytest.mark.slow
+def test_a_finished_run_is_extended_by_repeats_and_workers(
+    pyscale, labels: Path, home: Path
+) -> None:
+    first = ("run", "labels", "--data", labels, "--only", "contact", "--workers", "1")
+    assert pyscale(*first, "--repeats", "1").code == 0
+    before = find_run(home / "runs", None)
+    made = (before.path / "provenance.json").read_bytes()
+    refused = pyscale("run", "--extend", "latest", "--repeats", "2", "--cache", "warm")
+    assert "it takes --repeats and --workers alone (given: --cache)" in refused.err
+
+    done = pyscale("run", "--extend", "latest", "--repeats", "2", "--workers", "1,2")
+    assert done.code == 0, done.err
+    assert "extended" in done.err
+    run = find_run(home / "runs", None)
+    assert run.path == before.path
+    assert (run.path / "provenance.json").read_bytes() == made
+    rows = pl.read_csv(run.report / "benchmark_results_aggregated.csv")
+    assert dict(rows.select("workers", "repeats").iter_rows()) == {1: 3, 2: 2}
+    assert rows["agreement"].to_list() == [1.0, 1.0]
+    status = json.loads(pyscale("status", "--json").out)
+    assert status["state"] == "complete"
+    assert "extended: 4 trials at N = 1 and 2" in pyscale("status", "--log").out
+    assert "--workers 1,2 --repeats 2" in (run.report / "report.html").read_text()
+    assert pyscale("report", "latest", "--archive").code == 0
+
+    labels.touch()
+    changed = pyscale("run", "--extend", "latest", "--repeats", "4")
+    assert "has changed since the run" in changed.err
+    assert len(find_run(home / "runs", None).plan.trials) == len(run.plan.trials)

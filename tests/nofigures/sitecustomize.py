@@ -1,0 +1,10 @@
+"""Python runs it at its start: pyscale finds this in place of what draws its figures."""
+
+import sys
+import types
+from typing import Any
+
+if "pyscale" in sys.orig_argv:
+    instead: Any = types.ModuleType("pyscale.report.figures.writing")
+    instead.write_figures = instead.write_all_figures = lambda *_, **__: []
+    sys.modules[instead.__name__] = instead

@@ -1,0 +1,244 @@
+"""Each fault that a cluster has while a run holds one job: nothing is lost, nothing is doubled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+from random import Random
+
+import psutil
+import pytest
+
+from pyscale.store.allocations import read_allocations
+from pyscale.store.folder import RunFolder
+from slurm.runs import ClusterRuns
+from slurm.test_faults_of_jobs import (
+    assert_failed_for,
+    assert_resume_completes,
+    hoarding,
+    python_path,
+)
+from trials import outputs
+
+__all__ = ["python_path"]
+pytestmark = pytest.mark.slow
+KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "5"))
+
+
+@pytest.fixture(autouse=True)
+def holding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs hold one job, which is the default; the fixtures of this folder say otherwise."""
+    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
+
+
+def jobs(runs: ClusterRuns) -> tuple[str, ...]:
+    """Allocations that were submitted for the run."""
+    return read_allocations(runs.run.path).job_ids
+
+
+def pilots_of(runs: ClusterRuns) -> list[psutil.Process]:
+    """Processes that work off the run inside its job: one, or none."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline"])
+        if "submitit.core._submit" in (process.info["cmdline"] or ())
+        and any(str(runs.run.path) in word for word in process.info["cmdline"])
+    ]
+
+
+def assert_whole(
+    runs: ClusterRuns, process: subprocess.Popen[str], *words: str, allocations: int
+) -> None:
+    """The run becomes whole, its trial begun anew and in no other way tried again."""
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    assert len(runs.events("trial_finished")) == len(runs.run.plan.trials)
+    assert len(jobs(runs)) == allocations
+    assert runs.events("trial_failed") == []
+    for word in words:
+        assert word in runs.events("allocation_ended")[0].detail
+    assert runs.living_jobs() == []
+
+
+def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
+        own = [step for step in steps if step.rpartition(".")[2].isdigit()]
+        runs.slurm.run("scancel", *own)
+        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert "was cancelled" in runs.events("trial_failed")[0].detail
+    assert runs.set_aside() == ["contact-n2-b1.failed-1"]
+    assert len(jobs(runs)) == 1
+
+
+def test_more_memory_than_asked_for_is_named_and_not_tried_again(
+    runs_with_accounting: ClusterRuns, python_path: pytest.MonkeyPatch
+) -> None:
+    runs = runs_with_accounting
+    hoarding(runs, more_mib=900)
+    process = runs.start(site=runs.site(memory_gib=0.5))
+    assert_failed_for(runs, process, "out of memory", "memory_gib")
+    python_path.setenv("PYTHONPATH", "")
+    assert_resume_completes(runs)
+
+
+def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs: ClusterRuns) -> None:
+    site = runs.site()
+    site.write_text(site.read_text().replace("time_min = 30", "time_min = 1"))
+    process = runs.start(site=site)
+    with runs.in_its_middle(process, "w0"):
+        assert_failed_for(runs, process, "time limit", "time_min")
+    assert_resume_completes(runs)
+
+
+def test_the_job_is_cancelled_by_hand(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.run("scancel", jobs(runs)[0])
+        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
+    assert_whole(runs, process, "was cancelled", allocations=2)
+
+
+def test_the_job_reaches_its_time_limit(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.end_time_of(jobs(runs)[0])
+        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
+    assert_whole(runs, process, "time limit", allocations=2)
+
+
+def test_the_job_gives_way_to_an_urgent_one(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.slurm.submit(
+            "--partition=urgent", f"--nodelist={launch.node}", "--exclusive", "--wrap=true"
+        )
+        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
+    assert_whole(runs, process, "was preempted", allocations=2)
+
+
+def test_the_job_is_requeued_all_the_same(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        (job,) = jobs(runs)
+        runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
+        runs.slurm.run("scontrol", "requeue", job)
+        runs.slurm.wait_for(lambda: len(runs.events("pilot_started")) == 2, "it started again")
+    assert_whole(runs, process, allocations=1)
+
+
+def test_a_node_goes_down(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0") as (launch,):
+        runs.slurm.kill_node(launch.node)
+        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
+    assert_whole(runs, process, "lost a node", allocations=2)
+
+
+def test_the_controller_is_away_for_a_while(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        runs.slurm.stop_slurmctld()
+    runs.slurm.wait_for(lambda: runs.states()["contact-n2-b1/w0"] == "done", "the window ended")
+    runs.slurm.start_slurmctld()
+    assert_whole(runs, process, allocations=1)
+
+
+def test_the_pilot_is_killed(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        (pilot,) = pilots_of(runs)
+        pilot.kill()
+        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
+    assert_whole(runs, process, allocations=2)
+
+
+def test_who_follows_is_killed_and_the_job_goes_on(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        process.kill()
+        process.communicate()
+    runs.slurm.wait_for(lambda: bool(runs.events("run_finished")), "the run finished alone")
+    assert_whole(runs, runs.command("run", "--resume", runs.run.path.name), allocations=1)
+
+
+def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs: ClusterRuns) -> None:
+    process = runs.start()
+    with runs.in_its_middle(process, "w0"):
+        os.kill(process.pid, signal.SIGINT)
+        code, said = runs.finished(process)
+        assert code == 130
+        assert jobs(runs)[0] in said
+        assert "run --resume" in said
+        assert "pyscale cancel" in said
+        second = runs.command("run", "--resume", runs.run.path.name)
+        third = runs.command("run", "--resume", runs.run.path.name)
+    assert_whole(runs, second, allocations=1)
+    code, said = runs.finished(third)
+    assert code == 0, said
+
+
+def test_three_jobs_that_end_alike_stop_the_run(runs: ClusterRuns) -> None:
+    site = runs.site()
+    site.write_text('setup = ["exit 7"]\n' + site.read_text())
+    code, said = runs.finished(runs.start(site=site))
+    assert code == 2, said
+    assert "3 allocations ended alike in a row" in said
+    assert len(jobs(runs)) == 3
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(
+    runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = Random(seed)
+    asked = ("--only", "contact", "--only", "track", "--workers", "1,2", "--repeats", "2")
+    process = runs.start(*asked)
+    for kill in range(1, KILLS + 1):
+        begun = next_pilot(runs, process, kill)
+        if begun is None:
+            process = runs.command("run", "--resume", runs.run.path.name)
+            begun = next_pilot(runs, process, kill) or 0
+        # A moment is an event of the journal: the pilot dies after the first, the second …
+        wait_for_events(runs, begun + chance.randrange(8))
+        for pilot in pilots_of(runs):
+            pilot.kill()
+    while runs.finished(process)[0] != 0:
+        process = runs.command("run", "--resume", runs.run.path.name)
+    held = runs.run
+    assert set(runs.states().values()) == {"done"}
+    finished = [event.trial for event in runs.events("trial_finished")]
+    assert sorted(map(str, finished)) == sorted(trial.id for trial in held.plan.trials)
+    assert runs.living_jobs() == []
+    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(tmp_path / "local"))
+    runs.say("run", "labels", "--data", runs.movie, "--keep-outputs", "all", *asked)
+    (path,) = (tmp_path / "local").iterdir()
+    assert outputs(held) == outputs(RunFolder(path))
+
+
+def wait_for_events(runs: ClusterRuns, count: int) -> None:
+    """Wait until the journal has so many events, or the run has finished."""
+    runs.slurm.wait_for(
+        lambda: len(runs.events()) >= count or bool(runs.events("run_finished")),
+        f"there were {count} events",
+    )
+
+
+def next_pilot(runs: ClusterRuns, process: subprocess.Popen[str], number: int) -> int | None:
+    """Events there are when a further pilot has begun; None where the run was stopped before."""
+
+    def begun() -> bool:
+        if process.poll() is not None:
+            return True
+        if not any((runs.home / "runs").glob("*/plan.json")):
+            return False
+        return len(runs.events("pilot_started")) >= number or bool(runs.events("run_finished"))
+
+    runs.slurm.wait_for(begun, f"pilot {number} began")
+    return None if process.poll() is not None else len(runs.events())

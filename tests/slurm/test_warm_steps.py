@@ -1,0 +1,140 @@
+"""Warm workers in a held job: kept over trials, the same bytes, and replaced when they die."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+
+from pyscale.processes import WORKERS_FOLDER
+from pyscale.store.allocations import read_allocations
+from pyscale.store.records import LAUNCH_FILE, WORKER_FILE
+from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_task
+from slurm.runs import ClusterRuns
+
+pytestmark = pytest.mark.slow
+# A worker's fork is to be held in its task as `runs.in_its_middle` holds a new process.
+STOP_FORKS = """
+import os, signal, sys
+def stop():
+    if "pyscale_stages" in sys.orig_argv and os.path.exists({file!r}):
+        os.kill(os.getpid(), signal.SIGSTOP)
+os.register_at_fork(after_in_child=stop)
+"""
+
+
+@pytest.fixture(autouse=True)
+def holding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs hold one job, which is the default; the fixtures of this folder say otherwise."""
+    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
+
+
+@pytest.fixture
+def held_fork(runs: ClusterRuns) -> Iterator[Path]:
+    """A file: as long as it is there, a worker's fork stops where it begins."""
+    file = runs.home / "stop_forks"
+    file.touch()
+    customize = runs.python_path / "sitecustomize.py"
+    customize.write_text(customize.read_text() + STOP_FORKS.format(file=str(file)))
+    yield file
+    for process in forks_of(runs):
+        process.kill()
+
+
+def forks_of(runs: ClusterRuns) -> list[psutil.Process]:
+    """Processes that stand still in the first window of a warm worker."""
+    return [
+        process
+        for process in psutil.process_iter(["cmdline", "status"])
+        if process.info["status"] == psutil.STATUS_STOPPED
+        and any(str(runs.home) in word for word in process.info["cmdline"] or ())
+    ]
+
+
+def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs: ClusterRuns) -> None:
+    asked = ("--start", "cold,warm", "--workers", "1,2", "--repeats", "1")
+    before = runs.slurm.known_jobs()
+    code, said = runs.finished(runs.start(*asked))
+    assert code == 0, said
+    run = runs.run
+    assert runs.slurm.known_jobs() - before == {*read_allocations(run.path).job_ids}
+    assert len(read_allocations(run.path).jobs) == 1
+    assert runs.events("trial_failed") == []
+    assert set(runs.states().values()) == {"done"}
+    for trial in run.plan.trials:
+        if trial.start == "warm":
+            cold = run.plan.trial(trial.id.replace("_warm", "_cold"))
+            assert bytes_of(run.output(trial)) == bytes_of(run.output(cold))
+        for slot, task in enumerate(trial.window_tasks):
+            order = read_task(run.task(trial, task)).order
+            assert order is not None
+            named = (order.worker or "").rpartition("-")[0]
+            assert named == (f"{trial.entry}-s{slot}" if trial.start == "warm" else "")
+    workers = sorted((run.path / WORKERS_FOLDER).iterdir())
+    assert workers
+    assert all((worker / WORKER_FILE).exists() for worker in workers)
+    windows = build_tables(run).tasks.filter(pl.col("verb") == "run")
+    assert set(windows["node"]) <= set(runs.slurm.nodes)
+    assert (windows["queue_s"] > 0).all()
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def test_the_same_workers_do_all_windows_of_trials_in_turn(runs: ClusterRuns) -> None:
+    asked = ("--start", "warm", "--repeats", "2", "--chunks-per-worker", "2")
+    code, said = runs.finished(runs.start(*asked))
+    assert code == 0, said
+    assert set(runs.states().values()) == {"done"}
+    made = {worker.name for worker in (runs.run.path / WORKERS_FOLDER).iterdir()}
+    assert made == {"contact-s0-1", "contact-s1-1"}
+
+
+@pytest.mark.parametrize("killed", ["step", "launcher"])
+def test_a_worker_that_dies_in_a_window_costs_one_attempt(
+    runs: ClusterRuns, held_fork: Path, killed: str
+) -> None:
+    process = runs.start("--start", "warm")
+    runs.slurm.wait_for(lambda: len(forks_of(runs)) == 2, "two windows had begun")
+    held_fork.unlink()
+    home = runs.run.path / WORKERS_FOLDER / "contact-s0-1"
+    assert (home / LAUNCH_FILE).exists()
+    if killed == "step":
+        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
+        runs.slurm.run("scancel", *(step for step in steps if step.rpartition(".")[2].isdigit()))
+    else:
+        for fork in forks_of(runs):
+            # Its parent is the worker, and that of the worker the resident launcher.
+            fork.parents()[1].kill()
+    code, said = runs.finished(process)
+    assert code == 0, said
+    (failed,) = runs.events("trial_failed")
+    assert ("was cancelled" if killed == "step" else "a step of job") in failed.detail
+    assert runs.set_aside() == ["contact-n2-b1.failed-1"]
+    assert set(runs.states().values()) == {"done"}
+    orders = [read_task(runs.trial / task).order for task in ("w0", "w1")]
+    assert [order.worker for order in orders if order] == ["contact-s0-2", "contact-s1-2"]
+
+
+def test_workers_end_with_their_job_and_the_next_job_has_new_ones(
+    runs: ClusterRuns, held_fork: Path
+) -> None:
+    process = runs.start("--start", "warm")
+    runs.slurm.wait_for(lambda: len(forks_of(runs)) == 2, "two windows had begun")
+    held_fork.unlink()
+    runs.slurm.run("scancel", *read_allocations(runs.run.path).job_ids)
+    code, said = runs.finished(process)
+    assert code == 0, said
+    assert len(read_allocations(runs.run.path).jobs) == 2
+    assert runs.events("trial_failed") == []
+    assert set(runs.states().values()) == {"done"}
+    assert runs.living_jobs() == []

@@ -1,0 +1,180 @@
+"""Ranks as a user starts them by hand, of which one ends before it comes to the others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.ranks.rank_failure import ended_file, first_end, tell_end
+
+pytestmark = pytest.mark.slow
+
+PATIENCE_S = 400.0
+"""Longer than ranks need on a machine that has much else to do, shorter than they wait in vain."""
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def meeting(ranks) -> Path:
+    return ranks.meeting
+
+
+@pytest.fixture
+def start(tmp_path: Path, meeting: Path) -> Iterator[Start]:
+    """Start one of two ranks that load patches; words given later win."""
+    (tmp_path / "slides").mkdir()
+
+    def begin(rank: int, *words: object, slides: bool = True) -> subprocess.Popen[str]:
+        given = ("--input", f"slides={tmp_path / 'slides'}") if slides else ()
+        line = [
+            *(sys.executable, "-m", "pyscale_stages", "loader", "run", *given),
+            *("--output", str(tmp_path / f"rank{rank}"), "--rank", str(rank), "--ranks", "2"),
+            *("--meeting", str(meeting), *(str(word) for word in words)),
+        ]
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+        ends.enter_context(process)
+        ends.callback(process.kill)
+        return process
+
+    with ExitStack() as ends:
+        yield begin
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for a rank; what it said is one line."""
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    assert "Traceback" not in said
+    return process.returncode, said.rstrip("\n").rpartition("\n")[2]
+
+
+def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(
+    ranks, start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "wrong.json").write_text('{"batch_size": 0}')
+    waiting = start(0)
+    ranks.until_set("arrival/0")
+    code, said = end(start(1, "--params", tmp_path / "wrong.json"))
+    assert code == 2
+    assert said.startswith("error: the parameters of loader are wrong: ")
+    sentence = said.removeprefix("error: ")
+    assert end(waiting) == (1, f"error: rank 1 of 2 ended, so rank 0 stopped too: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "sentence"),
+    [
+        ((), {"slides": False}, "loader needs --input slides=PATH ("),
+        (("--device", "tpu"), {}, "invalid command line: see its output"),
+    ],
+)
+def test_a_rank_of_which_no_task_can_be_made_is_heard_too(
+    start: Start, meeting: Path, words: tuple[str, ...], options: dict[str, bool], sentence: str
+) -> None:
+    assert end(start(1, *words, **options))[0] == 2
+    assert ended_file(meeting, 1).read_text().startswith(sentence)
+
+
+def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
+    ranks, start: Start, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "params")
+    waiting = start(0)
+    ranks.until_set("arrival/0")
+    interrupted = start(1, "--params", tmp_path / "params")
+    # It opens once the rank reads.
+    with (tmp_path / "params").open("wb"):
+        interrupted.send_signal(signal.SIGINT)
+        assert end(interrupted) == (130, "interrupted by Ctrl-C: run the same command again")
+    assert end(waiting)[1].endswith(
+        "rank 1 of 2 ended, so rank 0 stopped too: it was interrupted by Ctrl-C"
+    )
+
+
+def test_a_rank_that_is_interrupted_while_it_waits_says_so_to_who_comes_later(
+    ranks, start: Start, meeting: Path
+) -> None:
+    waiting = start(0)
+    ranks.until_set("arrival/0")
+    waiting.send_signal(signal.SIGINT)
+    assert end(waiting)[0] == 130
+    code, said = end(start(1))
+    assert code == 1
+    assert "(it was interrupted by Ctrl-C): give the ranks of each attempt a file" in said
+    assert sorted(meeting.parent.glob("meeting*")) == [meeting]
+
+
+def test_another_attempt_at_the_same_meeting_is_told_to_take_another(
+    start: Start, meeting: Path
+) -> None:
+    """Nobody had come before; who comes cannot know whether the first is to be started again."""
+    end(start(1, slides=False))
+    code, said = end(start(0))
+    assert code == 1
+    assert said.startswith(
+        "error: rank 1 of 2 ended, so rank 0 stopped too: loader needs --input slides=PATH ("
+    )
+    advice = "if it is of another attempt, give the ranks of each another --meeting)"
+    assert said.endswith(f"({meeting}.ended-1 is older than this rank: {advice}")
+    code, said = end(start(1))
+    assert code == 2
+    assert "error: rank 1 of an earlier attempt has ended according to " in said
+    assert said.endswith("): give the ranks of each attempt another --meeting")
+
+
+def test_ranks_that_have_come_leave_no_word_beside_their_meeting(
+    start: Start, meeting: Path
+) -> None:
+    """They end because the folder of slides is empty."""
+    ranks = [start(rank) for rank in range(2)]
+    assert [end(rank)[0] for rank in ranks] == [2, 2]
+    assert sorted(meeting.parent.glob("meeting*")) == [meeting]
+
+
+@pytest.mark.parametrize("place", ["absent/meeting", "movie.tif"])
+def test_nothing_is_left_where_ranks_could_not_meet(
+    start: Start, tmp_path: Path, place: str
+) -> None:
+    (tmp_path / "movie.tif").write_bytes(b"II*\0\x08\0\0\0")
+    before = sorted(tmp_path.iterdir())
+    assert end(start(1, "--meeting", tmp_path / place, slides=False))[0] == 2
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_number_that_is_no_rank_is_not_told(start: Start, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert end(start(2))[0] == 2
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path: Path) -> None:
+    """The others end because of it, and are said to have ended too."""
+    meeting = tmp_path / "ranks"
+    for rank, second in ((0, 30), (1, 20), (2, 10)):
+        tell_end(meeting, rank, f"by error {rank}")
+        os.utime(ended_file(meeting, rank), (second, second))
+    assert first_end(meeting, 0, 3) == (2, "by error 2")
+
+
+def test_a_rank_does_not_hear_of_itself(tmp_path: Path) -> None:
+    tell_end(tmp_path / "ranks", 1, "by an error")
+    assert first_end(tmp_path / "ranks", 1, 2) is None
+
+
+def test_a_folder_that_was_put_away_is_not_made_again(tmp_path: Path) -> None:
+    tell_end(tmp_path / "meeting" / "ranks", 1, "by an error")
+    assert list(tmp_path.iterdir()) == []
+    assert first_end(tmp_path / "meeting" / "ranks", 0, 2) is None
+
+
+def test_what_a_rank_says_of_itself_stays_when_its_launcher_tells_too(tmp_path: Path) -> None:
+    tell_end(tmp_path / "ranks", 1, "slide 7 is no slide")
+    tell_end(tmp_path / "ranks", 1, "its process ended with exit code 2")
+    assert first_end(tmp_path / "ranks", 0, 2) == (1, "slide 7 is no slide")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+IMPORTS = """
+import json
+import numba
+njit = numba.njit
+from pyscale_stages.segment.models import import_cellpose
+import_cellpose(3)
+from cellpose import dynamics
+assert numba.njit is njit
+functions = ["_extend_centers", "steps2D", "steps3D"]
+stats = {name: getattr(dynamics, name).stats for name in functions}
+print(json.dumps({name: [sum(s.cache_hits.values()), sum(s.cache_misses.values())]
+                  for name, s in stats.items()}))
+"""
+
+
+def imported(folder: Path) -> dict[str, list[int]]:
+    """Import Cellpose in a process of its own; of each function, the loads and compilations."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTS],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+@pytest.mark.slow
+def test_the_second_import_of_cellpose_compiles_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("cellpose")
+    first, second = imported(tmp_path), imported(tmp_path)
+    assert all(misses for _, misses in first.values())
+    assert second == {name: [1, 0] for name in first}

@@ -1,0 +1,243 @@
+"""A warm worker: it loads once, and each task is a fork of it, or done by itself and forgotten."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from pyscale_stages.contract import TaskResult, WorkerRecord
+from pyscale_stages.moviewriter import write_movie
+
+Answer = dict[str, Any]
+
+PLAIN = ("-m", "pyscale_stages")
+CHANGED = """
+import sys, time
+main_s = time.monotonic()
+from dataclasses import replace
+from pyscale_stages import commandline, errors, registry, serving
+def fails(task):
+    raise errors.MissingPart("no such library")
+stage = replace(registry.load_stage("contact"), {change})
+registry.load_stage = serving.load_stage = lambda name: stage
+sys.exit(commandline.main(sys.argv[1:], main_s))
+"""
+KEPT = CHANGED.format(change='why_unforkable=lambda params, device: "it is so"')
+LOADS_NOTHING = CHANGED.format(change="preload=fails")
+
+
+class Served:
+    """A worker that runs, and what is said to it."""
+
+    def __init__(self, home: Path, program: tuple[str, ...], stage: str) -> None:
+        home.mkdir()
+        self.stage = stage
+        self.home = home
+        options = ("--result", str(home / "worker.json"))
+        self.process = subprocess.Popen(
+            [sys.executable, *program, stage, "serve", *options, "--seed", "3"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=home,
+        )
+        self.first = self.hear()
+
+    def hear(self) -> Answer | None:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def ask(self, folder: Path, *arguments: object) -> Answer | None:
+        self.tell(folder, *arguments)
+        return self.hear()
+
+    def tell(self, folder: Path, *arguments: object) -> None:
+        folder.mkdir(exist_ok=True)
+        asked = {
+            "folder": str(folder),
+            "arguments": [self.stage, *map(str, arguments)],
+            "spawn_monotonic_s": time.monotonic(),
+        }
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(asked).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def window(self, folder: Path, labels: Path) -> TaskResult:
+        """Do a window, and return its record."""
+        options = ("--output", "out", "--result", "result.json", "--seed", 3)
+        answer = self.ask(folder, "run", "--input", labels, *options)
+        assert answer == {"returncode": 0}, (folder / "stderr").read_text()
+        return TaskResult.model_validate_json((folder / "result.json").read_bytes())
+
+    def record(self) -> WorkerRecord:
+        return WorkerRecord.model_validate_json((self.home / "worker.json").read_bytes())
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        code = self.process.wait()
+        self.process.stdout.close()
+        return code
+
+
+Serve = Callable[..., Served]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Serve]:
+    started: list[Served] = []
+
+    def start(*program: str, stage: str = "contact") -> Served:
+        started.append(Served(tmp_path / "worker", program or PLAIN, stage))
+        return started[-1]
+
+    yield start
+    for served in started:
+        served.process.kill()
+        served.end()
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    frames = np.zeros((2, 24, 24), np.uint16)
+    frames[:, 3:9, 3:9] = 1
+    frames[:, 9:18, 3:9] = 2
+    folder = tmp_path / "movie of Zürich, 日本"
+    folder.mkdir()
+    write_movie(folder / "labels.ome.tif", frames, "TYX")
+    return folder / "labels.ome.tif"
+
+
+@pytest.fixture
+def frames(tmp_path: Path) -> Path:
+    """Two frames with bright discs in noise, the second moved by a pixel."""
+    y, x = np.mgrid[:64, :64]
+    noise = np.random.default_rng(0).normal(100, 3, (2, 64, 64))
+    for frame in range(2):
+        for cy, cx in ((16, 20), (40, 44)):
+            noise[frame] += 400 * ((y - cy - frame) ** 2 + (x - cx) ** 2 < 64)
+    write_movie(tmp_path / "frames.ome.tif", noise.astype(np.uint16), "TYX")
+    return tmp_path / "frames.ome.tif"
+
+
+def test_it_loads_once_and_says_how_long_that_took(serve: Serve) -> None:
+    served = serve()
+    assert served.first == {"ready": True}
+    record = served.record()
+    assert (record.stage, record.why_unforked, record.error) == ("contact", "", "")
+    assert {span.phase for span in record.spans} == {"python_start", "import"}
+    assert sum(span.wall_s for span in record.spans) <= record.wall_s
+    assert served.end() == 0
+
+
+def test_each_task_is_a_fork_that_begins_when_it_was_asked_for(
+    serve: Serve, labels: Path, tmp_path: Path
+) -> None:
+    """Whatever the path, and with what it uses alone in its record."""
+    served = serve()
+    first, second = (served.window(tmp_path / name, labels) for name in ("w0 ü", "w1"))
+    assert [one.origin for one in (first, second)] == ["fork", "fork"]
+    assert first.outputs == second.outputs
+    assert second.spans[0].start_monotonic_s >= first.spans[-1].end_monotonic_s
+    worker = sum(span.wall_s for span in served.record().spans)
+    assert first.counters.cpu_s < worker + first.wall_s
+    imports = sum(span.wall_s for span in second.spans if span.phase == "import")
+    assert imports < served.record().wall_s
+
+
+@pytest.mark.parametrize("stage", ["register_denoise", "segment", "contact", "track"])
+def test_a_window_has_the_bytes_that_a_new_process_gives(
+    serve: Serve, labels: Path, frames: Path, tmp_path: Path, stage: str
+) -> None:
+    movie = labels if stage in {"contact", "track"} else frames
+    warm = serve(stage=stage).window(tmp_path / "warm", movie)
+    cold = tmp_path / "cold"
+    cold.mkdir()
+    asked = ("--output", "out", "--result", "result.json", "--seed", "3")
+    command = [sys.executable, *PLAIN, stage, "run", "--input", str(movie), *asked]
+    subprocess.run(command, cwd=cold, check=True)
+    record = TaskResult.model_validate_json((cold / "result.json").read_bytes())
+    assert (record.origin, warm.origin) == ("start", "fork")
+    assert record.outputs == warm.outputs
+    assert record.versions == warm.versions
+
+
+def test_a_task_that_is_wrong_says_so_and_the_next_is_done(
+    serve: Serve, labels: Path, tmp_path: Path
+) -> None:
+    served = serve()
+    wrong = tmp_path / "wrong"
+    assert served.ask(wrong, "run", "--nonsense") == {"returncode": 2}
+    assert "unrecognized arguments: --nonsense" in (wrong / "stderr").read_text()
+    beyond = tmp_path / "beyond"
+    asked = ("--input", labels, "--frames", "0:9", "--output", "out", "--result", "result.json")
+    assert served.ask(beyond, "run", *asked) == {"returncode": 2}
+    assert "does not lie inside" in (beyond / "stderr").read_text()
+    assert served.window(tmp_path / "right", labels).status == "done"
+
+
+def test_a_task_that_is_killed_leaves_the_worker(
+    serve: Serve, labels: Path, tmp_path: Path
+) -> None:
+    served = serve()
+    pipe = tmp_path / "never.tif"
+    os.mkfifo(pipe)
+    # Whoever opens it waits for somebody who writes.
+    served.tell(tmp_path / "killed", "run", "--input", pipe, "--output", "out")
+    child = forked(served.process.pid)
+    child.send_signal(signal.SIGSEGV)
+    assert served.hear() == {"returncode": -signal.SIGSEGV}
+    assert served.window(tmp_path / "next", labels).status == "done"
+
+
+def test_a_task_ends_with_a_worker_that_is_killed(serve: Serve, tmp_path: Path) -> None:
+    served = serve()
+    pipe = tmp_path / "never.tif"
+    os.mkfifo(pipe)
+    served.tell(tmp_path / "lost", "run", "--input", pipe, "--output", "out")
+    child = forked(served.process.pid)
+    served.process.kill()
+    assert served.hear() is None
+    psutil.wait_procs([child])
+
+
+def test_a_process_that_cannot_be_forked_does_its_tasks_itself(
+    serve: Serve, labels: Path, tmp_path: Path
+) -> None:
+    served = serve("-c", KEPT)
+    assert served.record().why_unforked == "it is so"
+    results = [served.window(tmp_path / name, labels) for name in ("w0", "w1")]
+    assert [one.origin for one in results] == ["kept", "kept"]
+    assert results[0].outputs == results[1].outputs
+    assert results[1].counters.cpu_s < sum(one.wall_s for one in results) + 1
+    served.tell(tmp_path / "w2", "run", "--nonsense")
+    assert served.hear() == {"returncode": 2}
+    assert "unrecognized" in (tmp_path / "w2" / "stderr").read_text()
+
+
+def test_what_cannot_be_loaded_is_told_and_left_to_the_tasks(
+    serve: Serve, labels: Path, tmp_path: Path
+) -> None:
+    served = serve("-c", LOADS_NOTHING)
+    assert served.record().error == "no such library"
+    assert served.window(tmp_path / "w0", labels).status == "done"
+
+
+def forked(worker: int) -> psutil.Process:
+    """The fork of a worker that does a task."""
+    process = psutil.Process(worker)
+    while not (children := process.children()):
+        pass
+    return children[0]

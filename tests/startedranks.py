@@ -1,0 +1,159 @@
+"""Starts ranks as real processes, waits for them, and says how each ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.loading import Loading
+from pyscale_stages.reconstruction import Reconstruction
+
+TESTS = Path(__file__).parent
+FAULTY = TESTS / "faultyrank.py"
+PATIENCE_S = 480.0
+"""Shorter than ranks wait for one that says nothing."""
+
+SMALL: dict[str, Any] = {
+    "size_px": 128,
+    "operators": 4,
+    "channels": (4, 4, 8, 8),
+    "blocks": 1,
+    # The network looks 53 px far: some pixels see nothing that a cut has changed.
+    "tile_px": 64,
+    "overlap_px": 56,
+    "whole_at_one": False,
+    "warmup_iterations": 1,
+    "iterations": 5,
+}
+"""Parameters of a reconstruction."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a rank ended."""
+
+    exit_code: int
+    said: str
+    output: Path
+    result: TaskResult | None
+
+    @property
+    def measured(self) -> Reconstruction:
+        """What it measured."""
+        assert self.result is not None, self.said
+        assert self.result.reconstruction is not None, self.said
+        return self.result.reconstruction
+
+    @property
+    def loading(self) -> Loading:
+        """What it measured of loading."""
+        assert self.result is not None, self.said
+        assert self.result.loading is not None, self.said
+        return self.result.loading
+
+    @property
+    def frames(self) -> int:
+        """Images that it counts as its own."""
+        assert self.result is not None, self.said
+        return self.result.counters.frames
+
+    @property
+    def sentence(self) -> str:
+        """Why it failed."""
+        assert self.result is not None, self.said
+        assert self.result.error is not None, self.said
+        return self.result.error.message
+
+
+def start(
+    ends: ExitStack, line: Iterable[object], variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Start one rank in a session of its own; it ends with the stack."""
+    process = subprocess.Popen(
+        [str(word) for word in line],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(variables or {})},
+        start_new_session=True,
+    )
+    ends.enter_context(process)
+    ends.callback(process.kill)
+    return process
+
+
+def run_together(
+    lines: Iterable[Iterable[object]], variables: Mapping[str, str] | None = None
+) -> list[tuple[int, str, str]]:
+    """Start ranks at once and wait for all; exit code, stdout and stderr of each.
+
+    None may leave a process behind.
+    """
+    with ExitStack() as ends:
+        processes = [start(ends, line, variables) for line in lines]
+        said = [process.communicate(timeout=PATIENCE_S) for process in processes]
+        assert left_of(processes) == []
+    return [(process.returncode, *each) for process, each in zip(processes, said, strict=True)]
+
+
+def run_ranks(
+    folder: Path,
+    count: int,
+    *words: object,
+    stage: str = "reconstruct",
+    params: Mapping[str, Any],
+    params_of: Mapping[int, Mapping[str, Any]] | None = None,
+    faults: Mapping[int, str] | None = None,
+) -> list[Ended]:
+    """Run ranks of a stage by its command line, with further words where given."""
+    folder.mkdir(exist_ok=True)
+    small = SMALL if stage == "reconstruct" else {}
+    lines = []
+    for rank in range(count):
+        params_file = folder / f"params{rank}.json"
+        params_file.write_text(json.dumps({**small, **params, **(params_of or {}).get(rank, {})}))
+        fault = (faults or {}).get(rank)
+        begin = ["-m", "pyscale_stages"] if fault is None else [FAULTY, fault]
+        lines.append(
+            [
+                *(sys.executable, *begin, stage, "run", *words),
+                *("--output", folder / f"rank{rank}", "--params", params_file),
+                *("--result", folder / f"rank{rank}.json", "--threads", "1"),
+                *("--rank", rank, "--ranks", count),
+                *(("--meeting", folder / "meeting") if count > 1 else ()),
+            ]
+        )
+    # What a loader measures lies in the tests.
+    outcomes = run_together(lines, {"PYTHONPATH": str(TESTS)})
+    return [
+        ended(code, err, folder / f"rank{rank}") for rank, (code, _, err) in enumerate(outcomes)
+    ]
+
+
+def ended(exit_code: int, said: str, output: Path) -> Ended:
+    """Read what a rank has left; a killed one leaves no record."""
+    record = output.with_suffix(".json")
+    result = TaskResult.model_validate_json(record.read_bytes()) if record.exists() else None
+    return Ended(exit_code, said, output, result)
+
+
+def left_of(ranks: Sequence[subprocess.Popen[str]]) -> list[int]:
+    """Processes that ranks have started and left; each rank began a session of its own."""
+    sessions = {rank.pid for rank in ranks}
+    left = []
+    for pid in psutil.pids():
+        with suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) in sessions:
+                left.append(pid)
+    return left

@@ -1,0 +1,17 @@
+"""How pyscale itself is cited."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_citation_is_of_this_version_and_licence() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    fields = dict(
+        re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    )
+    assert fields == {"version": project["version"], "license": project["license"]}

@@ -1,0 +1,358 @@
+"""What pyscale makes of runs of every kind, compared with what it made of them before.
+
+Of made-up results, of a made-up run on a cluster and of two stored runs: every table, every value
+of the page, the text, what figures are drawn from, and what commands print. `make golden` renews
+the stored text, so that a change of it stands in the commit that meant it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import madeupgrid
+import madeuploaderrun
+import madeupmachine
+import madeupreconstructrun
+from browser.reports import broken_run, results_of, table_results, weak_run
+from commandline import answer_of
+from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
+from madeuploader import ENTRIES
+from pretendedrun import make_run
+from pyscale.console import PIPED_WIDTH, Console
+from pyscale.references.files import all_references
+from pyscale.references.matching import matching_loading
+from pyscale.references.matchingreconstruct import matching_reconstruct
+from pyscale.references.model import Reference, ReferredTests
+from pyscale.report.context import ReportContext
+from pyscale.report.csv import csv_texts
+from pyscale.report.figures import writing
+from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.writing import (
+    ALL,
+    OF_A_GRID,
+    OF_A_LOADER,
+    OF_A_MACHINE,
+    OF_A_REPORT,
+    OF_RECONSTRUCTION,
+)
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.results import Results
+from pyscale.report.terminal import summary_of
+from pyscale.report.validation.text import write_validation
+from pyscale.results import results_of as results_of_run
+from pyscale.severalruns import report_several
+from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import PROVENANCE_FILE
+from validated import found_of, trial
+
+GOLDEN = Path(__file__).parent / "golden"
+RENEW = "PYSCALE_TEST_RENEW_GOLDEN"
+"""Set by `make golden`: the text is stored instead of compared."""
+MOST_LINES = 40
+"""Lines of a difference that are shown of one file."""
+MOST_CHARACTERS = 240
+"""Of such a line."""
+STAMP = {
+    "node": "node1",
+    "cpu": {"model": "Xeon Gold 6338", "cores": 32, "threads": 32, "usable": list(range(32))},
+    "memory": {"total_bytes": 256 * 2**30},
+    "gpus": [],
+    "kernel": "6.1.0",
+    "filesystems": [],
+    "load_1min": 0.1,
+}
+MADE_FROM = {
+    "pyscale_version": "1.2.3",
+    "git_commit": "a" * 40,
+    "git_dirty": False,
+    "python_version": "3.11.7",
+    "input_files": [],
+}
+IN_A_RUN = ReportContext(
+    title="20260317T114224Z-k3f9",
+    settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
+    hardware=({"node": "node1", "CPU": "Intel Xeon Gold 6248", "cores": "40"},),
+    not_measured=("Only one movie was processed.",),
+)
+
+# Test folders are no packages, so the builder beside the tests of reports is loaded by path.
+_found = spec_from_file_location(
+    "pipeline_builder", Path(__file__).parent / "cli" / "report" / "conftest.py"
+)
+assert _found is not None
+assert _found.loader is not None
+_builder = module_from_spec(_found)
+_found.loader.exec_module(_builder)
+
+
+def thin() -> Results:
+    """A first look, of an installation whose segmentation is wrong."""
+    results: Results = _builder.pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
+    return replace(results, validation=found_of(segment=[trial(ap=0.5)]))
+
+
+def machine() -> Results:
+    own = madeupmachine.made_up(1, pipeline=True)
+    assert own.machine is not None
+    reference = Reference(
+        name="elsewhere",
+        title="A machine elsewhere",
+        source="Made up",
+        figures="wall times",
+        hardware={"processor": "another"},
+        caveats=("None of it was measured.",),
+        sweep="test",
+        stages={},
+    )
+    slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
+    return replace(own, test_references=[ReferredTests(reference, slower)])
+
+
+def loading() -> Results:
+    *others, last = madeuploaderrun.consuming(500.0)
+    failing = replace(last, error="a slide cannot be read: CMU-1.svs")
+    return madeuploaderrun.made_up([*others, failing], pipeline=True)
+
+
+def loading_beside() -> Results:
+    like = replace(ENTRIES[2], num_workers=4, pool_size=8)
+    results = madeuploaderrun.made_up([*ENTRIES[:2], like], ranks=(4,), repeats=3)
+    assert results.loader is not None
+    known = all_references(None).values()
+    return replace(results, loader_references=matching_loading(known, results.loader.points))
+
+
+def reconstruction() -> Results:
+    results = madeupreconstructrun.made_up(slowest=1.1, pipeline=True)
+    assert results.reconstruct is not None
+    beside = matching_reconstruct(all_references(None).values(), results.reconstruct.points)
+    return replace(results, reconstruct_references=beside)
+
+
+MADE_UP: dict[str, Callable[[], Results]] = {
+    "pipeline": lambda: replace(_builder.pipeline((1, 2, 4, 8), 6), context=IN_A_RUN),
+    "pipeline-thin": thin,
+    "pipeline-broken": lambda: results_of(broken_run(), "a broken run"),
+    "pipeline-weak": lambda: results_of(weak_run(), "weak scaling"),
+    "table": table_results,
+    "grid": madeupgrid.made_up,
+    "grid-workers": lambda: madeupgrid.made_up(
+        sizes=madeupgrid.SIZES[:2], workers=(1, 2), repeats=2, builds=True, scaling=True
+    ),
+    "grid-models": lambda: madeupgrid.made_up(
+        ("cpu", "mps"),
+        madeupgrid.SIZES[:2],
+        models=("pyscale-tiny", "cyto3"),
+        repeats=1,
+        parts=False,
+        beside=False,
+        references=False,
+    ),
+    "machine": machine,
+    "machines": lambda: madeupmachine.made_up(3, gpus=False),
+    "loader": loading,
+    "loader-published": loading_beside,
+    "reconstruct": reconstruction,
+}
+
+
+WITH_CHARTS = {"pipeline", "grid", "machine", "machines", "loader", "reconstruct"}
+"""The others have no kind of chart that these have not."""
+
+
+@pytest.mark.parametrize("kind", MADE_UP)
+def test_a_report_says_of_made_up_results_what_it_said(kind: str, tmp_path: Path) -> None:
+    compare(kind, report_views(MADE_UP[kind](), tmp_path, charts=kind in WITH_CHARTS))
+
+
+def report_views(results: Results, folder: Path, *, charts: bool) -> Iterator[tuple[str, str]]:
+    """Everything in a report, by the name of the file that its text is stored in."""
+    yield (
+        "csv",
+        "\n".join(
+            f"== {name}\n{table_text(csv_table(text))}" for name, text in csv_texts(results).items()
+        ),
+    )
+    yield "markdown", sampled(write_markdown(folder, results).read_text("utf-8"))
+    yield "page", page_text(write_page(folder, results).read_text("utf-8"), charts=charts)
+    verdicts = "\n".join(path.read_text("utf-8") for path in write_validation(folder, results))
+    yield "validation", verdicts
+    yield "terminal", f"{printed(results)}\n== -v\n{printed(results, verbose=True)}"
+    yield "figures", "\n".join(figures(results))
+
+
+def printed(results: Results, *, verbose: bool = False) -> str:
+    said = StringIO()
+    Console(file=said, width=PIPED_WIDTH).print(summary_of(results, verbose=verbose))
+    return said.getvalue()
+
+
+def figures(results: Results) -> Iterator[str]:
+    """What each figure that there is shows, without drawing it."""
+    about_n = about_workers(results)
+    apart = OF_A_GRID | OF_A_LOADER | OF_A_MACHINE | OF_RECONSTRUCTION
+    for name, draw in {**OF_A_REPORT, **ALL, **apart}.items():
+        with suppress(NothingToDrawError):
+            of = results if name in apart or name == "call_parts" else about_n
+            yield f"== {name}\n{figure_text(draw(of))}"
+
+
+@pytest.fixture
+def cluster_runs(tmp_path: Path) -> list[Path]:
+    """Two runs of the pipeline on a cluster, of which the second computes 1.3 times as long."""
+    made = []
+    for name, slower in (("a1b2", 1.0), ("c3d4", 1.3)):
+        run = make_run(
+            tmp_path / name,
+            counts=(1, 2, 4),
+            repeats=6,
+            frames=16,
+            slower=slower,
+            run_id=f"20260317T114224Z-{name}",
+            stamp=STAMP,
+        ).path
+        file = run / PROVENANCE_FILE
+        file.write_text(json.dumps(json.loads(file.read_bytes()) | MADE_FROM))
+        made.append(run)
+    return made
+
+
+@pytest.fixture
+def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures undrawn: no pixels are compared, and drawing takes most of the time."""
+    monkeypatch.setattr(writing, "save", lambda _plot, _stem: [])
+
+
+def stored_run(name: str, folder: Path) -> Path:
+    """Unpack a run that was measured, whose paths and names are masked."""
+    with tarfile.open(GOLDEN / f"{name}.tar.xz") as file:
+        file.extractall(folder, filter="data")
+    (run,) = folder.iterdir()
+    return run
+
+
+@pytest.mark.usefixtures("_no_figures")
+def test_commands_say_of_a_run_on_a_cluster_what_they_said(
+    cluster_runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compare("cluster", run_views(*cluster_runs, tmp_path, capsys), root=tmp_path)
+
+
+def test_a_page_of_several_runs_shows_what_it_showed(
+    cluster_runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = [results_of_run(RunFolder(run)) for run in cluster_runs]
+    reports = [run / "report" for run in cluster_runs]
+    page = report_several([RunFolder(run) for run in cluster_runs], results, reports, tmp_path)
+    compare("several", iter([("page", page_text(page.read_text("utf-8")))]), root=tmp_path)
+
+
+@pytest.mark.usefixtures("_no_figures")
+@pytest.mark.parametrize("name", ["stored-pipeline", "stored-mixed"])
+def test_commands_say_of_a_stored_run_what_they_said(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, same = (stored_run(name, tmp_path / place) for place in ("runs", "copy"))
+    compare(name, run_views(run, same, tmp_path, capsys), root=tmp_path)
+
+
+def run_views(
+    run: Path, other: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[tuple[str, str]]:
+    """Everything that commands make of a run folder, as `report_views` does of results."""
+    commands = {
+        "report": ("report", run, "-v", "--out", folder / "out"),
+        "advise": ("advise", run),
+        "advise-why": ("advise", run, "--why", "--as", "nextflow"),
+        "compare": ("compare", run, other),
+        "status": ("status", run),
+        "status-log": ("status", run, "--log"),
+    }
+    for view, words in commands.items():
+        answer = answer_of(capsys, "pyscale", *words)
+        yield view, f"{answer.out}== exit code {answer.code}\n{answer.err}"
+    for name, words in {"advise": (run,), "compare": (run, other)}.items():
+        answer = answer_of(capsys, "pyscale", name, *words, "--json")
+        yield f"{name}-json", json_text(json.loads(answer.out))
+    yield (
+        "tables",
+        "\n".join(
+            f"== {path.name}\n{table_text(pl.read_parquet(path))}"
+            for path in sorted(run.glob("*.parquet"))
+        ),
+    )
+    # How long a folder's name is decides where its line is broken.
+    text = (run / "provenance_manifest.json").read_text("utf-8")
+    manifest = json.loads(stable(text, folder))
+    # They hold folders of this machine, and the plan holds them too.
+    del manifest["settings"]
+    yield "manifest", json_text(manifest)
+    out = folder / "out"
+    yield (
+        "csv",
+        "\n".join(
+            f"== {path.name}\n{table_text(csv_table(path.read_text('utf-8')))}"
+            for path in sorted(out.glob("*.csv"))
+        ),
+    )
+    yield (
+        "markdown",
+        "\n".join(sampled(path.read_text("utf-8")) for path in sorted(out.glob("*.md"))),
+    )
+    yield "page", page_text((out / "report.html").read_text("utf-8"), charts=False)
+
+
+def compare(kind: str, views: Iterator[tuple[str, str]], root: Path | None = None) -> None:
+    """Fail with a short difference where the text of a view is another than the stored one."""
+    folder = GOLDEN / kind
+    found = {f"{view}.txt": stable(text, root) for view, text in views if text}
+    if os.environ.get(RENEW):
+        folder.mkdir(exist_ok=True)
+        for name, text in found.items():
+            (folder / name).write_text(text, "utf-8")
+        for path in folder.glob("*.txt"):
+            if path.name not in found:
+                path.unlink()
+    stored = {path.name: path.read_text("utf-8") for path in folder.glob("*.txt")}
+    changes = "".join(
+        difference(f"{kind}/{name}", stored.get(name, ""), found.get(name, ""))
+        for name in sorted(stored.keys() | found.keys())
+    )
+    if changes:
+        pytest.fail(
+            f"{changes}\nIf this change is meant, run `make golden` and commit what it writes.",
+            pytrace=False,
+        )
+
+
+def stable(text: str, root: Path | None) -> str:
+    """Leave out the folder of this test, and blanks at the ends of lines."""
+    if root is not None:
+        text = text.replace(str(root), "ROOT")
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def difference(name: str, stored: str, found: str) -> str:
+    """The lines that changed, the first of them where there are many."""
+    lines = [
+        line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
+        for line in difflib.unified_diff(
+            stored.splitlines(), found.splitlines(), f"golden/{name}", "now", lineterm="", n=0
+        )
+    ]
+    more = [f"… and {len(lines) - MOST_LINES} lines more"] if len(lines) > MOST_LINES else []
+    return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])
