@@ -16,7 +16,7 @@ DATABASE_CONFIG_FILE = "slurmdbd.conf"
 CPUS = 4
 MEMORY_MIB = 8000
 GPUS = 2
-"""GPUs of each node: plain files that Slurm takes for devices, good for scheduling alone."""
+"""GPUs of each node: links to a device that is none, good for scheduling and binding."""
 MOST_JOBS = 1000
 """How many ids lie between the first jobs of two clusters, so that they never share a cgroup."""
 
@@ -149,7 +149,7 @@ def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: 
     for name in nodes:
         (folder / name / "spool").mkdir(parents=True)
         for gpu in range(GPUS):
-            (folder / name / f"gpu{gpu}").touch()
+            (folder / name / f"gpu{gpu}").symlink_to("/dev/null")
 
 
 def set_option(folder: Path, name: str, value: object) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import polars as pl
+import psutil
 import pytest
 
 from pyscale.store.allocations import read_allocations
@@ -15,6 +16,12 @@ from slurm.runs import ClusterRuns
 from trials import outputs
 
 pytestmark = pytest.mark.slow
+
+ONE_PRETENDED_GPU = """
+[[override]]
+device = "cuda"
+gpus = 1
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +71,16 @@ def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
     for moment in windows["start_utc"]:
         running = windows.filter(pl.col("start_utc") <= moment, pl.col("end_utc") > moment)
         assert running.height <= 2
+
+
+def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs: ClusterRuns) -> None:
+    site = runs.site("gpu", more=ONE_PRETENDED_GPU)
+    process = runs.start("--device", "cuda", site=site)
+    with runs.in_its_middle(process, "w0", "w1") as launches:
+        seen = {psutil.Process(one.pid).environ()["CUDA_VISIBLE_DEVICES"] for one in launches}
+        assert seen == {"0", "1"}
+    runs.finished(process)
+    assert len(read_allocations(runs.run.path).jobs) == 1
 
 
 def test_trials_that_need_two_kinds_of_nodes_submit_jobs_of_their_own(runs: ClusterRuns) -> None:

@@ -1,4 +1,4 @@
-"""The whole pipeline on a real movie, on a real cluster, from the images."""
+"""The whole pipeline on a real movie, in one job of a real cluster, from the images."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ FRAMES = 8
 
 
 @pytest.mark.slow
-def test_the_pipeline_runs_from_images_on_a_cluster_and_is_reported(
+def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
     runs: ClusterRuns,
     built_images: ImageFolder,
     shared_data: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
+    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
     # With its figures.
     monkeypatch.setenv("PYTHONPATH", "")
     movie = runs.home / "cells.ome.tif"
