@@ -286,8 +286,8 @@ def test_a_command_that_has_hardly_begun_ends_in_a_word(
     (home / "sitecustomize.py").write_text(WAITS_AT_AN_IMPORT.format(module=module, pipe=str(pipe)))
     monkeypatch.setenv("PYTHONPATH", str(home), prepend=os.pathsep)
     process = start("run", "labels", "--data", labels, *OPTIONS)
-    # Opened as soon as the other end is, and closed before the wait: a signal that comes just before
-    # the read begins is heard when the read ends.
+    # Opened as soon as the other end is, and closed before the wait: a signal that comes just
+    # before the read begins is heard when the read ends.
     with pipe.open("w"):
         process.send_signal(number)
     _, said = process.communicate()
