@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
+from pyscale_stages.metric import Metric, percentiles
 from pyscale_stages.record import Amount, Bytes, Record, Seconds
 from pyscale_stages.residency import CacheState
+
+WAITS = {"batches": "count", **percentiles("wait"), "wait_max_s": "max"}
 
 
 class BatchWindow(Record):
@@ -16,11 +21,13 @@ class BatchWindow(Record):
     """
 
     wall_s: Seconds = Field(gt=0, description="From the first wait to the end of the last step")
-    waits_s: tuple[Seconds, ...] = Field(description="How long each batch was waited for")
-    steps_s: tuple[Seconds, ...] = Field(
+    waits_s: Annotated[tuple[Seconds, ...], Metric(samples=WAITS)] = Field(
+        description="How long each batch was waited for"
+    )
+    steps_s: Annotated[tuple[Seconds, ...], Metric(samples=percentiles("step"))] = Field(
         (), description="Each wait, copy and meeting of the ranks; none where it went free of them"
     )
-    copies_s: tuple[Seconds, ...] = Field(
+    copies_s: Annotated[tuple[Seconds, ...], Metric(samples={"copy_mean_s": "mean"})] = Field(
         (), description="Each copy from the host to the device; none where none was asked for"
     )
     patches: int = Field(ge=1, description="Patches in these batches")
@@ -29,7 +36,7 @@ class BatchWindow(Record):
         description="Page cache of the slides as the window was opened, where they were evicted "
         "for it; None where nothing was",
     )
-    prefetched_batches: int = Field(
+    prefetched_batches: Annotated[int, Metric("prefetched")] = Field(
         0, ge=0, description="Batches taken before the clock started, as they lay ready in queues"
     )
     read_bytes: Bytes | None = Field(
@@ -46,7 +53,9 @@ class BatchWindow(Record):
 class Diversity(Record):
     """How different the patches are that a model would be given, as far as they say their place."""
 
-    patches: int = Field(ge=1, description="Patches that it is known from")
+    patches: Annotated[int, Metric("diversity_patches")] = Field(
+        ge=1, description="Patches that diversity is known from"
+    )
     slides_per_batch: Amount = Field(ge=1, description="Mean number of slides in a batch")
     distance_px: Amount | None = Field(
         None,
@@ -77,7 +86,9 @@ class Loading(Record):
         description="Most memory of the rank and its loader processes, shared pages in parts",
     )
     rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
-    diversity: Diversity | None = Field(None, description="None where patches say no place")
+    diversity: Annotated[Diversity | None, Metric("")] = Field(
+        None, description="None where patches say no place"
+    )
     checksum: str | None = Field(
         None, description="Of places and pixels of the first patches, whatever their order"
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from pyscale_stages.metric import Metric
 from pyscale_stages.record import Amount, Bytes, Record, Seconds
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
@@ -20,7 +21,9 @@ DENOISER_TOLERANCE = 1e-6
 class Iteration(Record):
     """One iteration as one rank saw it, from its own clock, the device's work waited for."""
 
-    wall_s: Seconds = Field(gt=0, description="All of it, by readings of the clock of its own")
+    wall_s: Seconds = Field(
+        gt=0, description="Length of the iteration, by readings of the clock of its own"
+    )
     gradient_s: Seconds = Field(description="Physics of this rank's operators, and the step")
     denoiser_s: Seconds = Field(description="Tiles cut, denoised and put in place by this rank")
     communication_s: Seconds = Field(
@@ -59,12 +62,12 @@ class Gate(Record):
     gradient: float | None = Field(
         None, description="Largest deviation of the gradient; null where it was not compared"
     )
-    denoiser_interior: float | None = Field(
+    denoiser_interior: Annotated[float | None, Metric("interior")] = Field(
         None,
         description="Largest deviation of the denoised image where a tile holds all pixels that "
         "the network looks at; null where there is no such pixel",
     )
-    denoiser_border: float | None = Field(
+    denoiser_border: Annotated[float | None, Metric("border")] = Field(
         None, description="The same of all other pixels, which tiles do change"
     )
     interior_px: int = Field(0, ge=0, description="Pixels of the interior")
@@ -82,9 +85,9 @@ class Reconstruction(Record):
     timing_only: bool = Field(
         description="Whether the weights are random, so that the image means nothing"
     )
-    tiling: Tiling
+    tiling: Annotated[Tiling, Metric("")]
     backend: str = Field("", description="What carried tensors: gloo, nccl; nothing for one rank")
-    device: str = Field(description="Name of what computed")
+    device: Annotated[str, Metric("device_name")] = Field(description="Name of what computed")
     memory_total_bytes: Bytes | None = Field(
         None, description="Memory of the GPU, or what the rank may have of the node's"
     )
@@ -103,7 +106,7 @@ class Reconstruction(Record):
         None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
     )
     psnr_interior_db: float | None = Field(
-        None, description="Of pixels of which tiles of this size hold all the network looks at"
+        None, description="The same of pixels whose tile holds all that the network looks at"
     )
-    psnr_border_db: float | None = Field(None, description="Of all other pixels")
+    psnr_border_db: float | None = Field(None, description="The same of all other pixels")
     gate: Gate | None = Field(None, description="From the first of several ranks")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pyscale_stages.metric import Metric
 from pyscale_stages.record import Amount, Finite, Record, Seconds
 from pyscale_stages.residency import CacheState
 
@@ -18,11 +19,13 @@ Bottleneck = Literal[
 class Timing(Record):
     """One repeat of one test of what a machine can do, or of a step inside it."""
 
+    device: str | None = Field(None, description="What computed, by name; None is the processor")
     test: str = Field(description="Name of the test, like random_read or fsc_spherical")
     step: str | None = Field(None, description="Step inside the test; None is the whole of it")
     repeat: int = Field(ge=0, description="Which repeat, from 0")
-    workers: int = Field(1, ge=1, description="Readers or threads that did it at once")
-    device: str | None = Field(None, description="What computed, by name; None is the processor")
+    workers: Annotated[int, Metric("at_once")] = Field(
+        1, ge=1, description="Readers or threads that did it at once"
+    )
     wall_s: Seconds | None = Field(description="Its length; None where it cannot run here")
     amount: Amount | None = Field(None, description="How much was done in it, in `unit`")
     unit: str | None = Field(None, description="Like B, file, flop, image")

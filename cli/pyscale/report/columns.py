@@ -1,4 +1,4 @@
-"""The dictionary of the columns of the CSV files: what each holds, and in which unit.
+"""The dictionary of the columns of the tables: what each holds, and in which unit.
 
 `python -m pyscale.report.columns` writes docs/columns.md from it.
 """
@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
+from pyscale.analysis.declared import declared
 from pyscale.analysis.grid.parts import part_schema
 from pyscale.analysis.grid.points import point_schema
 from pyscale.analysis.grid.versus import ratio_schema
@@ -21,6 +24,14 @@ from pyscale.analysis.reconstruct.columns import point_schema as reconstruct_sch
 from pyscale.analysis.reconstruct.columns import scaling_schema
 from pyscale.analysis.starts import start_schema
 from pyscale.report.csv import FILES, RARE_FILES
+from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
+from pyscale.store.loadingtable import loading_schema
+from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale_stages.contract import Counters
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loading import Loading
+from pyscale_stages.reconstruction import Iteration, Reconstruction
+from pyscale_stages.timing import Timing
 
 PAGE = Path("docs/columns.md")
 
@@ -70,7 +81,22 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "loader_ranks": rank_schema,
     "reconstruct": scaling_schema,
     "reconstruct_points": reconstruct_schema,
+    "tasks.parquet": task_schema,
+    "spans.parquet": span_schema,
+    "calls.parquet": call_schema,
+    "timings.parquet": timing_schema,
+    "loading.parquet": loading_schema,
+    "reconstruction.parquet": reconstruction_schema,
 }
+STORED = [name for name in SCHEMAS if name.endswith(".parquet")]
+"""Tables beside a report, without the columns that a report adds."""
+RECORDS: dict[str, tuple[type[BaseModel], ...]] = {
+    "tasks.parquet": (Counters,),
+    "timings.parquet": (Timing,),
+    "loading.parquet": (Loading, LoaderParams),
+    "reconstruction.parquet": (Reconstruction, Iteration),
+}
+"""Records that describe columns of a table; of several that have one, the last."""
 
 UNITS = {
     "_per_s": "1/s",
@@ -91,6 +117,7 @@ OTHER_UNITS = {
     "unattributed_s": "worker-seconds",
     "gap_s": "worker-seconds",
     "prepare_s": "worker-seconds",
+    "tasks.parquet.prepare_s": "s",
     "loss_s": "s",
     "growth_s": "worker-seconds",
     "seconds": "s",
@@ -401,6 +428,53 @@ starts.movie_warm_s: The same with warm workers, their start included
 starts.movies_cold_s: Time to the results of 100 movies with new processes
 starts.movies_warm_s: The same with warm workers, their start included once
 starts.identical: Whether both starts gave the same bytes
+task: Name of the task, like w0, merge or check
+verb: What the task did: run, merge or check
+lane: Worker that did it, from 0; empty for merge and check
+status: done or failed
+start: As planned: cold or warm
+origin: Where the process came from that did it: start, fork or kept
+worker: Warm worker that did it; empty for a new process
+worker_start_s: Time of the start of the warm worker, which no task has in its time
+submit_utc: When it was submitted
+begin_utc: When its launcher began, on the clock of the machine that ran pyscale where that is known
+start_utc: When its process began, on the same clock
+end_utc: When its work ended, on the same clock
+job_id: Job of the cluster
+clock_offset_s: What was added to times of its node
+requested_time_s: Time that a task asked for
+input_storage: Filesystem that the input lies on, by type and device, like "nfs4 on remote"
+beside_trial: Trial of another point or version whose output this one is set beside
+beside_agreement: Score of that comparison
+beside_tolerance: Smallest score that counts as the same
+beside_measure: What that score is
+beside_identical: Whether both outputs have the same bytes
+beside_details: JSON object: the stage's measures of that comparison
+image: Image that it ran in
+image_sha256: Checksum of the image's file
+phase: Phase of the task
+frame: Frame of the movie
+call: Which call of the process, from 0
+cpus: Numbers of the cores that the rank was pinned to
+settings: JSON object: all parameters of the stage
+iteration: Which of the timed iterations, from 0
+objective_s: Time of the value of the objective, as often as there were iterations, after the last
+tasks.parquet.error: Why it failed
+tasks.parquet.wall_s: From the start of the task's process to the end of its work
+tasks.parquet.queue_s: Between its submission and the begin of its launcher
+tasks.parquet.prepare_s: From there to the start of the process
+tasks.parquet.quality: JSON object: measures against the truth
+tasks.parquet.agreement: Score of the output against the baseline's, 1 is full agreement
+tasks.parquet.warned: JSON list of what it warned of
+spans.parquet.wall_s: Length of the phase
+calls.parquet.part: Like network; empty for the whole call, `build` for building the model before it
+calls.parquet.wall_s: Length of the part
+calls.parquet.objects: Objects that the call found
+calls.parquet.pixels: Height times width of what the call was given
+loading.parquet.error: Why the rank failed
+loading.parquet.cache_state: Of the slides before the trial, or the window they were evicted for
+reconstruction.parquet.error: Why the rank failed
+reconstruction.parquet.exhausted: Whether memory ran out on this rank, by its own error or by Slurm
 versions.ratio: Wall time of the new version over that of the base: above 1 it is slower
 """
 
@@ -421,22 +495,32 @@ ROWS = {
     "reconstruct": "A row a component of a reconstruction at one N.",
     "reconstruct_points": "A row a reconstruction at one N.",
     "versions": "A row a configuration that two versions measured.",
+    "tasks.parquet": "A row a task that ended.",
+    "spans.parquet": "A row a phase of a task.",
+    "calls.parquet": "A row a part of a call, and one of the whole call.",
+    "timings.parquet": "A row a repeat of a test of the machine, or of its step.",
+    "loading.parquet": "A row a rank of a trial that loads patches: `free_…` of batches taken\n"
+    "without waiting for other ranks, `together_…` of those in step with them.",
+    "reconstruction.parquet": "A row a timed iteration of a rank of a trial that reconstructs.",
 }
 
 
 def columns(table: str) -> list[str]:
     """Columns of a table by its key in `pyscale.report.csv`, as the exporter writes them."""
     found = LISTED[table].split() if table in LISTED else list(SCHEMAS[table]())
-    if "stage" in found:
+    if "stage" in found and table not in STORED:
         found.insert(found.index("stage") + 1, "algorithm")
     return found
 
 
 def meaning(table: str, column: str) -> str:
     """Meaning of a column of a table."""
+    records = [declared(record) for record in RECORDS.get(table, ())]
+    described = {name: one.means for record in records for name, one in record.items()}
+    known = _PARSED | described
     for name in (f"{table}.{column}", column):
-        if name in _PARSED:
-            return _PARSED[name]
+        if name in known:
+            return known[name]
     if column.startswith("phase_"):
         phase = column.removeprefix("phase_").removesuffix("_s").replace("_", " ")
         return f"Time in the phase {phase}, summed over workers"
@@ -446,8 +530,10 @@ def meaning(table: str, column: str) -> str:
     raise KeyError(column)
 
 
-def unit(column: str) -> str:
+def unit(table: str, column: str) -> str:
     """Unit of a column; empty for what has none."""
+    if f"{table}.{column}" in OTHER_UNITS:
+        return OTHER_UNITS[f"{table}.{column}"]
     name = column.removesuffix("_low").removesuffix("_high")
     if name in OTHER_UNITS:
         return OTHER_UNITS[name]
@@ -462,14 +548,16 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield "# Columns of the CSV files"
+    yield "# Columns of the tables"
     yield ""
-    yield "Generated from `cli/pyscale/report/columns.py`. An empty cell is a number that was not"
-    yield "measured or has no interval; intervals need six timed trials."
-    for table, file in (FILES | RARE_FILES).items():
+    yield "Generated by `cli/pyscale/report/columns.py` from the declarations of what is measured."
+    yield "An empty cell is a number that was not measured or has no interval; intervals need six"
+    yield "timed trials. The CSV files are the report's. The Parquet files lie beside it: there, a"
+    yield "rank that failed has its error and no measurements."
+    for table, file in (FILES | RARE_FILES | {name: name for name in STORED}).items():
         yield f"\n## {file}\n\n{ROWS[table]}\n\n| Column | Unit | Meaning |\n| --- | --- | --- |"
         for column in columns(table):
-            yield f"| `{column}` | {unit(column)} | {meaning(table, column)} |"
+            yield f"| `{column}` | {unit(table, column)} | {meaning(table, column)} |"
     yield ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pyscale.analysis.declared import row_of, schema_of
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale.plan import Trial
 from pyscale.retrying import MEMORY_LIMIT
@@ -12,73 +13,23 @@ from pyscale.store.columns import rank_rows, rank_schema
 from pyscale.store.records import TaskRecord
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import ResourceExhausted
-from pyscale_stages.reconstruction import COMPONENTS, Gate, Reconstruction
+from pyscale_stages.reconstruction import Iteration, Reconstruction
 
 
 def reconstruction_schema() -> Schema:
-    """Columns of the table of reconstruction: a row a timed iteration of a rank of a trial.
+    """Columns of the table of reconstruction, one row a timed iteration of a rank of a trial.
 
-    A rank that failed has one row, with its error and null in all that was to be measured.
-
-    trial, suite, stage, family, point, workers, block, task
-        As in the table of tasks: `stage` is the entry of the suite, `workers` the number of ranks.
-    rank
-        Which of the ranks it is, from 0.
-    attempt, status, error, node, hardware, oversubscribed, disturbed
-        As in the table of tasks.
-    exhausted
-        Whether memory ran out on this rank: its own error says so, or Slurm.
-    problem, size_px
-        Parameters of the stage: what is reconstructed, and the length of the image.
-    settings
-        All of its parameters, a JSON object.
-    shape
-        Channels and lengths of the image, like "3 x 256 x 256".
-    operators, operators_here, weights, timing_only, backend, device_name, memory_total_bytes, \
-memory_peak_bytes, setup_s
-        As `pyscale_stages.reconstruction.Reconstruction` describes them.
-    tile_px, overlap_px, tiles, tiles_here, work_multiplier
-        As `pyscale_stages.reconstruction.Tiling` describes them.
-    device
-        cpu or cuda, as planned.
-    psnr_db, psnr_interior_db, psnr_border_db
-        Peak signal-to-noise ratio of the image; on rows of the first rank alone.
-    gate_gradient, gate_interior, gate_border, gate_interior_px, gate_why_not
-        As `pyscale_stages.reconstruction.Gate` describes them; on rows of the first of several
-        ranks alone.
-    deviation_interior, deviation_border
-        How far the trial's image is from that of the fewest ranks, as a share of its largest
-        value, where tiles hold all that the network looks at, and elsewhere; the same on all rows
-        of a trial, and null where nothing was compared.
-    iteration
-        Which of the timed iterations, from 0.
-    wall_s, gradient_s, denoiser_s, communication_s, gather_s, barrier_s
-        As `pyscale_stages.reconstruction.Iteration` describes them.
-    objective_s, objective
-        What computing the objective took the time of that number, after all iterations, and its
-        value, the same on all rows of a rank.
+    See docs/columns.md. A rank that failed has one row, with its error and null in all that was to
+    be measured.
     """
-    return rank_schema() | columns(
-        (FLAG, "exhausted"),
-        (TEXT, "problem"),
-        (WHOLE, "size_px"),
-        (TEXT, "settings shape"),
-        (WHOLE, "operators operators_here"),
-        (TEXT, "weights"),
-        (FLAG, "timing_only"),
-        (WHOLE, "tile_px overlap_px tiles tiles_here"),
-        (REAL, "work_multiplier"),
-        (TEXT, "backend device device_name"),
-        (WHOLE, "memory_total_bytes memory_peak_bytes"),
-        (REAL, "setup_s psnr_db psnr_interior_db psnr_border_db"),
-        (REAL, "gate_gradient gate_interior gate_border"),
-        (WHOLE, "gate_interior_px"),
-        (TEXT, "gate_why_not"),
-        (REAL, "deviation_interior deviation_border"),
-        (WHOLE, "iteration"),
-        (REAL, "wall_s"),
-        (REAL, " ".join(f"{component}_s" for component in COMPONENTS)),
-        (REAL, "objective_s objective"),
+    return (
+        rank_schema()
+        | columns((FLAG, "exhausted"), (TEXT, "problem"), (WHOLE, "size_px"), (TEXT, "settings"))
+        | schema_of(Reconstruction)
+        | columns((TEXT, "device"), (REAL, "deviation_interior deviation_border"))
+        | columns((WHOLE, "iteration"))
+        | schema_of(Iteration)
+        | columns((REAL, "objective_s"))
     )
 
 
@@ -100,11 +51,11 @@ def reconstruction_rows(
         if found is None or record.state == "failed":
             yield of_rank
             continue
-        of_rank |= _measured(found) | deviations
+        of_rank |= row_of(found) | deviations
         timed = zip(found.iterations, found.objectives_s, strict=True)
         for number, (iteration, objective_s) in enumerate(timed):
             told = {"iteration": number, "objective_s": objective_s}
-            yield of_rank | told | iteration.model_dump()
+            yield of_rank | told | row_of(iteration)
 
 
 def _ran_out_of_memory(error: TaskError | None) -> bool:
@@ -123,28 +74,4 @@ def _deviations(check: TaskRecord | None) -> dict[str, float | None]:
     return {
         "deviation_interior": told.get("interior_deviation"),
         "deviation_border": told.get("border_deviation"),
-    }
-
-
-def _measured(found: Reconstruction) -> dict[str, Any]:
-    """Columns of what a rank measured, but for its iterations."""
-    told = found.model_dump(
-        exclude={"tiling", "iterations", "objectives_s", "gate", "shape", "device"}
-    )
-    return {
-        **told,
-        **found.tiling.model_dump(),
-        **({} if found.gate is None else _gate(found.gate)),
-        "shape": " x ".join(map(str, found.shape)),
-        "device_name": found.device,
-    }
-
-
-def _gate(gate: Gate) -> dict[str, Any]:
-    return {
-        "gate_gradient": gate.gradient,
-        "gate_interior": gate.denoiser_interior,
-        "gate_border": gate.denoiser_border,
-        "gate_interior_px": gate.interior_px,
-        "gate_why_not": gate.why_not,
     }

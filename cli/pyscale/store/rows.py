@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pyscale.analysis.declared import row_of
 from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.processes import WORKERS_FOLDER
@@ -140,20 +141,7 @@ def _timings(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> Ite
         "hardware": result.stamp.get("label"),
     }
     for timing in result.timings:
-        yield header | {
-            "device": timing.device,
-            "test": timing.test,
-            "step": timing.step,
-            "repeat": timing.repeat,
-            "at_once": timing.workers,
-            "wall_s": timing.wall_s,
-            "amount": timing.amount,
-            "unit": timing.unit,
-            "bottleneck": timing.bottleneck,
-            "cache": timing.cache,
-            "why_not": timing.why_not,
-            "details": json.dumps(timing.details, sort_keys=True),
-        }
+        yield header | row_of(timing)
 
 
 def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pyscale.analysis.declared import schema_of
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
+from pyscale_stages.loader.params import LoaderParams
 
 SETTINGS = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
@@ -14,8 +16,8 @@ RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s")
 
 def setting_columns() -> Schema:
     """Columns of `SETTINGS`."""
-    kinds = columns((TEXT, "factory reader"), (FLAG, "pin_memory tissue"), (REAL, "mpp"))
-    return {name: kinds.get(name, WHOLE) for name in SETTINGS}
+    kinds = schema_of(LoaderParams)
+    return {name: kinds[name] for name in SETTINGS}
 
 
 def trial_schema() -> Schema:

@@ -82,7 +82,9 @@ def _waits() -> list[pl.Expr]:
     percentiles = ("p50_s", "p95_s", "p99_s")
     waits = [pl.col(f"free_wait_{which}").max().alias(f"wait_{which}") for which in percentiles]
     steps = [pl.col(f"together_step_{which}").max().alias(f"step_{which}") for which in percentiles]
-    return [*waits, *steps, pl.col("copy_mean_s").max().alias("copy_s_per_batch")]
+    # In step with the others, where there are any.
+    copies = pl.coalesce("together_copy_mean_s", "free_copy_mean_s").max()
+    return [*waits, *steps, copies.alias("copy_s_per_batch")]
 
 
 def _costs() -> list[pl.Expr]:

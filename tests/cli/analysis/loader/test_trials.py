@@ -59,7 +59,7 @@ def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest() -> None:
     assert row["wait_p99_s"] == table.filter(rank=1)["free_wait_p99_s"].item()
     assert row["wait_p99_s"] > table.filter(rank=0)["free_wait_p99_s"].item()
     apart = table.with_columns(
-        together_step_p95_s=pl.Series([0.3, 0.2]), copy_mean_s=pl.Series([0.02, 0.05])
+        together_step_p95_s=pl.Series([0.3, 0.2]), together_copy_mean_s=pl.Series([0.02, 0.05])
     )
     row = only(apart)
     assert (row["step_p95_s"], row["copy_s_per_batch"]) == (0.3, 0.05)
