@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pyscale.analysis.trials import LEAST_PROVED_FIRST
 from pyscale.store.provenance import files_of
 from pyscale.store.records import TrialCache
 from pyscale_stages.measure import pagecache
-from pyscale_stages.residency import CacheState
+from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 
 
 def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Path]) -> TrialCache:

@@ -10,6 +10,10 @@ from pydantic import Field
 from pyscale_stages.record import Bytes, Record
 
 CacheState = Literal["verified-cold", "evicted-unverified", "warm", "unsupported"]
+LEAST_PROVED_FIRST = (
+    *("asis", "unsupported", "warm", "evicted-unverified", "verified-cold", "direct"),
+)
+"""Every state of the page cache: of several files, repeats or nodes, the first one stands."""
 
 
 class Residency(Record):

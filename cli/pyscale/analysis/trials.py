@@ -7,6 +7,7 @@ import polars as pl
 from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
 from pyscale.analysis.warned import of_tasks
 from pyscale.analysis.workers import nodes_used, worker_times
+from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 TIMING_COLUMNS = (
     "slowest_s",
@@ -32,9 +33,6 @@ TIMING_COLUMNS = (
     "gpu_mean_utilisation",
 )
 """Columns that are null in a trial that did not finish: there is no such time or sum."""
-
-LEAST_PROVED_FIRST = ("asis", "unsupported", "warm", "evicted-unverified", "verified-cold")
-"""States of the page cache; where files or nodes differ, a trial has the first of theirs."""
 
 
 def trial_table(

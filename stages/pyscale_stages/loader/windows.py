@@ -26,14 +26,7 @@ from pyscale_stages.loader.processes import process_tree, used_between, uses_of
 from pyscale_stages.loading import BatchWindow
 from pyscale_stages.measure.pagecache import evict_all
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.residency import CacheState
-
-_LEAST_PROVED_FIRST: tuple[CacheState, ...] = (
-    "unsupported",
-    "warm",
-    "evicted-unverified",
-    "verified-cold",
-)
+from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 
 Copy = Callable[[Any], None]
 """Copies a batch to a device and returns when it is there."""
@@ -183,7 +176,7 @@ def evict_slides(slides: Iterable[str]) -> CacheState:
     """Drive slides out of the page cache of this node."""
     files = [file for slide in slides for file in _files_of(Path(slide))]
     states = (eviction.state for eviction in evict_all(files))
-    return min(states, key=_LEAST_PROVED_FIRST.index, default="unsupported")
+    return min(states, key=LEAST_PROVED_FIRST.index, default="unsupported")
 
 
 def _files_of(slide: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyscale_stages.machine.timingtable import WORKER
 from pyscale_stages.measure import pagecache
-from pyscale_stages.residency import CacheState, Residency
+from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState, Residency
 from pyscale_stages.storage.params import Mode
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _TYPES = {
     "state": "String",
     "reason": "String",
 }
-
-_WORSE: tuple[CacheState, ...] = ("verified-cold", "evicted-unverified", "unsupported", "warm")
-"""From the state that is proved to the one that is surely not cold."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,14 @@ class Proof:
 
     @property
     def state(self) -> CacheState | Literal["direct"]:
-        """The worst of the files' states; direct where the page cache is passed by."""
+        """The least proved of the files' states; direct where the page cache is passed by."""
         if self.mode == "direct":
             return "direct"
         states = {file.state for file in self.files}
         if self.mode == "cold":
-            return max(states, key=_WORSE.index)
-        # A file of which nothing is in memory makes a test no warm one.
-        return next(state for state in _WORSE if state in states)
+            return min(states, key=LEAST_PROVED_FIRST.index)
+        # As with inputs: a file that is not kept in memory makes a test no warm one.
+        return "warm" if states == {"warm"} else "unsupported"
 
     @property
     def all_cold(self) -> bool:

@@ -21,19 +21,20 @@ def proof(mode: Mode, *states: CacheState) -> Proof:
         (("verified-cold", "verified-cold"), "verified-cold"),
         (("verified-cold", "evicted-unverified"), "evicted-unverified"),
         (("unsupported", "evicted-unverified"), "unsupported"),
-        (("verified-cold", "warm", "unsupported"), "warm"),
+        (("verified-cold", "warm", "evicted-unverified"), "warm"),
+        (("verified-cold", "warm", "unsupported"), "unsupported"),
     ],
 )
-def test_a_cold_test_is_as_cold_as_its_warmest_file(
+def test_a_cold_test_has_the_least_proved_state_of_its_files(
     states: tuple[CacheState, ...], worst: str
 ) -> None:
     assert proof("cold", *states).state == worst
     assert proof("cold", *states[::-1]).state == worst
 
 
-def test_a_warm_test_is_as_warm_as_its_coldest_file() -> None:
+def test_a_test_is_warm_where_all_files_are() -> None:
     assert proof("warm", "warm", "warm").state == "warm"
-    assert proof("warm", "warm", "verified-cold").state == "verified-cold"
+    assert proof("warm", "warm", "verified-cold").state == "unsupported"
     assert proof("warm", "warm", "unsupported").state == "unsupported"
 
 

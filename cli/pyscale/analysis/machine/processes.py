@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from pyscale_stages.residency import LEAST_PROVED_FIRST
+
 ON = ("kind", "stage", "workers", "node", "hardware", "device")
 """Whose tests these are."""
 KEYS = (*ON, "test", "step", "at_once")
 LATENCIES = ("latency_p50_s", "latency_p95_s", "latency_p99_s", "reads_per_s")
-LEAST_PROVED_FIRST = ("unsupported", "evicted-unverified", "warm", "verified-cold", "direct")
 
 
 def with_details(timings: pl.DataFrame) -> pl.DataFrame:

@@ -10,9 +10,9 @@ from pyscale.report.charts.look import curve_colours, curve_shapes
 from pyscale.report.charts.points import TRIALS, Points, Shown, tooltips
 from pyscale.report.curves import Curve
 from pyscale.report.wording import listing
+from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 Row = dict[str, Any]
-STATES = ("verified-cold", "evicted-unverified", "warm", "asis", "unsupported")
 
 
 def cache(found: Sequence[Curve], rows: Sequence[Row]) -> Chart | None:
@@ -22,7 +22,9 @@ def cache(found: Sequence[Curve], rows: Sequence[Row]) -> Chart | None:
         return None
     import altair as alt
 
-    states = [state for state in STATES if state in {row["state"] for row in known}]
+    states = [
+        state for state in reversed(LEAST_PROVED_FIRST) if state in {row["state"] for row in known}
+    ]
     points = Points(
         Shown("read_s", "read_share", "Reading (worker-seconds)", "Reading, share of the work"),
         states,

@@ -181,12 +181,20 @@ def test_steps_of_several_threads_may_overlap_and_say_so(machine: Any) -> None:
     assert "steps-overlap" in step["flags"]
 
 
-def test_the_state_of_which_least_is_proved_is_that_of_all(machine: Any) -> None:
-    for block, cache in enumerate(("verified-cold", "evicted-unverified") * 3):
+@pytest.mark.parametrize(
+    ("states", "state", "flag"),
+    [
+        (("verified-cold", "evicted-unverified"), "evicted-unverified", "evicted-unverified"),
+        (("evicted-unverified", "warm"), "warm", "not-cold"),
+    ],
+)
+def test_the_state_of_which_least_is_proved_is_that_of_all(
+    machine: Any, states: tuple[str, str], state: str, flag: str
+) -> None:
+    for block, cache in enumerate(states * 3):
         machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache, inside=block)
     row = machine.only()
-    assert row["cache"] == "evicted-unverified"
-    assert row["flags"] == ["evicted-unverified"]
+    assert (row["cache"], row["flags"]) == (state, [flag])
 
 
 @pytest.mark.parametrize("cache", ["warm", "unsupported"])
