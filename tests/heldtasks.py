@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import fcntl
 from pathlib import Path
 
 NO_FIGURES = Path(__file__).resolve().parent / "nofigures" / "sitecustomize.py"
-# Python runs it before the program. A pipe is opened when somebody opens its other end.
+# Python runs it before the program. Not by flock, which some tests take away.
 WAIT = """\
-import contextlib, sys
+import contextlib, fcntl, sys
 if "pyscale_stages" in sys.orig_argv:
-    with contextlib.suppress(FileNotFoundError):
-        open({pipe!r}).read()
+    with contextlib.suppress(FileNotFoundError), open({file!r}) as held:
+        fcntl.lockf(held, fcntl.LOCK_SH)
 """
 
 
@@ -21,22 +21,21 @@ class HeldTasks:
     Parameters
     ----------
     folder : Path
-        Gets what Python runs at its start, and a pipe.
+        Gets what Python runs at its start, and a locked file.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._pipe = folder / "held"
-        os.mkfifo(self._pipe)
+        self._file = folder / "held"
+        self._lock = self._file.open("w")
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
         (folder / "sitecustomize.py").write_text(
-            NO_FIGURES.read_text() + WAIT.format(pipe=str(self._pipe))
+            NO_FIGURES.read_text() + WAIT.format(file=str(self._file))
         )
 
     def spare_others(self) -> None:
         """Hold no task that comes from now on; those that stand still do so for ever."""
-        self._pipe.unlink()
+        self._file.unlink()
 
     def let_go(self) -> None:
         """Let all go on."""
-        renamed = self._pipe.rename(self._pipe.with_suffix(".gone"))
-        # Opened at both ends at once, which waits for nobody.
-        os.close(os.open(renamed, os.O_RDWR))
+        self._lock.close()

@@ -336,15 +336,13 @@ def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(
 HEARS = """
 import pathlib, signal, subprocess, sys
 
-def end(*_):
-    pathlib.Path(sys.argv[1]).touch()
-    sys.exit(1)
-
-signal.signal(signal.SIGTERM, end)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
 if helper := sys.argv[2:]:
     subprocess.Popen(helper, stdout=subprocess.PIPE).stdout.readline()
 print("ready", flush=True)
-signal.pause()
+signal.sigwait([signal.SIGTERM])
+pathlib.Path(sys.argv[1]).touch()
+sys.exit(1)
 """
 
 

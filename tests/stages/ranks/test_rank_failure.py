@@ -89,10 +89,11 @@ def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
     waiting = start(0)
     ranks.until_set("arrival/0")
     interrupted = start(1, "--params", tmp_path / "params")
-    # It opens once the rank reads.
+    # Opened as soon as the rank opens it, and closed before the wait: a signal that comes just
+    # before the read begins is heard when the read ends.
     with (tmp_path / "params").open("wb"):
         interrupted.send_signal(signal.SIGINT)
-        assert end(interrupted) == (130, "interrupted by Ctrl-C: run the same command again")
+    assert end(interrupted) == (130, "interrupted by Ctrl-C: run the same command again")
     assert end(waiting)[1].endswith(
         "rank 1 of 2 ended, so rank 0 stopped too: it was interrupted by Ctrl-C"
     )
