@@ -191,7 +191,9 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
         done = set()
         with attended(run, executor, journal):
             # What an earlier pyscale left running is waited for, and nothing else runs beside it.
-            for trial in sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial)):
+            order = sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial))
+            for number, trial in enumerate(order):
+                runner.queue_ahead(order[number:])
                 if runner.finish(trial):
                     done.add(trial.id)
                 # On this machine a trial costs no wait in a queue, and most failures are its own.

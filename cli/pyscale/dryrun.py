@@ -162,7 +162,7 @@ def _show_ways(plan: Plan, site: Site) -> None:
     talk(
         f"{cheaper}: hold takes {held_hours[0] / held_hours[1]:.2f} times the core-hours of each, "
         f"and waits {hold.waits} time{'s' * (hold.waits != 1)} in the queue where each waits "
-        f"{each.waits} times"
+        f"at most {each.waits} times"
     )
 
 

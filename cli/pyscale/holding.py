@@ -311,8 +311,5 @@ def held_parameters(
         "setup": setup_lines(site, in_image=in_image) or None,
         "use_srun": False,
         "wckey": None,
-        "additional_parameters": {
-            **of_sbatch(options),
-            **({"dependency": f"afterany:{after}"} if after else {}),
-        },
+        "additional_parameters": of_sbatch(options, after),
     }

@@ -16,6 +16,7 @@ PHRASES: dict[EventKind, str] = {
     "trial_continued": "continued",
     "trial_taken_up": "continued from an earlier pyscale",
     "trial_skipped": "skipped",
+    "queue_full": "is not queued ahead of its turn",
     "trial_interrupted": "was interrupted; it starts again",
     "jobs_ended": "ended leftovers of an earlier pyscale",
     "slurm_silent": "Slurm does not answer",

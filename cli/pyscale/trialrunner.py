@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,6 +19,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
+    LAUNCH_FILE,
     SURROUNDINGS_FILE,
     Bystanders,
     Jobs,
@@ -32,6 +34,9 @@ from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import LostRank
 
+AHEAD = 8
+"""Trials that may wait in the queue at once: enough for their waits to overlap, and far from the
+number of jobs that sites let a user have."""
 COMPARING = frozenset(["check", "beside"])
 """Tasks that compare the output of a trial, and add nothing to it."""
 
@@ -69,6 +74,9 @@ class TrialRunner:
         self._settings = run.plan.settings
         # Outputs that others need are kept, so what was whole once need not be looked at again.
         self._whole: set[str] = set()
+        # Trials in the queue of which this process has not begun to wait for the end.
+        self._ahead: set[str] = set()
+        self._told_full = False
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
@@ -87,8 +95,8 @@ class TrialRunner:
         if missing is not None:
             self._journal.append("trial_skipped", trial.id, detail=missing)
             return False
-        # What an earlier pyscale had begun and this one waited for is a try like any other.
-        failure = self._failure(trial, trial.tasks) if self._take_up(trial) else None
+        # What was queued before and is waited for is a try like any other.
+        failure = self._first_failure(trial) if self._take_up(trial) else None
         for _ in range(1 + self._settings["retries"]):
             failure = failure or self._attempt(trial)
             if failure is None:
@@ -99,6 +107,22 @@ class TrialRunner:
                 return False
             failure = None
         return False
+
+    def queue_ahead(self, trials: Sequence[Trial]) -> None:
+        """Queue trials that follow, each behind the one before, so that their waits overlap.
+
+        That ends at one whose input or baseline is not there yet, whose windows are to start in
+        an order that the trials before it tell, or that is to be tried again.
+        """
+        if self._executor.on_this_node:
+            return
+        for number, trial in enumerate(trials[:AHEAD]):
+            if is_complete(self._run, trial) or self.is_under_way(trial):
+                continue
+            if number and (len(trial.windows) > trial.workers or self._has_begun(trial)):
+                return
+            if self._missing_input(trial) or not self._queued(trial):
+                return
 
     def refuse_workers_elsewhere(self) -> None:
         """Raise where tasks may still run on another node, out of this one's reach."""
@@ -118,6 +142,28 @@ class TrialRunner:
     def is_under_way(self, trial: Trial) -> bool:
         """Whether tasks of the trial were ordered and have not ended, so that they may run."""
         return not {"queued", "running"}.isdisjoint(self._states(trial).values())
+
+    def _queued(self, trial: Trial) -> bool:
+        """Queue what is missing of a trial; return whether all of it is in the queue."""
+        self._run.refuse_moved()
+        self._make_room(trial)
+        for name, tasks in self._steps_left(trial):
+            if self._stands_alone(trial, name):
+                return False
+            for task in tasks:
+                self._tasks.write_spec(trial, task)
+            why_not = self._executor.queue(self._batch(trial, name, tasks))
+            if why_not is not None:
+                if not self._told_full:
+                    self._journal.append("queue_full", trial.id, detail=why_not)
+                self._told_full = True
+                return False
+            self._ahead.add(trial.id)
+        return True
+
+    def _has_begun(self, trial: Trial) -> bool:
+        """Whether a task of the trial was ever started."""
+        return any(self._run.trial(trial).glob(f"*/{LAUNCH_FILE}"))
 
     def _try_again(self, trial: Trial, failure: _Failure) -> bool:
         """Tell of a failure; return whether another try may end better."""
@@ -144,8 +190,16 @@ class TrialRunner:
         own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
         return next(iter([*final, *own, *failures]), None)
 
+    def _first_failure(self, trial: Trial) -> _Failure | None:
+        """The failure of the first step that has one: what follows had nothing to work on."""
+        steps = (trial.window_tasks, *(tasks for _, tasks in _after_windows(trial)))
+        failures = (self._failure(trial, tasks) for tasks in steps)
+        return next((failure for failure in failures if failure), None)
+
     def _take_up(self, trial: Trial) -> bool:
-        """Wait for tasks that an earlier pyscale started and that still run."""
+        """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
+        if trial.id in self._ahead:
+            self._journal.append("trial_started", trial.id)
         states = self._states(trial)
         taken_up = False
         steps = ((WINDOWS, trial.window_tasks), *_after_windows(trial))
@@ -153,6 +207,7 @@ class TrialRunner:
             left = [task for task in tasks if states.get(task) in {"queued", "running"}]
             if left and self._executor.take_up(self._batch(trial, name, left)):
                 taken_up = True
+        self._ahead.discard(trial.id)
         return taken_up
 
     def _make_room(self, trial: Trial) -> None:
@@ -162,6 +217,10 @@ class TrialRunner:
         When only what follows the windows is missing, the timed part is complete and stays.
         """
         if not self._run.trial(trial).exists():
+            return
+        if not self._has_begun(trial):
+            # It was in the queue alone.
+            shutil.rmtree(self._run.trial(trial))
             return
         states = self._states(trial)
         workers = {states[task] for task in trial.window_tasks}
@@ -187,15 +246,13 @@ class TrialRunner:
         """Run the tasks of a trial that have no record, as far as they succeed."""
         self._run.refuse_moved()
         self._make_room(trial)
-        states = self._states(trial)
         before: Bystanders | None = None
-        steps = [(name, tasks) for name, tasks in _after_windows(trial) if states[name] != "done"]
-        if any(states[task] != "done" for task in trial.window_tasks):
+        steps = self._steps_left(trial)
+        if steps and steps[0][0] == WINDOWS:
             if self._executor.on_this_node:
                 before = look_around()
                 self._prepare_cache(trial)
             self._journal.append("trial_started", trial.id)
-            steps.insert(0, (WINDOWS, self._in_order_of_start(trial)))
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
@@ -211,6 +268,14 @@ class TrialRunner:
             if failure is not None:
                 return failure
         return None
+
+    def _steps_left(self, trial: Trial) -> list[tuple[str, tuple[str, ...]]]:
+        """Batches of a trial that are not done, in their order."""
+        states = self._states(trial)
+        steps = [(name, tasks) for name, tasks in _after_windows(trial) if states[name] != "done"]
+        if any(states[task] != "done" for task in trial.window_tasks):
+            steps.insert(0, (WINDOWS, self._in_order_of_start(trial)))
+        return steps
 
     def _in_order_of_start(self, trial: Trial) -> tuple[str, ...]:
         """Names of a trial's windows, the first to start first."""
@@ -250,6 +315,8 @@ class TrialRunner:
             )
 
         def taken_up() -> None:
+            if trial.id in self._ahead:
+                return
             self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
 
         node_work = None

@@ -24,7 +24,7 @@ class Way(Record):
 
     name: str = Field(description="hold or each")
     jobs: int = Field(description="Jobs, each element of an array being one")
-    waits: int = Field(description="Times that the run waits in the queue")
+    waits: int = Field(description="Times that the run waits in the queue, at most")
     used_core_hours: float
     idle_core_hours: float | None = Field(
         description="Held and not used; None where a whole node's cores are unknown"

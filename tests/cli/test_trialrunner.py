@@ -369,3 +369,65 @@ def test_events_reach_the_listener_in_order(run: RunFolder) -> None:
 
 def test_the_plan_survives_a_round_trip(run: RunFolder) -> None:
     assert RunFolder(Path(run.path)).plan == run.plan
+
+
+class TestTrialsQueuedAhead:
+    """On a cluster; the mock's queue runs what it holds when that is waited for."""
+
+    def test_those_whose_inputs_are_there_wait_together_and_run_in_their_order(
+        self, run: RunFolder
+    ) -> None:
+        executor = MockExecutor(on_this_node=False, room=1000)
+        outcome = carry_out(run, executor)
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        # Every one of them was queued, and none twice.
+        tasks = [(trial.id, task) for trial in run.plan.trials for task in trial.tasks]
+        assert executor.queued == executor.taken_up == tasks
+        events = Journal(run.journal_file).read()
+        started = [event.trial for event in events if event.kind == "trial_started"]
+        assert started == [trial.id for trial in run.plan.trials]
+        known: set[str] = set()
+        ended: set[str] = set()
+        waits_behind = 0
+        for event in events:
+            assert event.trial is None or event.kind != "trial_taken_up"
+            if event.kind == "trial_finished":
+                ended.add(str(event.trial))
+            if event.kind == "submitted" and event.trial not in known:
+                known.add(str(event.trial))
+                trial = run.plan.trial(str(event.trial))
+                # What it reads and is compared with was there.
+                assert ended >= {item.from_trial for item in trial.inputs if item.from_trial}
+                waits_behind += len(known) - len(ended) > 1
+        assert waits_behind
+
+    def test_a_full_queue_is_told_once_and_the_run_goes_on(self, run: RunFolder) -> None:
+        executor = MockExecutor(on_this_node=False, room=2)
+        outcome = carry_out(run, executor)
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        told = [e for e in Journal(run.journal_file).read() if e.kind == "queue_full"]
+        assert [event.detail for event in told] == ["its queue is full"]
+        assert len(executor.queued) + len(executor.started) == len(states(run))
+
+    def test_one_that_fails_is_tried_again_as_a_whole(self, run: RunFolder) -> None:
+        executor = failing("w0", "contact-n2-b1", times=1)
+        executor.on_this_node, executor.room = False, 1000
+        outcome = carry_out(run, executor)
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        failed = next(e for e in Journal(run.journal_file).read() if e.kind == "trial_failed")
+        assert failed.detail.startswith("w0:")
+        assert ("contact-n2-b1", "w0") in executor.started
+
+    def test_what_a_killed_pyscale_queued_is_taken_up_by_the_next(self, run: RunFolder) -> None:
+        def killed(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+            if trial.endswith("b2"):
+                raise KeyboardInterrupt
+            return MockEnd()
+
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(run, MockExecutor(killed, on_this_node=False, room=1000))
+        executor = MockExecutor(on_this_node=False, takes_up=True, room=1000)
+        outcome = carry_out(run, executor)
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        # Nothing was ordered twice.
+        assert not any("." in path.name for path in (run.path / "tasks").iterdir())

@@ -12,8 +12,10 @@ import polars as pl
 import pytest
 
 from pyscale.results import results_of
+from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
+from pyscale.store.taskfiles import read_jobs
 from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 from slurm.runs import ClusterRuns
@@ -131,11 +133,38 @@ def test_cancel_from_another_shell_leaves_no_job(runs: ClusterRuns) -> None:
 def test_cancel_ends_jobs_that_outlived_their_pyscale(runs: ClusterRuns) -> None:
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
+        runs.slurm.wait_for(lambda: "merge" in read_jobs(runs.trial), "the merge was submitted")
         process.kill()
         process.communicate()
-        assert len(runs.living_jobs()) == 2
+        jobs = jobs_named(job_name(runs.run.plan.run_id))
+        assert jobs.pop(runs.job_of("merge")).reason == "Dependency"
+        assert {job.state for job in jobs.values()} == {"RUNNING"}
         runs.say("cancel")
     assert runs.living_jobs() == []
+
+
+def test_trials_wait_in_the_queue_together_and_run_one_after_the_other(runs: ClusterRuns) -> None:
+    code, said = runs.finished(runs.start("--repeats", "4"))
+    assert code == 0, said
+    trials = [trial.id for trial in runs.run.plan.trials]
+    events = runs.events("submitted", "trial_started", "trial_finished")
+    told = [(event.kind, event.trial) for event in events]
+    # The first is what the others are compared with.
+    assert told.index(("submitted", trials[3])) < told.index(("trial_finished", trials[1]))
+    assert [trial for kind, trial in told if kind == "trial_started"] == trials
+    times = (
+        build_tables(runs.run)
+        .tasks.group_by("trial")
+        .agg(
+            begin=pl.col("begin_utc").min(),
+            end=pl.col("end_utc").max(),
+            waited=pl.col("queue_s").max(),
+        )
+    )
+    in_order = times.sort("begin")
+    assert in_order["trial"].to_list() == trials
+    assert (in_order["begin"].slice(1) >= in_order["end"].head(3)).all()
+    assert (in_order["waited"] >= 0).all()
 
 
 def test_a_site_that_is_wrong_is_refused_before_anything_is_submitted(

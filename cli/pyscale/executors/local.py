@@ -129,6 +129,10 @@ class LocalExecutor:
         )
         return {slot: found[key] for slot, key in keys.items()}
 
+    def queue(self, batch: Batch) -> str:  # noqa: ARG002 - the signature is given
+        """Refuse: on this machine nothing waits in a queue."""
+        return "on this machine tasks start at once"
+
     def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
         """Leave it: processes of a dead pyscale were ended with it."""
         return False

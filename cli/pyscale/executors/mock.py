@@ -74,6 +74,8 @@ class MockExecutor:
         Whether pyscale prepares the page cache itself; false is a cluster.
     takes_up : bool
         Whether tasks of a killed pyscale go on, and are waited for by the next.
+    room : int
+        How many batches its queue takes in all.
 
     Attributes
     ----------
@@ -81,8 +83,10 @@ class MockExecutor:
         Trial and task in the order in which they were started.
     batches : list of Batch
         Every batch that was run.
+    queued : list of tuple of str
+        Trial and task of those that were queued ahead.
     taken_up : list of tuple of str
-        Trial and task of those that an earlier pyscale had ordered.
+        Trial and task of those that had been queued, or ordered by an earlier pyscale.
     """
 
     def __init__(
@@ -91,12 +95,15 @@ class MockExecutor:
         *,
         on_this_node: bool = True,
         takes_up: bool = False,
+        room: int = 0,
     ) -> None:
         self._behaviour = behaviour
         self._takes_up = takes_up
+        self.room = room
         self.on_this_node = on_this_node
         self.started: list[tuple[str, str]] = []
         self.batches: list[Batch] = []
+        self.queued: list[tuple[str, str]] = []
         self.taken_up: list[tuple[str, str]] = []
 
     def run(self, batch: Batch) -> None:
@@ -109,9 +116,20 @@ class MockExecutor:
             self.started.append((batch.trial.id, folder.name))
             self._pretend(folder)
 
+    def queue(self, batch: Batch) -> str | None:
+        """Keep the tasks until they are taken up."""
+        if not self.room:
+            return "its queue is full"
+        self.room -= 1
+        for folder, order in batch.orders.items():
+            write_order(folder, order)
+            self.queued.append((batch.trial.id, folder.name))
+        batch.submitted({folder.name: f"{batch.trial.id}/{folder.name}" for folder in batch.orders})
+        return None
+
     def take_up(self, batch: Batch) -> bool:
-        """Pretend that tasks of an earlier pyscale go on to their end."""
-        if not self._takes_up:
+        """Pretend that tasks of an earlier pyscale, or of the queue, go on to their end."""
+        if not (self._takes_up or self.queued):
             return False
         batch.taken_up()
         for folder in batch.orders:

@@ -74,6 +74,15 @@ class Executor(Protocol):
     def run(self, batch: Batch) -> None:
         """Start the tasks of a batch and return when all have an exit record."""
 
+    def queue(self, batch: Batch) -> str | None:
+        """Queue the tasks of a batch behind all that was queued before, and do not wait for them.
+
+        Returns
+        -------
+        str or None
+            Why nothing was queued, in a clause; None where it was.
+        """
+
     def take_up(self, batch: Batch) -> bool:
         """Wait for tasks that an earlier pyscale started, until all have an exit record.
 

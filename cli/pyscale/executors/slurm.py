@@ -6,7 +6,8 @@ import io
 import threading
 import time
 from collections.abc import Collection, Mapping
-from contextlib import redirect_stderr
+from contextlib import ExitStack, redirect_stderr
+from functools import cached_property
 from pathlib import Path
 
 from pyscale.errors import UserError
@@ -19,6 +20,7 @@ from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
 from pyscale.slurm.commands import slurm_is_here
+from pyscale.slurm.jobids import array_of
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -63,24 +65,21 @@ class SlurmExecutor:
         self._run = run
         self._site = site
         self._name = job_name(run.plan.run_id)
+        self._telling = ExitStack()
         self._book = JobBook(self._name, lambda kind, detail: journal.append(kind, detail=detail))
 
     def run(self, batch: Batch) -> None:
-        """Submit the tasks of a batch by one call of sbatch, and wait for all."""
-        asked = requested(self._site, batch.trial, batch.threads, batch.name)
-        # An earlier try of what follows the windows may have left its own.
-        forget_jobs(self._run.trial(batch.trial), batch.name)
-        job_ids: Mapping[Path, str] | None = None
-        with telling_time() as clock:
-            while job_ids is None:
-                tokens = {
-                    folder: write_order(
-                        folder, order.model_copy(update={"requested": asked, "clock": clock})
-                    )
-                    for folder, order in batch.orders.items()
-                }
-                job_ids = self._submit(batch, tokens)
-            self._wait(job_ids)
+        """Submit the tasks of a batch, behind all that is queued, and wait for them."""
+        self._wait(self._ordered(batch))
+
+    def queue(self, batch: Batch) -> str | None:
+        """Submit the tasks of a batch, behind all that is queued; return why Slurm refuses."""
+        try:
+            self._ordered(batch)
+        except UserError as refused:
+            withdraw_orders(self._run.trial(batch.trial), [folder.name for folder in batch.orders])
+            return str(refused)
+        return None
 
     def take_up(self, batch: Batch) -> bool:
         """Wait for the jobs of tasks that an earlier pyscale submitted."""
@@ -123,11 +122,41 @@ class SlurmExecutor:
                 forget_jobs(self._run.trial(trial))
         return self._end(living)
 
-    def _submit(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str] | None:
+    @cached_property
+    def _clock(self) -> str:
+        """Where nodes ask for the time as long as this lives, for jobs may begin late."""
+        return self._telling.enter_context(telling_time())
+
+    def _ordered(self, batch: Batch) -> Mapping[Path, str]:
+        """Order the tasks of a batch, and submit them by one call of sbatch.
+
+        Raises
+        ------
+        UserError
+            If Slurm refuses them.
+        """
+        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        known = {"requested": asked, "clock": self._clock}
+        # An earlier try of what follows the windows may have left its own.
+        forget_jobs(self._run.trial(batch.trial), batch.name)
+        job_ids: Mapping[Path, str] | None = None
+        while job_ids is None:
+            # The newest job is behind all others; it may be of a pyscale that was killed.
+            living = {int(array_of(job_id)) for job_id in _living(self._book.ask())}
+            tokens = {
+                folder: write_order(folder, order.model_copy(update=known))
+                for folder, order in batch.orders.items()
+            }
+            job_ids = self._submit(batch, tokens, str(max(living)) if living else None)
+        return job_ids
+
+    def _submit(
+        self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
+    ) -> dict[Path, str] | None:
         """Submit the tasks and tell of their jobs; None where the controller was away."""
         # A Ctrl-C between the submission and its record would leave jobs unknown.
         with blocked(*ENDING):
-            job_ids = self._submit_once(batch, tokens)
+            job_ids = self._submit_once(batch, tokens, behind)
             if job_ids is not None:
                 batch.submitted({folder.name: job for folder, job in job_ids.items()})
                 return job_ids
@@ -135,7 +164,9 @@ class SlurmExecutor:
         self.end_strays()
         return None
 
-    def _submit_once(self, batch: Batch, tokens: Mapping[Path, str]) -> dict[Path, str] | None:
+    def _submit_once(
+        self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
+    ) -> dict[Path, str] | None:
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
@@ -150,6 +181,7 @@ class SlurmExecutor:
                 batch_name=batch.name,
                 tasks=len(names),
                 at_once=batch.at_once,
+                behind=behind,
             )
         )
         try:

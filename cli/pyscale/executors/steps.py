@@ -89,6 +89,10 @@ class StepExecutor:
                     if not self._settled(step, tasks):
                         waiting.appendleft(tasks)
 
+    def queue(self, batch: Batch) -> str:  # noqa: ARG002 - the signature is given
+        """Refuse: inside a job nothing waits in a queue."""
+        return "inside a job tasks start at once"
+
     def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
         """Leave it: steps have ended with the job that they were part of."""
         return False

@@ -144,6 +144,7 @@ def parameters(
     batch_name: str,
     tasks: int,
     at_once: int,
+    behind: str | None = None,
 ) -> dict[str, Any]:
     """What submitit's Slurm executor is told, by `update_parameters`, to submit a batch.
 
@@ -159,6 +160,8 @@ def parameters(
     tasks : int
     at_once : int
         How many of the tasks may run at the same time.
+    behind : str, optional
+        A job, before whose end none of the tasks may start.
 
     Raises
     ------
@@ -176,17 +179,20 @@ def parameters(
         "use_srun": gang,
         "srun_args": _srun_options(wanted) if gang else None,
         "wckey": None,
-        "additional_parameters": of_sbatch(options),
+        "additional_parameters": of_sbatch(options, behind),
     }
 
 
-def of_sbatch(options: Mapping[str, str | None]) -> dict[str, str | bool]:
-    """Options of a job of pyscale, as submitit's Slurm executor hands them on."""
+def of_sbatch(
+    options: Mapping[str, str | None], behind: str | None = None
+) -> dict[str, str | bool]:
+    """Options of a job of pyscale, held behind another, as submitit's Slurm executor takes them."""
     return {
         **{name: True if value is None else value for name, value in options.items()},
         # What Slurm ends is pyscale's to try again: it starts the whole trial anew.
         "no-requeue": True,
         "signal": HARMLESS_SIGNAL,
+        **({"dependency": f"afterany:{behind}"} if behind else {}),
     }
 
 

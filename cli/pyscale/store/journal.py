@@ -24,6 +24,7 @@ EventKind = Literal[
     "trial_continued",
     "trial_taken_up",
     "trial_skipped",
+    "queue_full",
     "trial_interrupted",
     "jobs_ended",
     "slurm_silent",

@@ -76,11 +76,9 @@ def build_tables(run: RunFolder) -> Tables:
         pl.DataFrame([row for rows in ordered for row in rows.spans], span_schema(), orient="row"),
     )
     first_submit = pl.col("submit_utc").min().over("trial")
-    waited = pl.col("begin_utc") - pl.col("submit_utc")
     return Tables(
-        tasks=with_lanes(tasks).with_columns(
+        tasks=_with_waits(with_lanes(tasks)).with_columns(
             position=first_submit.rank("dense").cast(pl.Int64) - 1,
-            queue_s=waited.dt.total_microseconds() / 1e6,
             cores_used=pl.col("cpu_s") / pl.col("wall_s"),
             memory_used_share=pl.col("peak_rss_bytes") / pl.col("requested_memory_bytes"),
         ),
@@ -100,6 +98,30 @@ def build_tables(run: RunFolder) -> Tables:
             orient="row",
         ),
         sources=sources,
+    )
+
+
+def _with_waits(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Tasks with their time in the queue, less that in which others of the run held them back.
+
+    What was submitted together waits for the end of all that was submitted before.
+    """
+    step = pl.when(pl.col("verb") != "run").then("task")
+    freed = (
+        tasks.drop_nulls("submit_utc")
+        .group_by("trial", step=step)
+        .agg(pl.col("submit_utc").min(), freed_utc=pl.col("end_utc").max())
+        .sort("submit_utc")
+        .with_columns(pl.col("freed_utc").cum_max().forward_fill().shift(1))
+        .drop("submit_utc")
+    )
+    held = pl.when(pl.col("freed_utc") <= pl.col("begin_utc")).then("freed_utc")
+    waited = pl.col("begin_utc") - pl.max_horizontal("submit_utc", held)
+    return (
+        tasks.with_columns(step=step)
+        .join(freed, ["trial", "step"], "left", nulls_equal=True, maintain_order="left")
+        .with_columns(queue_s=waited.dt.total_microseconds() / 1e6)
+        .drop("step", "freed_utc")
     )
 
 

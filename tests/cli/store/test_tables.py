@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -55,20 +55,18 @@ def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
     assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
 
 
-def test_waiting_for_the_launcher_and_for_the_process_are_told_apart(run: RunFolder) -> None:
-    record = read_task(run.task(run.plan.trial(TRIAL), "w0"))
-    assert record.order is not None
-    assert record.order.submit_utc is not None
-    submitted = record.order.submit_utc
-    begin = submitted + timedelta(seconds=7)
-    change(
-        run,
-        "w0",
-        "launch.json",
-        begin_utc=begin,
-        spawn_utc=begin + timedelta(seconds=2),
-        job_id="9_0",
-    )
+@pytest.mark.parametrize("held_s", [0.0, 0.5])
+def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(
+    run: RunFolder, held_s: float
+) -> None:
+    before = build_tables(run).tasks.filter(pl.col("trial") != TRIAL)["end_utc"].max()
+    assert isinstance(before, datetime)
+    submitted, begin = before - timedelta(seconds=held_s), before + timedelta(seconds=7)
+    orders = {"w0": submitted, "w1": submitted, "merge": begin, "check": begin}
+    for task, submit in orders.items():
+        change(run, task, "order.json", submit_utc=submit)
+    starts = {"begin_utc": begin, "spawn_utc": begin + timedelta(seconds=2)}
+    change(run, "w0", "launch.json", job_id="9_0", **starts)
     found = row(run, "w0")
     assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
 
