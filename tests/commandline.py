@@ -1,10 +1,13 @@
-"""Commands of pyscale, run in the process of a test."""
+"""Commands of pyscale, run in the process of a test or as processes of their own."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -41,3 +44,25 @@ def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
         app.main()
     said, code = capsys.readouterr(), end.value.code
     return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+
+
+@contextmanager
+def commands(**options: Any) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start commands as processes of their own, which do not outlive the block."""
+    with ExitStack() as ends:
+
+        def start(*words: object) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pyscale", *map(str, words)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+                **options,
+            )
+            # What it has started may hold its pipes open, so they are closed and not read.
+            ends.enter_context(process)
+            ends.callback(process.kill)
+            return process
+
+        yield start

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pyscale.images.build as build_module
+from movingsquares import write_moving_squares
 from pyscale.images.build import BuildOptions, BuiltImage, build
 from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
@@ -53,6 +54,12 @@ def small_system() -> str:
 @pytest.fixture(autouse=True, scope="module")
 def _without_figures(without_figures: None) -> None:
     """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
+
+
+@pytest.fixture
+def labels(tmp_path: Path) -> Path:
+    """A movie of labels."""
+    return write_moving_squares(tmp_path / "labels.ome.tif")
 
 
 @pytest.fixture

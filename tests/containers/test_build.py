@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -338,23 +339,21 @@ def start_build(
             CHECKOUT / source, checkout / source, ignore=shutil.ignore_patterns("__pycache__")
         )
     environment = os.environ | {"PYTHONPATH": f"{checkout / 'cli'}:{checkout / 'stages'}"}
-    started: list[subprocess.Popen[str]] = []
+    with ExitStack() as ends:
 
-    def start() -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", DRIVER, str(images.path)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
+        def start() -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [sys.executable, "-c", DRIVER, str(images.path)],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            ends.enter_context(process)
+            ends.callback(process.kill)
+            return process
 
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate()
+        yield start
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> None:

@@ -315,17 +315,6 @@ def test_an_image_tells_what_it_is(engine: Engine, built_images: ImageFolder) ->
     assert "run --input movie.tif --output out --frames 0:10" in told.stdout
 
 
-@pytest.fixture
-def labels(tmp_path: Path) -> Path:
-    """Six frames of two labelled squares that touch and move."""
-    frames = np.zeros((6, 48, 48), np.uint16)
-    for t in range(6):
-        frames[t, 4 + t : 12 + t, 4:12] = 1
-        frames[t, 4 + t : 12 + t, 12:20] = 2
-    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
-    return tmp_path / "labels.ome.tif"
-
-
 WRITE_WHERE_POSSIBLE = """
 import pathlib, sys
 for text in sys.argv[1:]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pytest
 from watchfiles import watch
 
+from commandline import commands
 from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.local import CONTAINER_HELPERS, CONTAINER_PROGRAMS, LocalExecutor
 from pyscale.executors.protocol import Batch
@@ -29,7 +28,6 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import ContainerOrder, TaskOrder
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.moviewriter import write_movie
 from trials import one_trial
 
 PATIENCE_S = 300
@@ -265,33 +263,12 @@ RUN = ("run", "labels", "--only", "track", "--workers", "1,2", "--repeats", "1")
 @pytest.fixture
 def pyscale(
     tmp_path: Path, built_images: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., subprocess.Popen[str]]:
+) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a command of pyscale as a process of its own."""
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
     monkeypatch.setenv("PYSCALE_RUNTIME", "apptainer")
-
-    def begin(*arguments: object) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pyscale", *map(str, arguments)],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-
-    return begin
-
-
-@pytest.fixture
-def labels(tmp_path: Path) -> Path:
-    """Six frames of two labelled squares that touch and move."""
-    frames = np.zeros((6, 48, 48), np.uint16)
-    for t in range(6):
-        frames[t, 4 + t : 12 + t, 4:12] = 1
-        frames[t, 4 + t : 12 + t, 12:20] = 2
-    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
-    return tmp_path / "labels.ome.tif"
+    with commands(cwd=tmp_path) as begin:
+        yield begin
 
 
 def of_the_run(run: RunFolder) -> list[psutil.Process]:

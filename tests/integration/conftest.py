@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from commandline import Answer, answer_of
+from commandline import Answer, answer_of, commands
 from heldtasks import HeldTasks
-from pyscale_stages.moviewriter import write_movie
+from movingsquares import write_moving_squares
 
 CommandLine = Callable[..., Answer]
 
@@ -42,39 +40,8 @@ def pyscale(home: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
 @pytest.fixture
 def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start a command as a process of its own, which does not outlive the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def run(*arguments: object) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pyscale", *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        started.append(process)
-        return process
-
-    yield run
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-@pytest.fixture(scope="session")
-def moving_squares() -> Callable[[Path], Path]:
-    """Write six frames of labelled squares that move and touch into a folder."""
-
-    def write(folder: Path) -> Path:
-        frames = np.zeros((6, 48, 48), np.uint16)
-        for t in range(6):
-            frames[t, 4 + t : 12 + t, 4:12] = 1
-            frames[t, 4 + t : 12 + t, 12:20] = 2
-            frames[t, 30:38, 20 + t : 28 + t] = 3
-        write_movie(folder / "labels.ome.tif", frames, "TYX")
-        return folder / "labels.ome.tif"
-
-    return write
+    with commands() as begin:
+        yield begin
 
 
 @pytest.fixture
@@ -87,6 +54,6 @@ def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
 
 
 @pytest.fixture
-def labels(home: Path, moving_squares: Callable[[Path], Path]) -> Path:
+def labels(home: Path) -> Path:
     """A movie of labels in the working folder."""
-    return moving_squares(home)
+    return write_moving_squares(home / "labels.ome.tif")

@@ -16,7 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from commandline import Answer
 from heldtasks import HeldTasks
+from movingsquares import write_moving_squares
 from pyscale.executors.choice import executor_for
 from pyscale.processes import wait_until_ended
 from pyscale.store.folder import RunFolder
@@ -29,14 +31,17 @@ PATIENCE_S = 600.0
 """With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
 
+CommandLine = Callable[..., Answer]
+Process = subprocess.Popen[str]
+Start = Callable[..., Process]
+Outputs = dict[str, tuple[str, ...]]
+
 
 @pytest.fixture(scope="module")
-def undisturbed(
-    tmp_path_factory: pytest.TempPathFactory, moving_squares: Callable[[Path], Path]
-) -> dict[str, tuple[str, ...]]:
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     """Outputs of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    data = moving_squares(folder)
+    data = write_moving_squares(folder / "labels.ome.tif")
     subprocess.run(
         [sys.executable, "-m", "pyscale", "run", "labels", "--data", data, *OPTIONS],
         cwd=folder,
@@ -46,16 +51,18 @@ def undisturbed(
     return outputs(RunFolder(path))
 
 
+@pytest.fixture
+def process(start: Start, labels: Path, held: HeldTasks) -> Process:
+    """A pyscale that has begun a run, whose first tasks stand still."""
+    begun = start("run", "labels", "--data", labels, *OPTIONS)
+    wait_for_event("submitted", begun)
+    return begun
+
+
 @pytest.mark.slow
 def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale: Callable[..., object],
-    start: Callable[..., subprocess.Popen[str]],
-    labels: Path,
-    held: HeldTasks,
-    undisturbed: dict[str, tuple[str, ...]],
+    pyscale: CommandLine, process: Process, held: HeldTasks, undisturbed: Outputs
 ) -> None:
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
@@ -72,15 +79,9 @@ def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
 
 @pytest.mark.slow
 def test_killed_again_and_again_a_run_completes_with_the_same_results(
-    pyscale: Callable[..., object],
-    start: Callable[..., subprocess.Popen[str]],
-    labels: Path,
-    held: HeldTasks,
-    undisturbed: dict[str, tuple[str, ...]],
+    start: Start, process: Process, held: HeldTasks, undisturbed: Outputs
 ) -> None:
     moments = random.Random(7)
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     held.let_go()
     for _ in range(4):
         try:
@@ -99,11 +100,7 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
 
 @pytest.mark.slow
 def test_cancel_ends_a_detached_run_and_resume_finishes_it(
-    pyscale: Callable[..., object],
-    start: Callable[..., subprocess.Popen[str]],
-    labels: Path,
-    held: HeldTasks,
-    undisturbed: dict[str, tuple[str, ...]],
+    pyscale: CommandLine, start: Start, labels: Path, held: HeldTasks, undisturbed: Outputs
 ) -> None:
     process = start("run", "labels", "--data", labels, "--detach", *OPTIONS)
     name, _ = process.communicate()
@@ -119,13 +116,10 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("held")
 def test_cancel_waits_for_the_run_and_not_for_who_started_it(
-    start: Callable[..., subprocess.Popen[str]], labels: Path
+    start: Start, process: Process
 ) -> None:
     """Until its parent asks for it, and that is us, an ended process is there as a zombie."""
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     cancelling = start("cancel", only_run().path.name)
     _, said = cancelling.communicate()
     assert cancelling.returncode == 0, said
@@ -136,13 +130,8 @@ def test_cancel_waits_for_the_run_and_not_for_who_started_it(
 
 @pytest.mark.slow
 def test_a_second_pyscale_on_one_run_is_refused(
-    pyscale: Callable[..., object],
-    start: Callable[..., subprocess.Popen[str]],
-    labels: Path,
-    held: HeldTasks,
+    pyscale: CommandLine, process: Process, held: HeldTasks
 ) -> None:
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     # It holds the run until the second has asked for it, however long that takes.
     process.send_signal(signal.SIGSTOP)
     second = pyscale("run", "--resume", only_run().path.name)
@@ -155,13 +144,10 @@ def test_a_second_pyscale_on_one_run_is_refused(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("held")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
 def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(
-    start: Callable[..., subprocess.Popen[str]], labels: Path, number: signal.Signals
+    process: Process, number: signal.Signals
 ) -> None:
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     # A terminal sends the first two to every process of the foreground.
     os.killpg(process.pid, number)
     _, said = process.communicate()
@@ -218,12 +204,9 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("held")
 def test_nothing_computes_on_after_a_pyscale_that_was_killed(
-    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+    pyscale: CommandLine, process: Process
 ) -> None:
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     family = psutil.Process(process.pid).children(recursive=True)
     assert family
     process.kill()
@@ -232,12 +215,9 @@ def test_nothing_computes_on_after_a_pyscale_that_was_killed(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("held")
 def test_status_names_what_still_runs_and_cancel_ends_it(
-    pyscale: Callable[..., object], start: Callable[..., subprocess.Popen[str]], labels: Path
+    pyscale: CommandLine, process: Process
 ) -> None:
-    process = start("run", "labels", "--data", labels, *OPTIONS)
-    wait_for_event("submitted", process)
     family = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.communicate()
@@ -273,7 +253,7 @@ if "pyscale" in sys.orig_argv:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("module", ["typer", "pyscale.planning"])
 def test_a_command_that_has_hardly_begun_ends_in_a_word(
-    start: Callable[..., subprocess.Popen[str]],
+    start: Start,
     home: Path,
     labels: Path,
     monkeypatch: pytest.MonkeyPatch,

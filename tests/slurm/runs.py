@@ -12,18 +12,17 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from unittest.mock import patch
 
-import numpy as np
 import psutil
 import pytest
 
 from heldtasks import NO_FIGURES
+from movingsquares import write_moving_squares
 from pyscale import app
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord
 from pyscale.store.taskfiles import read_jobs, read_task
-from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 
 SITE = """\
@@ -61,13 +60,7 @@ class ClusterRuns:
         self.slurm = slurm
         self.home = home
         self._processes: list[subprocess.Popen[str]] = []
-        frames = np.zeros((6, 48, 48), np.uint16)
-        for t in range(6):
-            frames[t, 4 + t : 12 + t, 4:12] = 1
-            frames[t, 4 + t : 12 + t, 12:20] = 2
-            frames[t, 30:38, 20 + t : 28 + t] = 3
-        self.movie = home / "labels.ome.tif"
-        write_movie(self.movie, frames, "TYX")
+        self.movie = write_moving_squares(home / "labels.ome.tif")
         self.python_path = home / "python_path"
         self._to_be_held = home / "to_be_held"
         for folder in (self.python_path, self._to_be_held):

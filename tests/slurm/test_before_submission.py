@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from commandline import Answer, answer_of
+from movingsquares import write_moving_squares
 from pyscale.executors.submission import script, submissions
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder
-from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 from slurm.configuration import set_option
 
@@ -30,10 +29,7 @@ SMALL = "[request]\nmemory_gib = 1\ntime_min = 30\n"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a small movie of labels."""
     monkeypatch.chdir(tmp_path)
-    frames = np.zeros((6, 32, 32), np.uint16)
-    frames[:, 4:12, 4:12] = 1
-    frames[:, 4:12, 12:20] = 2
-    write_movie(tmp_path / "labels.ome.tif", frames, "TYX")
+    write_moving_squares(tmp_path / "labels.ome.tif")
     return tmp_path
 
 

@@ -7,13 +7,14 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from commandline import commands
 from pyscale.doctor.command import Diagnosis
 from pyscale.doctor.findings import Finding
 from pyscale_stages.moviewriter import write_movie
@@ -24,29 +25,17 @@ LIMIT_S = 600
 
 
 @pytest.fixture
-def command(tmp_path: Path, slurm: SlurmCluster) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def command(
+    tmp_path: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Start the command on a small movie of labels, in a folder of its own."""
     movie = tmp_path / "data" / "labels.ome.tif"
     movie.parent.mkdir()
     write_movie(movie, np.ones((4, 8, 8), np.uint16), "TYX")
-    started = []
-
-    def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pyscale", "doctor", "--suite", "labels", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYSCALE_DATA": str(movie), "PYSCALE_DATA_FOLDER": str(tmp_path)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
+    monkeypatch.setenv("PYSCALE_DATA", str(movie))
+    monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path))
+    with commands(cwd=tmp_path) as begin:
+        yield partial(begin, "doctor", "--suite", "labels")
 
 
 @pytest.fixture

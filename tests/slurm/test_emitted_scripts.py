@@ -8,11 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from movingsquares import write_moving_squares
 from pyscale.images.lockfile import ImageFolder
-from pyscale_stages.moviewriter import write_movie
 from slurm.cluster import SlurmCluster
 
 SITE = """\
@@ -49,14 +48,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="module")
 def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six frames of cells that move and touch."""
-    frames = np.zeros((6, 48, 48), np.uint16)
-    for t in range(6):
-        frames[t, 4 + t : 12 + t, 4:12] = 1
-        frames[t, 4 + t : 12 + t, 12:20] = 2
-        frames[t, 30:38, 20 + t : 28 + t] = 3
-    path = tmp_path_factory.mktemp("movie") / "labels, [of] cells.ome.tif"
-    write_movie(path, frames, "TYX")
-    return path
+    return write_moving_squares(tmp_path_factory.mktemp("movie") / "labels, [of] cells.ome.tif")
 
 
 @pytest.fixture(scope="module")
