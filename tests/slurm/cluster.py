@@ -200,6 +200,13 @@ class SlurmCluster:
         """Wait until a node is in a state."""
         self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
+    def wait_until_heard(self, node: str) -> None:
+        """Wait until a controller that was started again has heard of a node."""
+        self.wait_for(
+            lambda: self._node(node).get("SlurmdStartTime", "None") != "None",
+            f"{node} was heard of",
+        )
+
     def _node(self, node: str) -> dict[str, str]:
         words = self.say("scontrol", "--oneliner", "show", "node", node).split()
         return dict(_pair(word) for word in words)

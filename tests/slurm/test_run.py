@@ -24,22 +24,9 @@ from trials import outputs
 pytestmark = pytest.mark.slow
 
 
-def test_a_cluster_computes_what_one_machine_computes(
+def test_a_cluster_computes_what_one_machine_does_and_jobs_nodes_and_requests_are_recorded(
     runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    code, said = runs.finished(runs.start("--workers", "1,2", "--repeats", "2"))
-    assert code == 0, said
-    on_cluster = runs.run
-    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(tmp_path / "local"))
-    runs.say(
-        *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "1,2"),
-        *("--repeats", "2", "--keep-outputs", "all"),
-    )
-    (path,) = (tmp_path / "local").iterdir()
-    assert outputs(on_cluster) == outputs(RunFolder(path))
-
-
-def test_every_task_is_recorded_with_its_job_node_and_request(runs: ClusterRuns) -> None:
     code, said = runs.finished(runs.start("--workers", "1,2"))
     assert code == 0, said
     tasks = build_tables(runs.run).tasks
@@ -54,7 +41,15 @@ def test_every_task_is_recorded_with_its_job_node_and_request(runs: ClusterRuns)
     both = windows.filter(pl.col("workers") == 2)["job_id"].to_list()
     assert [job.partition("_")[2] for job in both] == ["0", "1"]
     assert len({job.partition("_")[0] for job in both}) == 1
-    assert not results_of(runs.run).configurations["flags"].list.contains("retried").any()
+    on_cluster = runs.run
+    assert not results_of(on_cluster).configurations["flags"].list.contains("retried").any()
+    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(tmp_path / "local"))
+    runs.say(
+        *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "1,2"),
+        *("--repeats", "1", "--keep-outputs", "all"),
+    )
+    (path,) = (tmp_path / "local").iterdir()
+    assert outputs(on_cluster) == outputs(RunFolder(path))
 
 
 def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
