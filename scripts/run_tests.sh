@@ -22,11 +22,10 @@ cluster=$!
 trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
 
 echo '== Tests that may run beside each other'
-run --numprocesses 2 --dist loadfile "${alone[@]/#/--ignore=}" \
-	tests/cli tests/stages tests/fuzz tests/browser tests/test_*.py || failed=1
-echo '== Tests that share images'
-run --numprocesses 2 --dist loadfile --ignore=tests/integration/test_causes.py \
-	tests/containers tests/integration || failed=1
+# Files of long tests come first, so that neither core waits long for the other at the end.
+run --numprocesses 2 --dist loadfile --no-loadscope-reorder "${alone[@]/#/--ignore=}" \
+	tests/integration tests/containers tests/browser tests/stages tests/cli tests/fuzz \
+	tests/test_*.py || failed=1
 wait "$cluster" || failed=1
 echo '== Tests of the cluster'
 cat "$cluster_log"

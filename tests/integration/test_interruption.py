@@ -27,7 +27,7 @@ from pyscale.store.lock import lock_holder
 from trials import outputs
 from waitingforruns import living, only_run, wait_for_event
 
-PATIENCE_S = 600.0
+PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
 

@@ -158,8 +158,6 @@ def left(
         capture_output=True,
         text=True,
         check=False,
-        # Of six trials, one after the other.
-        timeout=3 * PATIENCE_S,
     )
     return Left(answer, find_run(folder / "runs", None))
 

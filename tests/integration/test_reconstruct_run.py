@@ -26,8 +26,6 @@ from traineddenoiser import NETWORK, SIGMA, write_weights
 
 CommandLine = Callable[..., Answer]
 
-PATIENCE_S = 1500.0
-"""How long a run may take, on a machine that has other work too."""
 ITERATIONS = 3
 REST_SHARE = 0.01
 # The network looks 53 px far: in images of 128 px some pixels see nothing that a cut has changed.
@@ -101,7 +99,6 @@ def run(folder: Path, suite: Path, *options: str) -> Left:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_S,
     )
     return Left(answer, find_run(folder / "runs", None))
 

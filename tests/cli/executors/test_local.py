@@ -34,7 +34,7 @@ pytestmark = pytest.mark.slow
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
 CORES = sorted(os.sched_getaffinity(0))
-PATIENCE_S = 600.0
+PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 
 Submitted = Callable[[Mapping[str, str]], None]
