@@ -14,15 +14,9 @@ import pytest
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from slurm.runs import ClusterRuns
-from slurm.test_faults_of_jobs import (
-    assert_failed_for,
-    assert_resume_completes,
-    hoarding,
-    python_path,
-)
+from slurm.test_faults_of_jobs import assert_failed_for, assert_resume_completes
 from trials import outputs
 
-__all__ = ["python_path"]
 pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "3"))
 
@@ -75,17 +69,6 @@ def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs: ClusterRuns) -> N
     assert "was cancelled" in runs.events("trial_failed")[0].detail
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
     assert len(jobs(runs)) == 1
-
-
-def test_more_memory_than_asked_for_is_named_and_not_tried_again(
-    runs_with_accounting: ClusterRuns, python_path: pytest.MonkeyPatch
-) -> None:
-    runs = runs_with_accounting
-    hoarding(runs, more_mib=900)
-    process = runs.start(site=runs.site(memory_gib=0.5))
-    assert_failed_for(runs, process, "out of memory", "memory_gib")
-    python_path.setenv("PYTHONPATH", "")
-    assert_resume_completes(runs)
 
 
 def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs: ClusterRuns) -> None:

@@ -35,36 +35,27 @@ def assert_resume_completes(runs: ClusterRuns) -> None:
     assert set(runs.states().values()) == {"done"}
 
 
-def hoarding(runs: ClusterRuns, more_mib: int) -> None:
-    """Let every task hold so much more memory than it needs, by what Python runs at its start."""
-    folder = runs.home / "hoarding"
-    folder.mkdir()
-    hoard = (
-        "import sys\n"
-        "if 'pyscale_stages' in sys.orig_argv:\n"
-        f"    hoard = bytearray({more_mib} << 20)\n"
-        "    import time\n"
-        "    time.sleep(600)\n"
-    )
-    (folder / "sitecustomize.py").write_text(hoard)
-    os.environ["PYTHONPATH"] = str(folder)
+# Python runs it at its start: a task holds more memory than it asked for, until it is killed.
+HOARD = """\
+import signal, sys
+if "pyscale_stages" in sys.orig_argv:
+    hoard = bytearray(900 << 20)
+    signal.pause()
+"""
 
 
-@pytest.fixture
-def python_path(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """PYTHONPATH may be set during the test."""
-    monkeypatch.setenv("PYTHONPATH", "")
-    return monkeypatch
-
-
+@pytest.mark.parametrize("allocation", ["each", "hold"])
 def test_more_memory_than_asked_for_is_named_and_not_tried_again(
-    runs_with_accounting: ClusterRuns, python_path: pytest.MonkeyPatch
+    runs_with_accounting: ClusterRuns, monkeypatch: pytest.MonkeyPatch, allocation: str
 ) -> None:
     runs = runs_with_accounting
-    hoarding(runs, more_mib=900)
+    monkeypatch.setenv("PYSCALE_ALLOCATION", allocation)
+    customize = runs.python_path / "sitecustomize.py"
+    before = customize.read_text()
+    customize.write_text(HOARD)
     process = runs.start(site=runs.site(memory_gib=0.5))
     assert_failed_for(runs, process, "out of memory", "memory_gib")
-    python_path.setenv("PYTHONPATH", "")
+    customize.write_text(before)
     assert_resume_completes(runs)
 
 
