@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +25,8 @@ from pyscale.errors import UserError
 from pyscale_stages.slides.files import slide_files
 
 SMALL = {"frames": 2, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
+MADE_FILES = {"movie": "movie.ome.tif", "slides": "slide_001.svs"}
+"""A file of each kind of dataset that is made."""
 
 
 @pytest.fixture
@@ -105,74 +107,106 @@ def test_without_a_number_cells_fill_any_field_alike(
     assert json.loads((movie.parent / "synth.json").read_text())["cells"] == cells
 
 
-@pytest.fixture
-def fetch_made(made_registry: Registry, data_root: Path, report: Any) -> Callable[..., Path]:
-    """Fetch the synthetic dataset `cells` where nothing could be fetched from."""
+class Made:
+    """A synthetic dataset `cells`, where nothing could be fetched from."""
 
-    def fetch_cells(report: Report = report) -> Path:
+    def __init__(self, kind: str, registry: Registry, data_root: Path, report: Any) -> None:
+        self.kind = kind
+        self.registry = registry
+        self.dataset = registry.get("cells")
+        self.file = data_root / "cells" / MADE_FILES[kind]
+        self._data_root = data_root
+        self._report = report
+
+    def fetch(self, report: Report | None = None) -> Path:
         return fetch_dataset(
             "cells",
-            made_registry,
-            data_root,
+            self.registry,
+            self._data_root,
             options=FetchOptions(mirror="http://127.0.0.1:9"),
             consent=consent.asked,
-            report=report,
+            report=report or self._report,
         )
 
-    return fetch_cells
+    def presence(self) -> str:
+        return presence("cells", self.dataset, self._data_root)
+
+
+@pytest.fixture(params=list(MADE_FILES))
+def made(
+    request: pytest.FixtureRequest,
+    made_registry: Registry,
+    slides_registry: Registry,
+    data_root: Path,
+    report: Any,
+) -> Made:
+    registry = made_registry if request.param == "movie" else slides_registry
+    return Made(request.param, registry, data_root, report)
+
+
+of_a_movie = pytest.mark.parametrize("made", ["movie"], indirect=True)
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
-    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path, report: Any
+    made: Made, data_root: Path, report: Any
 ) -> None:
-    cells = made_registry.get("cells")
-    assert presence("cells", cells, data_root) == "absent"
-    movie = fetch_made()
-    assert movie == dataset_path("cells", made_registry, data_root)
-    assert (movie.parent / "truth" / "specimen" / "tracks.parquet").is_file()
-    assert presence("cells", cells, data_root) == "here"
-    assert {state.state for state in verify_dataset("cells", cells, data_root, report)} == {"ok"}
+    assert made.presence() == "absent"
+    place = made.fetch()
+    assert place == dataset_path("cells", made.registry, data_root)
+    if made.kind == "movie":
+        assert place == made.file
+        assert (place.parent / "truth" / "specimen" / "tracks.parquet").is_file()
+    else:
+        assert [path.name for path in slide_files(place)] == ["slide_000.svs", "slide_001.svs"]
+        assert report.said[-1] == f"cells: made 2 slides in {place}"
+    assert made.presence() == "here"
+    states = verify_dataset("cells", made.dataset, data_root, report)
+    assert {state.state for state in states} == {"ok"}
     # It is no movie of the user's own.
-    assert synthetic_names(made_registry, data_root) == []
-    before = movie.stat().st_mtime_ns
-    assert fetch_made().stat().st_mtime_ns == before
+    assert synthetic_names(made.registry, data_root) == []
+    before = made.file.stat().st_mtime_ns
+    made.fetch()
+    assert made.file.stat().st_mtime_ns == before
     assert report.said[-1].endswith("and unchanged")
 
 
 @pytest.mark.parametrize("damage", ["another byte", "a byte more", "no file"])
 def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
-    fetch_made: Callable[..., Path], data_root: Path, report: Any, damage: str
+    made: Made, data_root: Path, report: Any, damage: str
 ) -> None:
-    movie = fetch_made()
-    content = movie.read_bytes()
+    made.fetch()
+    content = made.file.read_bytes()
     if damage == "no file":
-        movie.unlink()
+        made.file.unlink()
     elif damage == "a byte more":
-        movie.write_bytes(content + b"x")
+        made.file.write_bytes(content + b"x")
     else:
-        movie.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert fetch_made().read_bytes() == content
-    assert "cells: movie.ome.tif changed; the movie is made again" in report.said
+        made.file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    made.fetch()
+    assert made.file.read_bytes() == content
+    what = "movie is" if made.kind == "movie" else "slides are"
+    assert f"cells: {made.file.name} changed; the {what} made again" in report.said
     assert left_of(data_root) == {"cells"}
 
 
+@of_a_movie
 def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(
-    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
+    made: Made, data_root: Path
 ) -> None:
-    movie = fetch_made()
-    movie.write_bytes(b"short")
-    assert presence("cells", made_registry.get("cells"), data_root) == "changed"
-    assert dataset_path("cells", made_registry, data_root) is None
+    made.fetch()
+    made.file.write_bytes(b"short")
+    assert made.presence() == "changed"
+    assert dataset_path("cells", made.registry, data_root) is None
 
 
 def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
-    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path, report: Any
+    made: Made, data_root: Path, report: Any
 ) -> None:
-    own = make_synthetic("own", made_registry, data_root, SMALL, report).parent
+    own = make_synthetic("own", made.registry, data_root, SMALL, report).parent
     shutil.copytree(own, data_root / "cells")
-    assert presence("cells", made_registry.get("cells"), data_root) == "changed"
+    assert made.presence() == "changed"
     with pytest.raises(UserError, match="cells is in the way of the dataset cells"):
-        fetch_made()
+        made.fetch()
     assert (data_root / "cells" / "movie.ome.tif").is_file()
 
 
@@ -187,108 +221,36 @@ class _StopsAfterAFrame(SilentReport):
         yield stop
 
 
-def test_making_that_is_stopped_leaves_nothing_half(
-    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
-) -> None:
+def test_making_that_is_stopped_leaves_nothing_half(made: Made, data_root: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        fetch_made(report=_StopsAfterAFrame())
+        made.fetch(_StopsAfterAFrame())
     assert left_of(data_root) == set()
-    assert presence("cells", made_registry.get("cells"), data_root) == "absent"
-    assert fetch_made().is_file()
+    assert made.presence() == "absent"
+    made.fetch()
+    assert made.file.is_file()
 
 
-def test_what_a_killed_process_left_is_cleared_or_completed(
-    fetch_made: Callable[..., Path], made_registry: Registry, data_root: Path
-) -> None:
+@of_a_movie
+def test_what_a_killed_process_left_is_cleared_or_completed(made: Made, data_root: Path) -> None:
     half = data_root / ".cells.0a1b2c3d.partial"
     half.mkdir(parents=True)
     (half / "movie.ome.tif").write_bytes(b"half")
-    movie = fetch_made()
+    movie = made.fetch()
     assert not half.exists()
-    made = movie.stat().st_mtime_ns
+    before = movie.stat().st_mtime_ns
     # It was killed between the movie and the record of its checksums.
     (data_root / ".cells.contents.json").unlink()
-    assert presence("cells", made_registry.get("cells"), data_root) == "partly"
-    assert fetch_made().stat().st_mtime_ns == made
+    assert made.presence() == "partly"
+    assert made.fetch().stat().st_mtime_ns == before
     assert read_contents(data_root / "cells") is not None
 
 
-def test_two_at_once_make_it_once(fetch_made: Callable[..., Path], data_root: Path) -> None:
+@of_a_movie
+def test_two_at_once_make_it_once(made: Made, data_root: Path) -> None:
     with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(lambda _: fetch_made(report=SilentReport()), range(2))
+        first, second = pool.map(lambda _: made.fetch(SilentReport()), range(2))
     assert first == second
     assert left_of(data_root) == {"cells"}
-
-
-@pytest.fixture
-def fetch_slides(slides_registry: Registry, data_root: Path, report: Any) -> Callable[..., Path]:
-    """Fetch the synthetic slides `cells` where nothing could be fetched from."""
-
-    def fetch_cells(report: Report = report) -> Path:
-        return fetch_dataset(
-            "cells",
-            slides_registry,
-            data_root,
-            options=FetchOptions(mirror="http://127.0.0.1:9"),
-            consent=consent.asked,
-            report=report,
-        )
-
-    return fetch_cells
-
-
-def test_slides_of_the_registry_are_made_where_others_are_fetched(
-    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path, report: Any
-) -> None:
-    cells = slides_registry.get("cells")
-    assert presence("cells", cells, data_root) == "absent"
-    folder = fetch_slides()
-    assert folder == dataset_path("cells", slides_registry, data_root)
-    assert [path.name for path in slide_files(folder)] == ["slide_000.svs", "slide_001.svs"]
-    assert report.said[-1] == f"cells: made 2 slides in {folder}"
-    assert presence("cells", cells, data_root) == "here"
-    assert {state.state for state in verify_dataset("cells", cells, data_root, report)} == {"ok"}
-    assert synthetic_names(slides_registry, data_root) == []
-    before = (folder / "slide_000.svs").stat().st_mtime_ns
-    assert (fetch_slides() / "slide_000.svs").stat().st_mtime_ns == before
-    assert report.said[-1].endswith("and unchanged")
-
-
-@pytest.mark.parametrize("damage", ["another byte", "no file"])
-def test_slides_that_changed_on_disk_are_made_again(
-    fetch_slides: Callable[..., Path], data_root: Path, report: Any, damage: str
-) -> None:
-    slide = fetch_slides() / "slide_001.svs"
-    content = slide.read_bytes()
-    if damage == "no file":
-        slide.unlink()
-    else:
-        slide.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    fetch_slides()
-    assert slide.read_bytes() == content
-    assert "cells: slide_001.svs changed; the slides are made again" in report.said
-    assert left_of(data_root) == {"cells"}
-
-
-def test_making_of_slides_that_is_stopped_leaves_nothing_half(
-    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path
-) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        fetch_slides(report=_StopsAfterAFrame())
-    assert left_of(data_root) == set()
-    assert presence("cells", slides_registry.get("cells"), data_root) == "absent"
-
-
-def test_a_movie_in_the_place_of_slides_is_kept_and_named(
-    fetch_slides: Callable[..., Path], slides_registry: Registry, data_root: Path, report: Any
-) -> None:
-    make_synthetic("own", slides_registry, data_root, SMALL, report).parent.rename(
-        data_root / "cells"
-    )
-    assert presence("cells", slides_registry.get("cells"), data_root) == "changed"
-    with pytest.raises(UserError, match="cells is in the way of the dataset cells"):
-        fetch_slides()
-    assert (data_root / "cells" / "movie.ome.tif").is_file()
 
 
 def test_own_slides_that_changed_are_not_passed_as_made(
