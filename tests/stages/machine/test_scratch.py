@@ -60,17 +60,21 @@ SMALL: dict[str, int] = {"particles": 4, "particle_side_px": 16, "particle_files
 SMALL |= {"movie_frames": 1, "movie_side_px": 64, "small_files": 2, "fio": False}
 
 
-@contextmanager
-def program(place: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that works in a scratch folder until it reads a line, and tells how far it is."""
-    with subprocess.Popen(
-        [sys.executable, "-c", TWICE, str(place)],
+def python(*line: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", *map(str, line)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as process:
+    )
+
+
+@contextmanager
+def program(place: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that works in a scratch folder until it reads a line, and tells how far it is."""
+    with python(TWICE, place) as process:
         hear(process, "working")
         assert [path.name for path in place.rglob("file")] == ["file"]
         yield process
@@ -118,15 +122,7 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place: P
 @pytest.mark.slow
 def test_a_stage_that_is_politely_killed_leaves_nothing(place: Path, tmp_path: Path) -> None:
     (tmp_path / "params.json").write_text(json.dumps(SMALL))
-    command = [sys.executable, "-c", STAGE, str(place), str(tmp_path / "out")]
-    with subprocess.Popen(
-        [*command, str(tmp_path / "params.json")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as process:
+    with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
         hear(process, "reading")
         assert list(place.rglob("*.mrc"))
         process.send_signal(signal.SIGTERM)
