@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer
 
-from pyscale.analysis.flags import LETTERS
+from pyscale.analysis.flags import FLAGS
 from pyscale.app import app
 from pyscale.suite import suite_names
 from pyscale.traces.sacct import COMMAND
@@ -80,9 +80,9 @@ def test_the_page_of_commands_names_every_suite() -> None:
     assert [name for name in suite_names() if f"`{name}`" not in text] == []
 
 
-def test_the_glossary_has_every_flag_with_its_letter() -> None:
-    rows = re.findall(r"^\| (\w) \| `([a-z-]+)` \|", words_of("glossary.md"), re.MULTILINE)
-    assert {flag: letter for letter, flag in rows} == LETTERS
+def test_the_glossary_is_the_list_of_flags() -> None:
+    rows = re.findall(r"^\| (\w) \| `([a-z-]+)` \| (.+) \|$", words_of("glossary.md"), re.MULTILINE)
+    assert rows == [(flag.letter, flag.code, flag.sentence) for flag in FLAGS.values()]
 
 
 def test_the_line_for_sacct_asks_for_all_that_is_read() -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.blockmeans import Means, block_means
-from pyscale.analysis.flags import TIE
+from pyscale.analysis.doubts import TIE
 from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE, Array
 from pyscale.analysis.laws import (

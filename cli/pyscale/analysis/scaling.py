@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.doubts import TIE, flag_codes
 from pyscale.analysis.drift import Drift
-from pyscale.analysis.flags import TIE, flag_codes, is_invalid
+from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import GROUP, Sums, factors, sums

@@ -9,43 +9,16 @@ from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.comparison import MARGIN
-from pyscale.analysis.flags import SENTENCES, UNCHECKED
-from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.flags import FLAGS, UNCHECKED, of_weight
 from pyscale_stages.contract import Record
 
 Trust = Literal["yes", "with care", "no"]
 Row = Mapping[str, Any]
 
-NEUTRAL = frozenset(
-    {
-        *("few-repeats", "first-trial", "evicted-unverified", "clocks-unknown", "retried"),
-        *("retried-counted", "first-call-only", "gate-not-compared"),
-    }
-)
+NEUTRAL = of_weight("neutral")
 """Flags of any kind of result that cannot change its answer: notes, which cost no trust."""
 NEUTRAL_OF_RATES = NEUTRAL - {"evicted-unverified"}
 """The same where rates of reading are the answer."""
-IN_SHORT = {
-    "few-repeats": f"fewer than {repeats_needed()} trials",
-    "unstable": "wall times scatter",
-    "first-trial": "the first trial stands apart",
-    "drift": "wall times drifted over the run",
-    "superlinear": "efficiency above 1: was the baseline slow?",
-    "warm-not-cold": "warm cache though not requested",
-    "evicted-unverified": "cold cache not proven",
-    "cache-uncontrolled": "page cache not controlled",
-    "oversubscribed": "more workers than cores",
-    "disturbed": "other work ran on the machine",
-    "workers-did-not-overlap": "workers hardly ran at once",
-    "clocks-unknown": "the nodes' clocks could not be compared",
-    "retried": "a retried trial is left out",
-    "retried-counted": "a retried trial is counted",
-    "failed-trials": "a trial failed",
-    "mixed-hardware": "trials ran on different hardware",
-    "disagrees": "the output differs from the baseline's",
-    "check-failed": "the check of the output failed",
-}
-"""Every flag in a few words; `pyscale.analysis.flags.SENTENCES` says it in full."""
 
 
 class Trusted(Record):
@@ -104,7 +77,7 @@ def _against(
 def _in_doubt(
     rows: Sequence[Row], choice: Choice | None, decisive: set[int | None]
 ) -> Iterator[str]:
-    for code in SENTENCES:
+    for code in FLAGS:
         if code not in NEUTRAL:
             # A slow baseline makes the speedup shown too high, but no other N the best.
             own = code in {"superlinear", *UNCHECKED}
@@ -138,7 +111,7 @@ def _cost(row: Row, wall_s: float) -> float:
 
 
 def _notes(rows: Sequence[Row], decisive: set[int | None]) -> Iterator[str]:
-    for code in SENTENCES:
+    for code in FLAGS:
         if code in NEUTRAL:
             yield from _raised(rows, code, _among(rows, decisive))
     larger = [row for row in _timed(rows) if row["workers"] > row["baseline_workers"]]
@@ -155,7 +128,7 @@ def _raised(rows: Sequence[Row], code: str, among: Sequence[Row]) -> Iterator[st
     if counts:
         everywhere = len(counts) == len(rows)
         where = "" if everywhere else f" (N = {', '.join(map(str, counts))})"
-        yield f"{IN_SHORT[code]}{where}"
+        yield f"{FLAGS[code].short}{where}"
 
 
 def _in_favour(rows: Sequence[Row]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pyscale.analysis.machine.flags import SENTENCES
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.processes import process_medians
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.errors import UserError
@@ -16,7 +16,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables
 
-WRONG = "wrong-result"
+WRONG = "disagrees"
 COLUMNS = (
     *("stage", "workers", "worker", "device", "test", "timing", "at_once", "repeat", "wall_s"),
     *("amount", "unit", "bottleneck", "cache"),

@@ -99,7 +99,7 @@ def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, Benchm
     right = tests.filter(
         pl.col("processes") == 1,
         pl.col("wall_s").is_not_null(),
-        ~pl.col("flags").list.contains("wrong-result"),
+        ~pl.col("flags").list.contains("disagrees"),
         # Of entries that do the same tests, the first.
         pl.col("stage") == pl.col("stage").first().over("kind", "device"),
     )

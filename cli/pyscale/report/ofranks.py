@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pyscale.analysis.flags import SENTENCES
 from pyscale.report.wording import listing
 
 Row = dict[str, Any]
@@ -38,7 +39,6 @@ def trials_of(points: Sequence[Row]) -> str:
 
 def doubts_of(
     points: Sequence[Row],
-    sentences: Mapping[str, str],
     places: Callable[[Sequence[Row]], str],
 ) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
@@ -46,7 +46,7 @@ def doubts_of(
     for row in points:
         for code in flags_of(row):
             raised.setdefault(code, []).append(row)
-    for code in filter(raised.__contains__, sentences):
+    for code in filter(raised.__contains__, SENTENCES):
         rows = raised[code]
         where = "everywhere" if len(rows) == len(points) > 1 else places(rows)
-        yield f"`{code}` ({where}): {sentences[code]}"
+        yield f"`{code}` ({where}): {SENTENCES[code]}"

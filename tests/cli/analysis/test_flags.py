@@ -4,15 +4,13 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.comparison import comparison
+from pyscale.analysis.doubts import first_stands_apart, flag_codes, is_unstable
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.flags import (
+    FLAGS,
     INVALIDATING,
-    SENTENCES,
-    UNCHECKED,
-    first_stands_apart,
-    flag_codes,
     is_invalid,
-    is_unstable,
+    raised,
     without_invalid,
 )
 from pyscale.analysis.scaling import configurations
@@ -40,11 +38,20 @@ def test_a_steady_verified_configuration_raises_no_doubt(new_run):
     assert flags_of(repeated(new_run, agreement=1.0, same=True)) == []
 
 
-def test_each_code_has_one_sentence():
-    for code, sentence in SENTENCES.items():
-        assert code == code.lower().replace(" ", "-")
-        assert sentence.endswith(".")
-        assert sentence.count(". ") == 0
+def test_each_flag_has_a_code_a_letter_and_one_sentence():
+    for code, flag in FLAGS.items():
+        assert code == flag.code == code.lower().replace(" ", "-")
+        assert flag.sentence.endswith(".")
+        assert flag.sentence.count(". ") == 0
+        assert len(flag.short) <= 45
+    for unique in ("letter", "short", "sentence"):
+        assert len({getattr(flag, unique) for flag in FLAGS.values()}) == len(FLAGS)
+
+
+def test_flags_are_raised_in_the_order_of_the_list_and_from_it_alone():
+    assert raised({"drift": True, "unstable": True, "retried": False}) == ["unstable", "drift"]
+    with pytest.raises(KeyError, match="not in the list of flags: wobbly"):
+        raised({"wobbly": True})
 
 
 def test_five_trials_are_few(new_run):
@@ -203,7 +210,7 @@ def test_a_retried_trial_that_is_counted_says_so(new_run):
     builder = repeated(new_run, STEADY[:5]).trial("track", [{"compute": 100.0}], attempt=2, block=5)
     table = trial_table(builder.tasks, builder.spans, count_retried=True)
     assert flag_codes(table, table) == ["retried-counted"]
-    assert "the timing includes it" in SENTENCES["retried-counted"]
+    assert "the timing includes it" in FLAGS["retried-counted"].sentence
 
 
 def test_a_failed_trial_is_left_out_and_flagged(new_run):
@@ -241,9 +248,8 @@ def test_a_different_output_counts_also_in_a_trial_that_is_not_timed(new_run):
 
 
 def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doubt():
-    assert INVALIDATING == ("disagrees",)
-    assert {*INVALIDATING, *UNCHECKED} <= SENTENCES.keys()
-    assert [code for code in SENTENCES if is_invalid([code])] == ["disagrees"]
+    assert {"disagrees"} == INVALIDATING
+    assert [code for code in FLAGS if is_invalid([code])] == ["disagrees"]
     assert is_invalid(["few-repeats", "disagrees", "drift"])
     assert not is_invalid([])
 
@@ -321,7 +327,9 @@ def test_every_doubt_is_raised_at_once(new_run):
     # A first trial apart is no scatter, drift is told of whole curves, a retried trial is either
     # counted or not, and the speedup is none beyond N.
     others = {"first-trial", "drift", "retried-counted", "superlinear"}
-    every_other = [code for code in SENTENCES if code not in others]
+    others |= {"first-call-only", "steps-overlap", "baseline-moved", "from-memory", "straggler"}
+    others |= {"uneven", "other-work", "rest", "exhausted", "not-compared"}
+    every_other = [code for code in FLAGS if code not in others]
     assert flags_of(builder, workers=2) == every_other
 
 

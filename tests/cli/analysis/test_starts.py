@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale.analysis.flags import flag_codes
+from pyscale.analysis.doubts import flag_codes
 from pyscale.analysis.starts import starts
 from pyscale.analysis.trials import trial_table
 

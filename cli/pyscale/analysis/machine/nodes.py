@@ -21,7 +21,7 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
         "whole",
         pl.col("wall_s").is_not_null(),
         pl.col("node").is_not_null(),
-        ~pl.col("flags").list.contains("wrong-result"),
+        ~pl.col("flags").list.contains("disagrees"),
     ).with_columns(
         unit=pl.when(told).then("unit"),
         rate=pl.when(told).then("rate").otherwise(1 / wall_s[""]),

@@ -32,6 +32,9 @@ OF_RATES = (
 )
 """Note on a speedup that is not a ratio of times."""
 
+NOT_COLD = {"warm-not-cold", "evicted-unverified", "cache-uncontrolled"}
+"""Flags by which it is not known that a test read from the storage."""
+
 PHYSICAL = ("B", "flop")
 """Units that are the same whatever is processed; an image or a map is as large as it is."""
 
@@ -42,9 +45,9 @@ def speedup_basis(base: Row | None, own: Row, wholes: tuple[Row | None, Row | No
         return "not-in-base"
     if not base["wall_s"] or not own["wall_s"]:
         return "no-time"
-    if any("wrong-result" in row["flags"] for row in (base, own, *filter(None, wholes))):
+    if any("disagrees" in row["flags"] for row in (base, own, *filter(None, wholes))):
         return "wrong-result"
-    if any({"not-cold", "evicted-unverified"} & {*row["flags"]} for row in (base, own)):
+    if any(NOT_COLD & {*row["flags"]} for row in (base, own)):
         return "not-cold"
     sizes = {base["size"], own["size"]}
     amounts = (base["amount"], own["amount"])

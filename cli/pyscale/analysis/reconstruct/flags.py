@@ -1,4 +1,4 @@
-"""Flags: a code and a sentence for each doubt about reconstructing over ranks."""
+"""Conditions that raise the flags of reconstructing over ranks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.flags import OF_RANKS, codes_of_ranks, is_unstable
-from pyscale.analysis.flags import SENTENCES as OF_ALL
+from pyscale.analysis.doubts import flags_of_ranks, is_unstable
+from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
 from pyscale.analysis.reconstruct.trials import baseline, of_middle
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 
@@ -39,52 +39,10 @@ def _of_trial(trial: dict[str, Any]) -> str:
     return AGREES if is_whole else NOT_COMPARED
 
 
-MOST_REST = 0.01
-"""Of an iteration's wall time: components that leave more out, or count more twice, are wrong."""
-UNEVEN = 0.8
-"""A mean over the largest of the ranks' work below which they are called uneven."""
-
-SENTENCES = {
-    "failed": OF_RANKS["failed"],
-    "exhausted": "A trial ran out of memory.",
-    **OF_RANKS,
-    "unstable": (
-        "Times scatter: standard deviation of 10 % of the mean or more, a trial 50 % or more away "
-        "from the mean, or one further than 14.8 median absolute deviations from the median."
-    ),
-    "baseline-moved": (
-        "The baseline is not the fewest ranks requested: no trial with fewer ranks counts."
-    ),
-    "other-work": (
-        "Tiles overlap, so all ranks together denoise more pixels than the baseline: part of the "
-        "lost efficiency is this extra work."
-    ),
-    "uneven": (
-        f"In the middle trial the mean rank computed less than {UNEVEN:.0%} as long as the busiest "
-        "one, for which all others wait."
-    ),
-    "rest": (f"On a rank more than {MOST_REST:.0%} of an iteration is in no component, or in two."),
-    "gate-differs": (
-        "The result of all ranks differs from that of one rank by more than the tolerances of "
-        f"{GRADIENT_TOLERANCE:g} for the gradient and {DENOISER_TOLERANCE:g} for the denoised "
-        "image: their times may be of other work."
-    ),
-    "gate-not-compared": (
-        "The result of all ranks was not, or not wholly, compared with that of one rank."
-    ),
-    "oversubscribed": "More ranks than available processor cores.",
-    "disturbed": (
-        "Other work ran on the machine just before or after a trial, and may have shared cores, "
-        "memory and the network with it."
-    ),
-    "mixed-hardware": OF_ALL["mixed-hardware"],
-}
-
-
 def flag_codes(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) -> list[str]:
-    """Codes of all doubts about one configuration, in the order of `SENTENCES`."""
+    """Codes of all doubts about one configuration, in the order of `FLAGS`."""
     counted, base = trials.filter("valid"), baseline(entry)
-    gate, doubts = gate_verdict(counted), codes_of_ranks(trials)
+    gate, doubts = gate_verdict(counted), flags_of_ranks(trials)
     machines = set(counted["hardware"].explode().drop_nulls())
     base_machines = set(base["hardware"].explode().drop_nulls())
     work, base_work = counted["work_multiplier"].max(), base["work_multiplier"].max()
@@ -97,10 +55,10 @@ def flag_codes(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[floa
         "other-work": None not in (work, base_work) and work != base_work,
         "uneven": balance is not None and balance < UNEVEN,
         "rest": bool((counted["rest_share"] > MOST_REST).any()),
-        "gate-differs": gate == DIFFERS,
-        "gate-not-compared": gate == NOT_COMPARED,
+        "disagrees": gate == DIFFERS,
+        "not-compared": gate == NOT_COMPARED,
         "oversubscribed": bool(counted["oversubscribed"].any()),
         "mixed-hardware": doubts["mixed-hardware"]
         or bool(machines and base_machines and machines != base_machines),
     }
-    return [code for code in SENTENCES if holds[code]]
+    return raised(holds)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyscale.analysis.flags import SENTENCES, UNCHECKED
+from pyscale.analysis.flags import FLAGS, UNCHECKED
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.trust import IN_SHORT, NEUTRAL, Trust
+from pyscale.analysis.trust import NEUTRAL, Trust
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.words import Row, plural, size
 from pyscale.report.wording import listing, score
@@ -26,7 +26,7 @@ def trust_in_sweep(sweep: Sweep) -> tuple[Trust, tuple[str, ...]]:
     doubts, notes = (
         tuple(
             reason
-            for code in SENTENCES
+            for code in FLAGS
             if (code in NEUTRAL) == is_note
             for reason in _raised(sweep, code)
         )
@@ -48,7 +48,7 @@ def _raised(sweep: Sweep, code: str) -> Iterator[str]:
         where = f" ({len(rows)} of {plural(len(sweep.points), 'point')})"
     elif len(rows) < len(sweep.points):
         where = f" ({listing(_point(sweep, row) for row in rows)})"
-    yield f"{IN_SHORT[code]}{'' if len(rows) == len(sweep.points) else where}"
+    yield f"{FLAGS[code].short}{'' if len(rows) == len(sweep.points) else where}"
 
 
 def codes(row: Row) -> list[str]:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.loader.flags import SENTENCES
-from pyscale.analysis.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.loader.words import SHORT, same_everywhere, varied_in
 from pyscale.report.machine.told import named
 from pyscale.report.ofranks import Row, at, doubts_of, flags_of, ranks, trials_of
@@ -16,16 +14,6 @@ from pyscale.report.wording import listing, number, percent, ratio
 if TYPE_CHECKING:
     from pyscale.analysis.loader.findings import LoaderFindings
 
-IN_SHORT = OF_TRIALS | {
-    "failed": "a trial failed",
-    "unstable": "rates scatter",
-    "not-cold": "cold cache requested, but slides were in memory",
-    "oversubscribed": "more processes than cores",
-    "straggler": "one rank lags behind",
-    "checksum-differs": "trials delivered different patches",
-    "from-memory": "batches came from memory, not from storage",
-}
-"""Every flag in a few words; `pyscale.analysis.loader.flags.SENTENCES` has it in full."""
 DELIVERED = {
     "same": "delivered the same patches: places and pixels have one checksum",
     "different": "delivered different patches: their rates are of different work",
@@ -94,9 +82,7 @@ def same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator
 
 def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
-    yield from doubts_of(
-        points, SENTENCES, lambda rows: named(at(names[row["stage"]], row) for row in rows)
-    )
+    yield from doubts_of(points, lambda rows: named(at(names[row["stage"]], row) for row in rows))
 
 
 def not_measured(points: Sequence[Row]) -> Iterator[str]:

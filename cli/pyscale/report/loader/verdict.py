@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.flags import FLAGS
 from pyscale.analysis.trust import NEUTRAL_OF_RATES, Trust
 from pyscale.report.loader import answer
-from pyscale.report.loader.told import IN_SHORT
 from pyscale.report.ofranks import Row, flags_of
 from pyscale.report.page.answers import Answer, Answered
 
@@ -31,12 +31,12 @@ def trust_in(findings: LoaderFindings, of_trials: Sequence[str]) -> tuple[Trust,
     if row is None:
         return "no", ["no timed configuration"]
     raised = flags_of(row)
-    if "checksum-differs" in raised:
-        return "no", [IN_SHORT["checksum-differs"]]
+    if "disagrees" in raised:
+        return "no", [FLAGS["disagrees"].short]
     failed = {one["stage"] for one in findings.points.to_dicts() if one["patches_per_s"] is None}
     every = dict.fromkeys((*raised, *of_trials))
-    reasons = [IN_SHORT[code] for code in every if code not in NEUTRAL_OF_RATES]
-    notes = [IN_SHORT[code] for code in every if code in NEUTRAL_OF_RATES]
+    reasons = [FLAGS[code].short for code in every if code not in NEUTRAL_OF_RATES]
+    notes = [FLAGS[code].short for code in every if code in NEUTRAL_OF_RATES]
     if failed:
         many = "1 configuration" if len(failed) == 1 else f"{len(failed)} configurations"
         reasons.append(f"{many} failed")

@@ -200,7 +200,7 @@ def laid_out(
             name,
             Line(
                 cells=tuple(write(row) for _, write in columns),
-                is_invalid="wrong-result" in (row["flags"] or []),
+                is_invalid="disagrees" in (row["flags"] or []),
             ),
         )
         for name, row in rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.machine.flags import SENTENCES
 from pyscale.report.machine.bench import Bench, timed
 from pyscale.report.machine.words import (
     CODECS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.analysis.trust import IN_SHORT, NEUTRAL_OF_RATES, Trust
+from pyscale.analysis.flags import FLAGS
+from pyscale.analysis.trust import NEUTRAL_OF_RATES, Trust
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, timed
 from pyscale.report.machine.told import name_of, named
 from pyscale.report.machine.words import CODECS, MEGA, MODES, STATES, UNCODED, Row, rate_parts
@@ -51,19 +52,14 @@ def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, 
     """Judge the tests of a node by their flags, and by those of the trials that they ran in."""
     if not timed(bench.rows):
         return "no", ("no test has a time",)
-    wrong = _raised(bench, "wrong-result")
+    wrong = _raised(bench, "disagrees")
     if wrong:
         return "no", (f"wrong results ({named(wrong)})",)
-    told = [(code, IN_SHORT[code]) for code in of_trials]
+    told = [(code, FLAGS[code].short) for code in of_trials]
     told += [
-        (code, f"{said} ({_of(raised, bench.rows)})")
-        for code, said in (
-            ("not-cold", "cold cache requested, but files were in memory"),
-            ("evicted-unverified", IN_SHORT["evicted-unverified"]),
-            ("few-repeats", "too few trials for intervals"),
-            ("first-call-only", "only a first call"),
-        )
-        if (raised := _raised(bench, code))
+        (code, f"{flag.short} ({_of(raised, bench.rows)})")
+        for code, flag in FLAGS.items()
+        if code != "steps-overlap" and (raised := _raised(bench, code))
     ]
     reasons = [said for code, said in told if code not in NEUTRAL_OF_RATES]
     notes = [said for code, said in told if code in NEUTRAL_OF_RATES]

@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.reconstruct.flags import SENTENCES
-from pyscale.analysis.trust import IN_SHORT as OF_TRIALS
 from pyscale.report.ofranks import Row, at, doubts_of, ranks, trials_of
 from pyscale.report.wording import listing
-
-IN_SHORT = OF_TRIALS | {
-    "failed": "a trial failed",
-    "exhausted": "memory ran out in a trial",
-    "unstable": "times scatter",
-    "baseline-moved": "the baseline is not the fewest ranks requested",
-    "other-work": "tiles make ranks denoise more pixels than one does",
-    "uneven": "ranks share the work unevenly",
-    "rest": "components do not add up to the iteration",
-    "gate-differs": "ranks compute something else than one rank",
-    "gate-not-compared": "not compared with one rank",
-    "oversubscribed": "more ranks than cores",
-}
-"""Every flag in a few words; `pyscale.analysis.reconstruct.flags.SENTENCES` has it in full."""
 
 
 def ran(points: Sequence[Row]) -> str:
@@ -42,7 +26,7 @@ def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
 
 def doubts(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
-    yield from doubts_of(points, SENTENCES, lambda rows: "; ".join(_places(rows, names)))
+    yield from doubts_of(points, lambda rows: "; ".join(_places(rows, names)))
 
 
 def _places(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:

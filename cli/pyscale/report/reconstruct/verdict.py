@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.flags import FLAGS
 from pyscale.analysis.trust import NEUTRAL, Trust
 from pyscale.report.ofranks import flags_of
 from pyscale.report.page.answers import Answered
 from pyscale.report.reconstruct import answer
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.told import IN_SHORT
 from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.answers import ReconstructAnswer
 
-AGAINST = ("gate-differs", "disagrees", "check-failed")
+AGAINST = ("disagrees", "check-failed")
 """Flags by which times may be those of other work."""
-NO_DOUBTS = ("other-work",)
-"""Flags that say nothing against a number: it stands beside with its correction."""
 
 
 def verdict(
@@ -42,12 +40,12 @@ def trust_in(
     if advised is None:
         return "no", ["no trial counts"]
     every = {code for row in parts.own(stage) for code in flags_of(row)} | set(of_trials)
-    if against := [IN_SHORT[code] for code in AGAINST if code in every]:
+    if against := [FLAGS[code].short for code in AGAINST if code in every]:
         return "no", against
     rows = answer.decisive(parts, advised)
     raised = dict.fromkeys([*(code for row in rows for code in flags_of(row)), *of_trials])
-    reasons = [IN_SHORT[code] for code in raised if code not in {*NO_DOUBTS, *NEUTRAL}]
-    notes = [IN_SHORT[code] for code in raised if code in NEUTRAL]
+    reasons = [FLAGS[code].short for code in raised if code not in NEUTRAL]
+    notes = [FLAGS[code].short for code in raised if code in NEUTRAL]
     lost = [row["workers"] for row in parts.own(stage) if row["wall_s"] is None]
     if lost:
         reasons.append(f"no timed trial at N = {listing(lost)}")

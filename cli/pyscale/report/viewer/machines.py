@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.comparison import all_compared
-from pyscale.analysis.machine.flags import SENTENCES
 from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR, MachineSide, machines_side_by_side
 from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT, machine_speedups
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
@@ -176,7 +176,7 @@ def _cells(
             percent=None if row["percent"] is None else 100 * row["percent"],
             device=row["own_device"],
             why_not=row["why_not"] or None,
-            wrong="wrong-result" in row["flags"],
+            wrong="disagrees" in row["flags"],
             tag=_tag(row),
             speedups=tuple(
                 speedups.get((row["side"], *_key(row)), {}).get(base)

@@ -158,7 +158,7 @@ def test_a_configuration_that_failed_is_a_row_with_its_error() -> None:
     table = loading([ONE, Entry("bad", 1.0, 1.0, error="no such file: b.svs")], ranks=(1, 2))
     found = points(table).filter(stage="bad")
     assert found.select("workers", "repeats", "failed", "error", "flags").rows() == [
-        (workers, 0, 6, "no such file: b.svs", "failed") for workers in (1, 2)
+        (workers, 0, 6, "no such file: b.svs", "failed-trials") for workers in (1, 2)
     ]
     assert found["patches_per_s"].null_count() == 2
     assert set(found["num_workers"]) == {2}
@@ -169,7 +169,7 @@ def test_trials_that_failed_are_counted_and_left_out() -> None:
         status=pl.when(pl.col("block") == 1).then(pl.lit("failed")).otherwise("status")
     )
     row = only(table)
-    assert (row["repeats"], row["failed"], row["flags"]) == (6, 1, "failed")
+    assert (row["repeats"], row["failed"], row["flags"]) == (6, 1, "failed-trials")
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_trials_that_failed_are_counted_and_left_out() -> None:
     [
         ("cold", "verified-cold", []),
         ("warm", "warm", []),
-        ("cold", "warm", ["not-cold"]),
-        ("cold", "unsupported", ["not-cold"]),
+        ("cold", "warm", ["warm-not-cold"]),
+        ("cold", "unsupported", ["cache-uncontrolled"]),
         ("cold", "evicted-unverified", ["evicted-unverified"]),
         ("asis", "asis", ["cache-uncontrolled"]),
         ("warm", "unsupported", ["cache-uncontrolled"]),
@@ -195,7 +195,7 @@ def test_trials_that_delivered_other_patches_are_told() -> None:
         .then(pl.lit("other"))
         .otherwise("checksum")
     )
-    assert (only(table)["checksum"], flags(table)) == ("differs", ["checksum-differs"])
+    assert (only(table)["checksum"], flags(table)) == ("differs", ["disagrees"])
 
 
 def test_scattered_rates_are_told() -> None:

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from madeupmachine import GPU, made_up, timings_of
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
-from pyscale.analysis.machine.flags import SENTENCES
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.results import Results
 from pyscale.store.columns import span_schema, task_schema, timing_schema
@@ -54,7 +54,7 @@ def test_entries_of_the_machine_are_in_the_tables_and_named(results: Results) ->
 
 def test_every_flag_has_a_sentence(machine: MachineFindings) -> None:
     found = set(machine.tests["flags"].explode().drop_nulls())
-    assert found == {"few-repeats", "wrong-result", "evicted-unverified"}
+    assert found == {"few-repeats", "disagrees", "evicted-unverified"}
     assert found <= set(SENTENCES)
 
 

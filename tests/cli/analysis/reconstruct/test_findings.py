@@ -9,9 +9,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
+from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.reconstruct.columns import largest_schema, point_schema
 from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
-from pyscale.analysis.reconstruct.flags import SENTENCES
 from pyscale.store.reconstructiontable import reconstruction_schema
 
 DEBLUR = ENTRIES[0]
@@ -74,7 +74,7 @@ def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFin
     row = point(findings, stage="deblur_512", workers=1)
     assert (row["repeats"], row["failed"], row["exhausted"]) == (0, 6, True)
     assert row["error"] == "memory ran out on rank 0 on node1"
-    assert row["flags"] == "failed,exhausted"
+    assert row["flags"] == "failed-trials,exhausted"
     unknown = ("wall_s", "communication_share", "balance", "psnr_db", "gate", "shape")
     assert [row[name] for name in unknown] == [None] * len(unknown)
 
@@ -168,14 +168,14 @@ def test_an_entry_of_which_nothing_ran_has_no_answer() -> None:
     ("changes", "gate", "code"),
     [
         ({}, "agrees", None),
-        ({"gate_gradient": 2e-5}, "differs", "gate-differs"),
-        ({"gate_interior": 2e-6}, "differs", "gate-differs"),
-        ({"gate_gradient": float("nan")}, "differs", "gate-differs"),
-        ({"gate_interior": float("nan")}, "differs", "gate-differs"),
+        ({"gate_gradient": 2e-5}, "differs", "disagrees"),
+        ({"gate_interior": 2e-6}, "differs", "disagrees"),
+        ({"gate_gradient": float("nan")}, "differs", "disagrees"),
+        ({"gate_interior": float("nan")}, "differs", "disagrees"),
         ({"gate_border": 0.5}, "agrees", None),
         ({"gate_interior": None, "gate_interior_px": 0}, "agrees", None),
-        ({"gate_interior": None, "gate_why_not": "memory"}, "not compared", "gate-not-compared"),
-        ({"gate_gradient": None}, "not compared", "gate-not-compared"),
+        ({"gate_interior": None, "gate_why_not": "memory"}, "not compared", "not-compared"),
+        ({"gate_gradient": None}, "not compared", "not-compared"),
     ],
 )
 def test_the_gate_is_judged_by_the_tolerances_of_the_stage(

@@ -34,9 +34,9 @@ def test_a_doubt_names_the_points_that_raise_it_or_counts_them(both):
     some = pl.when(at == 448).then(pl.lit(["unstable"])).otherwise(pl.lit([], pl.List(pl.String)))
     trust, reasons = judged(both, flags=some)
     assert trust == "with care"
-    assert "wall times scatter (CPU, 448 px and GPU (CUDA), 448 px)" in reasons
+    assert "trials scatter (CPU, 448 px and GPU (CUDA), 448 px)" in reasons
     most = pl.when(at > 448).then(pl.lit(["unstable"])).otherwise(pl.lit([], pl.List(pl.String)))
-    assert "wall times scatter (16 of 20 points)" in judged(both, flags=most)[1]
+    assert "trials scatter (16 of 20 points)" in judged(both, flags=most)[1]
 
 
 def test_a_check_that_failed_or_no_time_at_all_is_not_to_be_trusted(both):

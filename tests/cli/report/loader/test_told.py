@@ -168,9 +168,9 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside
 @pytest.mark.parametrize(
     ("told_of", "reason"),
     [
-        ({"cache_state": "warm"}, "cold cache requested, but slides were in memory"),
+        ({"cache_state": "warm"}, "warm cache though not requested"),
         ({"cache_state": "evicted-unverified"}, "cold cache not proven"),
-        ({"cores": 2}, "more processes than cores"),
+        ({"cores": 2}, "more workers than cores"),
     ],
 )
 def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):

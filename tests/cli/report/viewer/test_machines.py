@@ -143,7 +143,7 @@ def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: MachineViewer) -> 
     assert wrong.wrong
     assert wrong.tag is not None
     assert wrong.tag.text == "GPU"
-    assert "The result is wrong" in wrong.tag.why
+    assert "or from the known one" in wrong.tag.why
     unproved = cell(shown, "movie_read_eer_cold").tag
     assert unproved is not None
     assert "could not be verified" in unproved.why

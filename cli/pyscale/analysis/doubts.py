@@ -1,0 +1,140 @@
+"""Doubts about trials: the conditions that raise flags of wall times, and of all work of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean, median, stdev
+
+import polars as pl
+
+from pyscale.analysis.flags import raised
+from pyscale.analysis.intervals import repeats_needed
+
+PYPERF_DEVIATION = 0.10
+PYPERF_EXTREME = 0.50
+HYPERFINE_DISTANCE = 14.826
+TIE = 1e-9
+"""Relative difference below which two wall times differ by rounding alone."""
+
+
+def flag_codes(
+    trials: pl.DataFrame,
+    baseline: pl.DataFrame,
+    *,
+    drifting: bool = False,
+    superlinear: bool = False,
+) -> list[str]:
+    """Codes of all doubts about one configuration, in the order of `FLAGS`."""
+    timed = trials.filter("valid").sort("block", "position")
+    walls = timed["wall_s"].to_list()
+    warmed_up = first_stands_apart(walls)
+    # All at once: a query of its own for each doubt takes most of the time of a small table.
+    of_any = timed.select(
+        oversubscribed=pl.col("oversubscribed").any(),
+        disturbed=pl.col("disturbed").any(),
+        apart=(_together_beyond_half_s() < 0).any(),
+        clocks=_clocks_leave_doubt().any(),
+        retried=(pl.col("attempt") > 1).any(),
+    ).row(0, named=True)
+    of_all = trials.select(
+        retried=(pl.col("complete") & ~pl.col("valid")).any(),
+        failed=(~pl.col("complete")).any(),
+        disagrees=(~pl.col("agreement_same")).any(),
+        unchecked=pl.col("check_failed").any(),
+    ).row(0, named=True)
+    machines = set(timed["hardware"].explode().drop_nulls())
+    base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
+    found = {
+        "few-repeats": len(walls) < repeats_needed(),
+        "unstable": is_unstable(walls[1:] if warmed_up else walls),
+        "first-trial": warmed_up,
+        "drift": drifting,
+        "superlinear": superlinear,
+        **cache_flags(timed),
+        "oversubscribed": of_any["oversubscribed"],
+        "disturbed": of_any["disturbed"],
+        "workers-did-not-overlap": of_any["apart"],
+        "clocks-unknown": of_any["clocks"],
+        "retried": of_all["retried"],
+        "retried-counted": of_any["retried"],
+        "failed-trials": of_all["failed"],
+        "mixed-hardware": len(machines) > 1
+        or bool(machines and base_machines and machines != base_machines),
+        "disagrees": of_all["disagrees"],
+        "check-failed": of_all["unchecked"],
+    }
+    return raised(found)
+
+
+def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
+    """Which doubts hold about the page cache that trials found."""
+    found = set(zip(timed["cache_state"], timed["cache_asked"], strict=True))
+    states = {state for state, _ in found}
+    return {
+        "warm-not-cold": any(state == "warm" != asked for state, asked in found),
+        "evicted-unverified": "evicted-unverified" in states,
+        "cache-uncontrolled": bool(states & {"asis", "unsupported"}),
+    }
+
+
+def flags_of_ranks(trials: pl.DataFrame) -> dict[str, bool]:
+    """Which doubts that all kinds have hold of a configuration's trials by ranks."""
+    counted = trials.filter("valid")
+    return {
+        "failed-trials": not trials["complete"].all(),
+        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
+        "retried-counted": not counted.filter(pl.col("attempt") > 1).is_empty(),
+        "few-repeats": 0 < counted.height < repeats_needed(),
+        "disturbed": bool(counted["disturbed"].any()),
+        "mixed-hardware": len(set(counted["hardware"].explode().drop_nulls())) > 1,
+    }
+
+
+def _together_beyond_half_s() -> pl.Expr:
+    """Time in which all workers ran, beyond half of the shortest worker's."""
+    return pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
+
+
+def _clocks_leave_doubt() -> pl.Expr:
+    """Whether clocks could be wrong by so much that the verdict on overlap were another."""
+    error_s = pl.col("clock_error_s")
+    several = pl.col("nodes") > 1
+    in_doubt = (pl.col("workers") > 1) & (_together_beyond_half_s().abs() <= error_s)
+    return several & (error_s.is_null() | in_doubt)
+
+
+def is_unstable(values: Sequence[float]) -> bool:
+    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine.
+
+    pyperf: sample standard deviation of 10 % of the mean or more, or an extreme 50 % or more
+    away from the mean. hyperfine: a value further than 14.826 median absolute deviations
+    from the median. One value scatters not at all.
+    """
+    if len(values) < 2:
+        return False
+    mean = fmean(values)
+    return (
+        stdev(values) >= PYPERF_DEVIATION * mean
+        or min(values) <= (1 - PYPERF_EXTREME) * mean
+        or max(values) >= (1 + PYPERF_EXTREME) * mean
+        or _has_outlier(values)
+    )
+
+
+def first_stands_apart(values: Sequence[float]) -> bool:
+    """Tell whether the first value is the farthest out, and the values are stable without it."""
+    if len(values) < 3 or is_unstable(values[1:]) or not is_unstable(values):
+        return False
+    centre = median(values)
+    distances = [abs(value - centre) for value in values]
+    return distances[0] == max(distances)
+
+
+def _has_outlier(values: Sequence[float]) -> bool:
+    """Apply hyperfine's rule; values that mostly tie have no scale to judge by."""
+    centre = median(values)
+    distances = [abs(value - centre) for value in values]
+    deviation = median(distances)
+    if deviation <= TIE * centre:
+        return False
+    return max(distances) > HYPERFINE_DISTANCE * deviation
