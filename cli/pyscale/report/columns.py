@@ -352,7 +352,7 @@ loss_s: Time beyond ideal scaling
 work_multiplier: Pixels that all ranks denoise over those of the image
 exhausted: Whether memory ran out
 setup_s: Time before the first iteration
-communication_share: Share of exchanges between ranks
+collectives_share: Share of the exchange of the gradient and the gathering of tiles
 barrier_share: Share of waiting for other ranks
 rest_share: Share that is in no component
 balance: Mean over largest time of the ranks in gradient and denoiser

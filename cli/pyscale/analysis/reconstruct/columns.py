@@ -94,7 +94,7 @@ def scaling_schema() -> Schema:
 def point_schema() -> Schema:
     """Columns of `reconstruct_points`, an entry at one N a row; see docs/columns.md.
 
-    `wall_s` is the median over trials of an iteration of the slowest rank. `communication_share` is
+    `wall_s` is the median over trials of an iteration of the slowest rank. `collectives_share` is
     of both exchanges: that of the gradient and that of the tiles. `rest_share`, deviations, gates
     and `memory_peak_bytes` are the largest of any trial that counts, `balance` that of the middle
     trial by `wall_s` (of two middle ones the slower). A `_drift_db` is how much more a quality is
@@ -110,7 +110,7 @@ def point_schema() -> Schema:
         (TEXT, "error"),
         (FLAG, "exhausted"),
         (REAL, ends_of("wall_s")),
-        (REAL, "setup_s communication_share barrier_share rest_share balance"),
+        (REAL, "setup_s collectives_share barrier_share rest_share balance"),
         (WHOLE, "operators tile_px overlap_px tiles"),
         (REAL, "tiles_balance work_multiplier"),
         (WHOLE, "memory_peak_bytes memory_total_bytes"),

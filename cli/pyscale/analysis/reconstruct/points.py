@@ -60,7 +60,7 @@ def _measured(counted: pl.DataFrame, base: pl.DataFrame) -> dict[str, Any]:
     return {
         **with_ends("wall_s", wall_s, interval),
         "setup_s": counted["setup_s"].median(),
-        "communication_share": share_of(counted, "communication") + share_of(counted, "gather"),
+        "collectives_share": share_of(counted, "communication") + share_of(counted, "gather"),
         "barrier_share": share_of(counted, "barrier"),
         "rest_share": counted["rest_share"].max(),
         "balance": of_middle(counted, "balance"),

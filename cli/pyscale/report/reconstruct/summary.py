@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NARROW = "The table of components needs a wider terminal; the report has it."
 HEADERS = (
     *("N", "iteration\nms [95 %]", "speedup", "effi-\nciency", "per\nwork"),
-    *("gradient\nspeedup", "denoiser\nspeedup", "ex-\nchange", "bar-\nriers"),
+    *("gradient\nspeedup", "denoiser\nspeedup", "collec-\ntives", "bar-\nriers"),
 )
 
 
@@ -51,7 +51,7 @@ def _cells(parts: Parts, row: Row) -> list[str]:
         ratio(whole["normalised_efficiency"]),
         ratio(parts.component(row, "gradient")["speedup"]),
         ratio(parts.component(row, "denoiser")["speedup"]),
-        percent(None if alone else row["communication_share"]),
+        percent(None if alone else row["collectives_share"]),
         percent(None if alone else row["barrier_share"]),
     ]
 

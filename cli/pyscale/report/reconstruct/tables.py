@@ -144,8 +144,11 @@ def sharing(parts: Parts) -> Table | None:
             of_several("balance", ratio),
         ),
         (
-            Column(name="Exchanges", means="Of the gradient and of tiles: share of ranks' time"),
-            of_several("communication_share", percent),
+            Column(
+                name="Collectives",
+                means="Exchange of the gradient and gathering of tiles: share of ranks' time",
+            ),
+            of_several("collectives_share", percent),
         ),
         (
             Column(name="Waiting", means="For other ranks: share of ranks' time"),

@@ -54,10 +54,10 @@ def test_a_point_tells_its_iteration_and_what_passes_between_ranks(
     wall_s = (0.05 + 0.15625 + 0.042) / (1 - DEBLUR.rest)
     assert row["wall_s"] == pytest.approx(wall_s)
     assert row["wall_s_low"] < wall_s < row["wall_s_high"]
-    assert row["communication_share"] == pytest.approx(0.042 / wall_s)
+    assert row["collectives_share"] == pytest.approx(0.042 / wall_s)
     assert (row["tiles"], row["tiles_balance"], row["backend"]) == (16, 1, "gloo")
     alone = point(findings, stage="deblur_256", workers=1)
-    assert (alone["communication_share"], alone["tile_px"], alone["gate"]) == (0, None, None)
+    assert (alone["collectives_share"], alone["tile_px"], alone["gate"]) == (0, None, None)
 
 
 def test_quality_drifts_against_the_fewest_ranks(findings: ReconstructFindings) -> None:
@@ -75,7 +75,7 @@ def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFin
     assert (row["repeats"], row["failed"], row["exhausted"]) == (0, 6, True)
     assert row["error"] == "memory ran out on rank 0 on node1"
     assert row["flags"] == "failed-trials,exhausted"
-    unknown = ("wall_s", "communication_share", "balance", "psnr_db", "gate", "shape")
+    unknown = ("wall_s", "collectives_share", "balance", "psnr_db", "gate", "shape")
     assert [row[name] for name in unknown] == [None] * len(unknown)
 
 

@@ -77,7 +77,7 @@ def test_every_number_of_the_page_is_that_of_its_place_in_the_tables(shared, pag
     for table, key, column, raw in values:
         assert float(raw) == rows[table, key][column]
     told = {(key, column) for table, key, column, _ in values if table == "reconstruct_points"}
-    for name in ("wall_s", "communication_share", "barrier_share", "balance", "memory_peak_bytes"):
+    for name in ("wall_s", "collectives_share", "barrier_share", "balance", "memory_peak_bytes"):
         assert ("deblur_256|4", name) in told
     told = {(key, column) for table, key, column, _ in values if table == "reconstruct"}
     for component in ("total", "denoiser"):
