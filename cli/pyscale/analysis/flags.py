@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 from pydantic import Field
@@ -198,6 +198,11 @@ def raised(holds: Mapping[str, object]) -> list[str]:
     if unknown:
         raise KeyError(f"not in the list of flags: {', '.join(sorted(unknown))}")
     return [code for code in FLAGS if holds.get(code)]
+
+
+def flags_of(row: Mapping[str, Any]) -> list[str]:
+    """Codes of all flags of a row that has them joined by commas."""
+    return [code for code in (row["flags"] or "").split(",") if code]
 
 
 def is_invalid(codes: Collection[str]) -> bool:

@@ -1,24 +1,30 @@
-"""Whether the numbers of a curve can be trusted: yes, with care or no, and why."""
+"""Whether numbers of any kind can be trusted: yes, with care or no, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.comparison import MARGIN
-from pyscale.analysis.flags import FLAGS, UNCHECKED, of_weight
+from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_weight
 from pyscale_stages.contract import Record
+
+if TYPE_CHECKING:
+    from pyscale.analysis.loader.findings import LoaderFindings
+    from pyscale.analysis.reconstruct.answers import ReconstructAnswer
 
 Trust = Literal["yes", "with care", "no"]
 Row = Mapping[str, Any]
 
 NEUTRAL = of_weight("neutral")
-"""Flags of any kind of result that cannot change its answer: notes, which cost no trust."""
-NEUTRAL_OF_RATES = NEUTRAL - {"evicted-unverified"}
-"""The same where rates of reading are the answer."""
+GRAVE = INVALIDATING | UNCHECKED
+RATES_DOUBTED_BY = "evicted-unverified"
+"""Changes no speedup, but a rate of reading that is the answer itself."""
+MOST_NAMED = 3
+"""More tests that raise a flag are counted, not named."""
 
 
 class Trusted(Record):
@@ -34,8 +40,54 @@ def refusal(choice: Choice | None) -> str:
     return (choice and choice.refusal) or "no trial was timed"
 
 
+class Raised(NamedTuple):
+    """A flag that numbers raise, where, and whether an answer rests on these numbers."""
+
+    code: str
+    where: str = ""
+    is_decisive: bool = True
+
+
+def graded(
+    raised: Iterable[Raised],
+    *,
+    against: Iterable[str] = (),
+    reasons: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    in_favour: Iterable[str] = (),
+    of_rates: bool = False,
+) -> Trusted:
+    """Grade numbers by their flags: the one rule for every kind of result.
+
+    Parameters
+    ----------
+    raised : iterable of Raised
+        `no` where an answer rests on what did, or may have done, other work; `with care` where
+        the answer could be another; else a note.
+    against, reasons, notes, in_favour : iterable of str
+        What no flag says: against all trust, for care, beside, and for trust.
+    of_rates : bool
+        Whether rates of reading are the answer.
+    """
+    said: dict[Trust, list[str]] = {"no": [*against], "with care": [], "yes": []}
+    places = list(FLAGS)
+    for one in sorted(raised, key=lambda one: places.index(one.code)):
+        grade: Trust = "with care"
+        if one.is_decisive and one.code in GRAVE:
+            grade = "no"
+        elif one.code in NEUTRAL and not (of_rates and one.code == RATES_DOUBTED_BY):
+            grade = "yes"
+        said[grade].append(f"{FLAGS[one.code].short}{one.where}")
+    said["with care"] += reasons
+    beside = tuple(dict.fromkeys((*said["yes"], *notes)))
+    for grade in ("no", "with care"):
+        if said[grade]:
+            return Trusted(grade=grade, reasons=tuple(dict.fromkeys(said[grade])), notes=beside)
+    return Trusted(grade="yes", reasons=tuple(in_favour), notes=beside)
+
+
 def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> Trusted:
-    """Judge the N that was chosen and the speedup shown.
+    """Judge the N that was chosen on a curve, and the speedup shown.
 
     Parameters
     ----------
@@ -53,35 +105,35 @@ def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> T
         is known could change the answer, else `yes`.
     """
     decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
-    notes = tuple(_notes(rows, decisive))
-    against = tuple(_against(rows, choice, decisive))
-    if against:
-        return Trusted(grade="no", reasons=against, notes=notes)
-    doubts = tuple(_in_doubt(rows, choice, decisive))
-    if doubts:
-        return Trusted(grade="with care", reasons=doubts, notes=notes)
-    return Trusted(grade="yes", reasons=tuple(_in_favour(rows)), notes=notes)
+    return graded(
+        _raised(rows, decisive),
+        against=_against(rows, choice),
+        reasons=_in_doubt(rows, choice),
+        notes=_notes(rows),
+        in_favour=_in_favour(rows),
+    )
 
 
-def _against(
-    rows: Sequence[Row], choice: Choice | None, decisive: set[int | None]
-) -> Iterator[str]:
+def _raised(rows: Sequence[Row], decisive: set[int | None]) -> Iterator[Raised]:
+    for code in FLAGS:
+        # A slow baseline makes the speedup shown too high, but no other N the best.
+        of_decisive = code in NEUTRAL | UNCHECKED | {"superlinear"}
+        among = [row for row in rows if not of_decisive or row["workers"] in decisive]
+        counts = [row["workers"] for row in among if code in row["flags"]]
+        if counts:
+            where = f" (N = {', '.join(map(str, counts))})" if len(counts) < len(rows) else ""
+            # What is invalid is never chosen, and of a baseline it is told in its own words.
+            yield Raised(code, where, is_decisive=code not in INVALIDATING)
+
+
+def _against(rows: Sequence[Row], choice: Choice | None) -> Iterator[str]:
     if choice is None or choice.workers is None:
         yield refusal(choice)
     if any(row["invalid"] for row in _timed(rows)[:1]):
         yield "the baseline does not agree with itself"
-    for code in UNCHECKED:
-        yield from _raised(rows, code, _among(rows, decisive))
 
 
-def _in_doubt(
-    rows: Sequence[Row], choice: Choice | None, decisive: set[int | None]
-) -> Iterator[str]:
-    for code in FLAGS:
-        if code not in NEUTRAL:
-            # A slow baseline makes the speedup shown too high, but no other N the best.
-            own = code in {"superlinear", *UNCHECKED}
-            yield from _raised(rows, code, _among(rows, decisive) if own else rows)
+def _in_doubt(rows: Sequence[Row], choice: Choice | None) -> Iterator[str]:
     if any(row["result_doubted"] for row in rows):
         yield "the stage warns that its result may be wrong"
     if choice is not None and choice.sureness == "undecided" and not choice.is_close:
@@ -110,25 +162,10 @@ def _cost(row: Row, wall_s: float) -> float:
     return float(row["workers"] * (wall_s / row["growth"]) ** 2)
 
 
-def _notes(rows: Sequence[Row], decisive: set[int | None]) -> Iterator[str]:
-    for code in FLAGS:
-        if code in NEUTRAL:
-            yield from _raised(rows, code, _among(rows, decisive))
+def _notes(rows: Sequence[Row]) -> Iterator[str]:
     larger = [row for row in _timed(rows) if row["workers"] > row["baseline_workers"]]
     if any(row["agreement"] is None and row["scaling"] != "weak" for row in larger):
         yield "outputs not checked"
-
-
-def _among(rows: Sequence[Row], counts: set[int | None]) -> list[Row]:
-    return [row for row in rows if row["workers"] in counts]
-
-
-def _raised(rows: Sequence[Row], code: str, among: Sequence[Row]) -> Iterator[str]:
-    counts = [row["workers"] for row in among if code in row["flags"]]
-    if counts:
-        everywhere = len(counts) == len(rows)
-        where = "" if everywhere else f" (N = {', '.join(map(str, counts))})"
-        yield f"{FLAGS[code].short}{where}"
 
 
 def _in_favour(rows: Sequence[Row]) -> Iterator[str]:
@@ -142,3 +179,72 @@ def _in_favour(rows: Sequence[Row]) -> Iterator[str]:
 
 def _timed(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row["wall_s"] is not None]
+
+
+def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) -> Trusted:
+    """Judge the configuration that is advised, by its flags and those of its trials."""
+    row = findings.chosen
+    if row is None:
+        return graded((), against=("no timed configuration",))
+    points = findings.points
+    failed = points.filter(points["patches_per_s"].is_null())["stage"].n_unique()
+    lost = [f"{failed} configuration{'s' * (failed > 1)} failed"] if failed else []
+    cold = ["cold cache verified"] if row["cache_state"] == "verified-cold" else []
+    return graded(
+        map(Raised, (*flags_of(row), *of_trials)),
+        reasons=lost,
+        in_favour=(*cold, f"{row['repeats']} trials"),
+        of_rates=True,
+    )
+
+
+def trust_in_reconstruction(
+    rows: Sequence[Row], advised: ReconstructAnswer | None, of_trials: Sequence[str] = ()
+) -> Trusted:
+    """Judge an entry by the flags of all points that its answers rest on, and of its trials.
+
+    Ranks that compute something else anywhere leave no point of the entry beyond doubt.
+    """
+    if advised is None:
+        return graded((), against=("no trial counts",))
+    timed = _timed(rows)
+    fastest = min(timed, key=lambda row: (row["wall_s"], row["workers"]))["workers"]
+    counts = {advised.baseline_workers, advised.workers, advised.next_workers, fastest}
+    decisive = [row for row in timed if row["workers"] in counts]
+    codes = {code for row in decisive for code in flags_of(row)}
+    codes |= GRAVE.intersection(code for row in rows for code in flags_of(row))
+    lost = ", ".join(str(row["workers"]) for row in rows if row not in timed)
+    agrees = ["ranks agree with one"] if any(r["gate"] == "agrees" for r in decisive) else []
+    return graded(
+        map(Raised, codes.union(of_trials)),
+        reasons=[f"no timed trial at N = {lost}"] if lost else [],
+        in_favour=(*agrees, f"{min(row['repeats'] for row in decisive)} trials of each"),
+    )
+
+
+def trust_in_tests(rows: Sequence[Row], of_trials: Sequence[str] = ()) -> Trusted:
+    """Judge the tests of a node by their flags, and by those of the trials that they ran in."""
+    whole = [row for row in rows if row["whole"]]
+    timed = sum(row["wall_s"] is not None for row in whole)
+    if not timed:
+        return graded((), against=("no test has a time",))
+    raised = list(map(Raised, of_trials))
+    for code in FLAGS:
+        names = [_test(row) for row in whole if code in (row["flags"] or [])]
+        if names:
+            many = f"{len(names)} of {timed} tests"
+            where = f" ({', '.join(names) if len(names) <= MOST_NAMED else many})"
+            raised.append(Raised(code, where if len(names) < timed else ""))
+    intervals = all(row["wall_s_low"] is not None for row in whole if row["wall_s"] is not None)
+    return graded(
+        raised,
+        in_favour=(
+            "every result is right",
+            *(["every test that ran has an interval"] if intervals else []),
+        ),
+        of_rates=True,
+    )
+
+
+def _test(row: Row) -> str:
+    return f"{row['test']} on {row['device']}" if row["device"] else str(row["test"])

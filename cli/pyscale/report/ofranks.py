@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.report.wording import listing
 
 Row = dict[str, Any]
 """Of a table with a row for each configuration: `stage`, `workers`, `repeats` and `flags`."""
-
-
-def flags_of(row: Mapping[str, Any]) -> list[str]:
-    """Codes of all flags of a row."""
-    return [code for code in (row["flags"] or "").split(",") if code]
 
 
 def ranks(count: int) -> str:

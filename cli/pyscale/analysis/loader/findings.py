@@ -97,6 +97,16 @@ class LoaderFindings:
         """The advice for the most ranks; None where no diversity is known."""
         return max(self.advices, key=lambda one: one.workers, default=None)
 
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """The advised configuration, else the fastest at the largest N; None without any."""
+        rows = self.points.to_dicts()
+        if (advice := self.advice) is not None:
+            own = (advice.stage, advice.workers)
+            return next(row for row in rows if (row["stage"], row["workers"]) == own)
+        timed = [row for row in rows if row["patches_per_s"] is not None]
+        return max(timed, key=lambda row: (row["workers"], row["patches_per_s"]), default=None)
+
 
 def loader_findings(
     loading: pl.DataFrame, *, keep: float, count_retried: bool = False

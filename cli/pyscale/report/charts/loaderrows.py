@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyscale.analysis.flags import flags_of
 from pyscale.report.loader.words import names_of, short, varied_in
-from pyscale.report.ofranks import flags_of
 from pyscale.report.results import Results
 from pyscale.report.wording import number, percent
 

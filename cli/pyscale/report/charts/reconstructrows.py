@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyscale.report.ofranks import flags_of
+from pyscale.analysis.flags import flags_of
 from pyscale.report.reconstruct.cells import milliseconds
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.words import NAMES, TOTAL

@@ -4,51 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyscale.analysis.flags import FLAGS, UNCHECKED
+from pyscale.analysis.flags import FLAGS, INVALIDATING
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.trust import NEUTRAL, Trust
+from pyscale.analysis.trust import MOST_NAMED, Raised, Trusted, graded
 from pyscale.report.grid.sweep import Sweep
 from pyscale.report.grid.words import Row, plural, size
 from pyscale.report.wording import listing, score
 
-MOST_POINTS = 3
-"""More points that raise a flag are counted and not named."""
 
-
-def trust_in_sweep(sweep: Sweep) -> tuple[Trust, tuple[str, ...]]:
+def trust_in_sweep(sweep: Sweep) -> Trusted:
     """Judge a sweep by the flags of its points, and by what was set beside what."""
     if not sweep.is_timed:
-        return "no", ("no call was timed",)
-    against = tuple(reason for code in UNCHECKED for reason in _raised(sweep, code))
-    if against:
-        return "no", against
-    agreed = tuple(_agreement(sweep))
-    doubts, notes = (
-        tuple(
-            reason
-            for code in FLAGS
-            if (code in NEUTRAL) == is_note
-            for reason in _raised(sweep, code)
-        )
-        for is_note in (False, True)
+        return graded((), against=("no call was timed",))
+    return graded(
+        _raised(sweep),
+        notes=(*_agreement(sweep), *_unchecked(sweep)),
+        in_favour=(f"{plural(min(row['trials'] for row in sweep.points), 'trial')} of each",),
     )
-    beside = (*notes, *_unchecked(sweep))
-    if doubts:
-        return "with care", (*doubts, *agreed, *beside)
-    fewest = min(row["trials"] for row in sweep.points)
-    return "yes", (*agreed, f"{plural(fewest, 'trial')} of each", *beside)
 
 
-def _raised(sweep: Sweep, code: str) -> Iterator[str]:
-    rows = [row for row in sweep.points if code in codes(row)]
-    if not rows:
-        return
-    where = ""
-    if len(rows) > MOST_POINTS:
-        where = f" ({len(rows)} of {plural(len(sweep.points), 'point')})"
-    elif len(rows) < len(sweep.points):
+def _raised(sweep: Sweep) -> Iterator[Raised]:
+    for code in FLAGS:
+        rows = [row for row in sweep.points if code in codes(row)]
         where = f" ({listing(_point(sweep, row) for row in rows)})"
-    yield f"{FLAGS[code].short}{'' if len(rows) == len(sweep.points) else where}"
+        if len(rows) > MOST_NAMED:
+            where = f" ({len(rows)} of {plural(len(sweep.points), 'point')})"
+        if rows:
+            # A point that did other work has no ratio.
+            is_decisive = code not in INVALIDATING
+            yield Raised(code, where if len(rows) < len(sweep.points) else "", is_decisive)
 
 
 def codes(row: Row) -> list[str]:

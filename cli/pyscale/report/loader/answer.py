@@ -43,18 +43,9 @@ class Said:
         return cell_text((*self.head, *self.rest))
 
 
-def chosen(findings: LoaderFindings) -> Row | None:
-    """The configuration that is advised, else the fastest at the largest N; None without any."""
-    rows = findings.points.to_dicts()
-    if (advice := findings.advice) is not None:
-        return _row(rows, advice.stage, advice.workers)
-    timed = [row for row in rows if row["patches_per_s"] is not None]
-    return max(timed, key=lambda row: (row["workers"], row["patches_per_s"]), default=None)
-
-
 def feeds(findings: LoaderFindings) -> Said | None:
     """State whether storage feeds training; None where nothing was timed."""
-    row = chosen(findings)
+    row = findings.chosen
     if row is None:
         return None
     if row["feeds"] is None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pyscale.analysis.flags import flags_of
 from pyscale.report.machine.words import STATES
-from pyscale.report.ofranks import Row, flags_of
+from pyscale.report.ofranks import Row
 from pyscale.report.page.values import LOADER_POINT, LOADER_RANK, Cell, interval_of, value_of
 from pyscale.report.wording import ABSENT, number
 

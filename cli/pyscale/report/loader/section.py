@@ -27,7 +27,7 @@ def section(results: Results) -> dict[str, Any] | None:
     names = names_of(points)
     # One rank alone has nothing that the tables of configurations have not.
     every_rank = findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts()
-    row = answer.chosen(findings)
+    row = findings.chosen
     own = [
         one for one in every_rank if row and all(one[of] == row[of] for of in ("stage", "workers"))
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pyscale.analysis.flags import flags_of
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.loader.words import SHORT, same_everywhere, varied_in
 from pyscale.report.machine.told import named
-from pyscale.report.ofranks import Row, at, doubts_of, flags_of, ranks, trials_of
+from pyscale.report.ofranks import Row, at, doubts_of, ranks, trials_of
 from pyscale.report.wording import listing, number, percent, ratio
 
 if TYPE_CHECKING:

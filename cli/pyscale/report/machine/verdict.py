@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.analysis.flags import FLAGS
-from pyscale.analysis.trust import NEUTRAL_OF_RATES, Trust
+from pyscale.analysis.trust import trust_in_tests
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, timed
-from pyscale.report.machine.told import name_of, named
 from pyscale.report.machine.words import CODECS, MEGA, MODES, STATES, UNCODED, Row, rate_parts
 from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.page.values import MACHINE_TEST, Cell, Value, value_of
@@ -23,14 +21,8 @@ def verdicts(found: Sequence[Bench], of_trials: Sequence[str] = ()) -> list[Answ
     if len(found) > MOST_BENCHES:
         return []
     return [
-        Answered(
-            name=bench.name or HERE,
-            answers=tuple(_answers(bench)),
-            trust=trust,
-            reasons=reasons,
-        )
+        Answered.of(bench.name or HERE, _answers(bench), trust_in_tests(bench.rows, of_trials))
         for bench in found
-        for trust, reasons in (trust_in_bench(bench, of_trials),)
     ]
 
 
@@ -46,34 +38,6 @@ def ran(found: Sequence[Bench]) -> str:
     trials = "trial" if ends == [1] else "trials"
     each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
     return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
-
-
-def trust_in_bench(bench: Bench, of_trials: Sequence[str] = ()) -> tuple[Trust, tuple[str, ...]]:
-    """Judge the tests of a node by their flags, and by those of the trials that they ran in."""
-    if not timed(bench.rows):
-        return "no", ("no test has a time",)
-    wrong = _raised(bench, "disagrees")
-    if wrong:
-        return "no", (f"wrong results ({named(wrong)})",)
-    told = [(code, FLAGS[code].short) for code in of_trials]
-    told += [
-        (code, f"{flag.short} ({_of(raised, bench.rows)})")
-        for code, flag in FLAGS.items()
-        if code != "steps-overlap" and (raised := _raised(bench, code))
-    ]
-    reasons = [said for code, said in told if code not in NEUTRAL_OF_RATES]
-    notes = [said for code, said in told if code in NEUTRAL_OF_RATES]
-    if reasons:
-        return "with care", (*reasons, *notes)
-    return "yes", ("every result is right", *(notes or ["every test that ran has an interval"]))
-
-
-def _raised(bench: Bench, code: str) -> list[str]:
-    return [name_of(row) for row in bench.rows if code in (row["flags"] or [])]
-
-
-def _of(raised: list[str], rows: Sequence[Row]) -> str:
-    return f"{len(raised)} of {len(timed(rows))} rows"
 
 
 def _answers(bench: Bench) -> Iterator[Answer]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pyscale.analysis.trust import Trust
+from pyscale.analysis.trust import Trust, Trusted
 from pyscale.report.page.values import Cell, cell_text
 
 
@@ -34,3 +35,8 @@ class Answered:
     answers: tuple[Answer, ...]
     trust: Trust
     reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, answers: Iterable[Answer], trusted: Trusted) -> Answered:
+        """Put answers beside the trust in them."""
+        return cls(name, tuple(answers), trusted.grade, (*trusted.reasons, *trusted.notes))

@@ -19,16 +19,7 @@ LONGEST_NAME = 12
 
 def sweep_verdicts(found: Sequence[Sweep]) -> list[Answered]:
     """Say of each sweep how much faster, what limits it, and whether that can be trusted."""
-    return [
-        Answered(
-            name=sweep.name,
-            answers=tuple(_answers(sweep)),
-            trust=trust,
-            reasons=reasons,
-        )
-        for sweep in found
-        for trust, reasons in (trust_in_sweep(sweep),)
-    ]
+    return [Answered.of(sweep.name, _answers(sweep), trust_in_sweep(sweep)) for sweep in found]
 
 
 def ran(found: Sequence[Sweep]) -> str:

@@ -35,13 +35,6 @@ def answers(parts: Parts, stage: str, advised: ReconstructAnswer | None) -> list
     ]
 
 
-def decisive(parts: Parts, advised: ReconstructAnswer) -> list[Row]:
-    """Points that the answers rest on: the baseline, the N to ask for, the next, the fastest."""
-    best = fastest(parts, advised)["workers"]
-    counts = {advised.baseline_workers, advised.workers, advised.next_workers, best}
-    return [row for row in parts.own(advised.stage) if row["workers"] in counts]
-
-
 def _nothing(own: Sequence[Row]) -> Answer:
     error = next((row["error"] for row in own if row["error"]), None)
     why = f": no trial counts; its error: {error}" if error else ": no trial counts."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from pyscale.report.ofranks import Row, flags_of
+from pyscale.analysis.flags import flags_of
+from pyscale.report.ofranks import Row
 from pyscale.report.page.values import (
     RECONSTRUCT,
     RECONSTRUCT_POINT,

@@ -11,15 +11,15 @@ from pyscale.report.grid.trust import trust_in_sweep
 def judged(results, **columns):
     (sweep,) = sweeps(results.grids)
     grid = replace(sweep.grid, points=sweep.grid.points.with_columns(**columns))
-    trust, reasons = trust_in_sweep(replace(sweep, grid=grid))
-    return trust, "; ".join(reasons)
+    trusted = trust_in_sweep(replace(sweep, grid=grid))
+    return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
 
 
 def test_points_without_a_doubt_can_be_trusted(both):
     trust, reasons = judged(both)
     assert trust == "yes"
     assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
-    assert reasons.endswith("; 6 trials of each")
+    assert reasons.startswith("6 trials of each; ")
 
 
 def test_few_trials_and_outputs_that_were_not_compared_are_neutral_notes(thin):

@@ -9,11 +9,11 @@ import pytest
 
 from madeuploader import ENTRIES
 from madeuploaderrun import consuming, made_up
+from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
 from pyscale.report.loader import answer
 from pyscale.report.loader.section import section
-from pyscale.report.loader.verdict import trust_in
 from pyscale.report.machine.tables import plain
 from pyscale.report.wording import number
 
@@ -174,15 +174,14 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside
     ],
 )
 def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):
-    trust, reasons = trust_in(made_up(**told_of).loader, ())
-    assert trust == "with care"
-    assert reason in reasons
+    trusted = trust_in_loading(made_up(**told_of).loader)
+    assert trusted.grade == "with care"
+    assert reason in trusted.reasons
 
 
 def test_few_trials_are_a_neutral_note():
-    trust, reasons = trust_in(made_up(repeats=3).loader, ())
-    assert trust == "yes"
-    assert "fewer than 6 trials" in reasons
+    trusted = trust_in_loading(made_up(repeats=3).loader)
+    assert (trusted.grade, trusted.notes) == ("yes", ("fewer than 6 trials",))
 
 
 def test_cold_repeated_runs_are_to_be_trusted(fed):

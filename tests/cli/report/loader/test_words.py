@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from madeuploader import ENTRIES, entries_like
 from madeuploaderrun import made_up
+from pyscale.analysis.flags import flags_of
 from pyscale.report.loader.words import names_of, same_everywhere
-from pyscale.report.ofranks import flags_of
 
 
 def named(entries):

@@ -7,12 +7,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pyscale.analysis.trust import trust_in_tests
 from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.machine import headroom, nodes, told
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section
-from pyscale.report.machine.verdict import trust_in_bench
 from pyscale.report.wording import number
 
 
@@ -74,9 +74,9 @@ def test_what_cannot_run_says_why(bench):
 def test_an_eviction_that_nothing_proves_is_a_doubt(bench):
     said = " ".join(told.doubts(bench))
     assert "`evicted-unverified` (movie_read_eer_cold)" in said
-    trust, reasons = trust_in_bench(bench)
-    assert trust == "with care"
-    assert any("cold cache not proven" in reason for reason in reasons)
+    trusted = trust_in_tests(bench.rows)
+    assert trusted.grade == "with care"
+    assert "cold cache not proven (movie_read_eer_cold)" in trusted.reasons
 
 
 def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
@@ -87,20 +87,20 @@ def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
-    trust, reasons = trust_in_bench(benches(three.machine)[0])
-    assert trust == "no"
-    assert "fsc_tight on NVIDIA H200" in reasons[0]
+    trusted = trust_in_tests(benches(three.machine)[0].rows)
+    assert trusted.grade == "no"
+    assert "fsc_tight on NVIDIA H200" in trusted.reasons[0]
 
 
 def test_a_machine_without_doubts_is_trusted(bench):
     rows = [row | {"flags": []} for row in bench.rows]
-    assert trust_in_bench(replace(bench, rows=rows))[0] == "yes"
+    assert trust_in_tests(rows).grade == "yes"
 
 
 def test_other_work_on_the_machine_is_a_doubt(bench):
     rows = [row | {"flags": []} for row in bench.rows]
-    trust, reasons = trust_in_bench(replace(bench, rows=rows), ["disturbed"])
-    assert (trust, reasons) == ("with care", ("other work ran on the machine",))
+    trusted = trust_in_tests(rows, ["disturbed"])
+    assert (trusted.grade, trusted.reasons) == ("with care", ("other work ran on the machine",))
 
 
 def test_the_place_has_names(bench):
