@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
 import polars as pl
@@ -203,6 +203,22 @@ def raised(holds: Mapping[str, object]) -> list[str]:
 def flags_of(row: Mapping[str, Any]) -> list[str]:
     """Codes of all flags of a row that has them joined by commas."""
     return [code for code in (row["flags"] or "").split(",") if code]
+
+
+OF_TRIALS = frozenset(
+    {
+        *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
+        *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
+    }
+)
+"""Flags of trials that matter whatever is measured in them: not those on wall times and inputs."""
+
+
+def flags_of_trials(configurations: pl.DataFrame, stages: Iterable[str]) -> list[str]:
+    """Codes of `OF_TRIALS` that the trials of some entries raise, in the order of `FLAGS`."""
+    own = configurations.filter(pl.col("stage").is_in(list(stages)))
+    found = OF_TRIALS.intersection(own["flags"].explode().drop_nulls())
+    return [code for code in FLAGS if code in found]
 
 
 def is_invalid(codes: Collection[str]) -> bool:

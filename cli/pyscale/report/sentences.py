@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.drift import Drift
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.flags import SENTENCES, flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind, wording
-from pyscale.report.curves import Curve
+from pyscale.report.curves import Curve, curves
 from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
     INVALID,
@@ -106,6 +106,16 @@ def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator
         everywhere = all(code in row["flags"] for curve in found for row in curve.rows)
         told = "everywhere" if everywhere and len(found) > 1 else "; ".join(where)
         yield f"`{code}` ({told}): {SENTENCES[code]}"
+
+
+def doubts_of_trials(
+    configurations: pl.DataFrame, stages: Collection[str], points: Iterable[Row] = ()
+) -> Iterator[str]:
+    """Give the flags of the trials of some entries that no point of theirs raises itself."""
+    told = {code for row in points for code in flags_of(row)}
+    found = [curve for curve in curves(configurations) if curve.key["stage"] in stages]
+    codes = flags_of_trials(configurations, stages)
+    yield from doubts(found, [code for code in codes if code not in told])
 
 
 def doubts_and_drifts(found: Sequence[Curve], drifts: Iterable[Drift]) -> Iterator[str]:

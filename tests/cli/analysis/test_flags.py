@@ -9,6 +9,7 @@ from pyscale.analysis.drift import drifts
 from pyscale.analysis.flags import (
     FLAGS,
     INVALIDATING,
+    flags_of_trials,
     is_invalid,
     raised,
     without_invalid,
@@ -359,3 +360,10 @@ def test_no_drift_is_told_where_the_order_of_trials_is_not_known(new_run):
         assert any("drift" in codes for codes in results.configurations["flags"]) is is_known
         compared = comparison(given, given)
         assert any("drift" in codes for codes in compared["new_flags"]) is is_known
+
+
+def test_trials_tell_of_themselves_whatever_was_measured_in_them():
+    flags = [["drift", "disturbed"], ["few-repeats", "clocks-unknown"], ["retried"]]
+    found = pl.DataFrame({"stage": ["loader", "loader", "other"], "flags": flags})
+    assert flags_of_trials(found, ["loader"]) == ["disturbed", "clocks-unknown"]
+    assert flags_of_trials(found, []) == []

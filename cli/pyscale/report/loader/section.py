@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pyscale.analysis.flags import flags_of_trials
 from pyscale.report import sentences
-from pyscale.report.curves import Curve, curves
 from pyscale.report.loader import answer, published, tables, told
 from pyscale.report.loader.verdict import QUESTION, verdict
 from pyscale.report.loader.words import names_of
 from pyscale.report.results import Results
 
-OF_TRIALS = ("workers-did-not-overlap", "clocks-unknown")
-"""Flags of trials that matter to loading; configurations have their own instead of the others."""
 MOST_RANKS = 24
 """More rows of ranks are left to the CSV and the page; the text has the advised ones."""
 
@@ -32,7 +30,7 @@ def section(results: Results) -> dict[str, Any] | None:
         one for one in every_rank if row and all(one[of] == row[of] for of in ("stage", "workers"))
     ]
     is_long = len(every_rank) > MOST_RANKS
-    of_trials = list(dict.fromkeys(_raised(results)))
+    of_trials = flags_of_trials(results.configurations, [row["stage"]] if row else [])
     return {
         "title": QUESTION,
         "heading": "Patch loading",
@@ -75,18 +73,7 @@ def doubts(results: Results) -> Iterator[str]:
         return
     points = results.loader.points.to_dicts()
     yield from told.doubts(points, names_of(points))
-    yield from sentences.doubts(_own(results), OF_TRIALS)
-
-
-def _own(results: Results) -> list[Curve]:
-    """Configurations that load patches, as trials are timed."""
-    every = curves(results.configurations)
-    return [curve for curve in every if curve.key["stage"] in results.loader_entries]
-
-
-def _raised(results: Results) -> Iterator[str]:
-    found = {flag for curve in _own(results) for row in curve.rows for flag in row["flags"]}
-    yield from (code for code in OF_TRIALS if code in found)
+    yield from sentences.doubts_of_trials(results.configurations, results.loader_entries, points)
 
 
 def _lowered(sentence: str) -> str:

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pyscale.analysis.flags import flags_of_trials
 from pyscale.report import sentences
-from pyscale.report.curves import Curve, curves
+from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.machine import headroom, nodes, tables, told, verdict
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
 from pyscale.report.page.table import Table
 from pyscale.report.results import Results
-
-OF_TRIALS = (
-    *("oversubscribed", "disturbed", "workers-did-not-overlap", "clocks-unknown", "retried"),
-    *("retried-counted", "failed-trials", "mixed-hardware", "disagrees", "check-failed"),
-)
-"""Flags of trials that matter to tests of the machine: these have their own intervals and flags,
-and control the page cache themselves."""
 
 
 def section(results: Results) -> dict[str, Any] | None:
@@ -31,9 +25,10 @@ def section(results: Results) -> dict[str, Any] | None:
     about_n = curves(about_workers(results).configurations)
     used = {row["bottleneck"] for bench in found for row in bench.rows}
     several = len({bench.node for bench in found}) > 1
+    of_trials = flags_of_trials(results.configurations, results.machine_entries)
     return {
         "title": f"Tests of {'these machines' if several else 'this machine'}",
-        "verdicts": verdict.verdicts(found, _of_trials(results)),
+        "verdicts": verdict.verdicts(found, of_trials),
         "nodes_in_short": nodes.in_short(machine) if not machine.nodes.is_empty() else None,
         "ran": verdict.ran(found),
         "benches": [_bench(bench) for bench in found],
@@ -55,7 +50,7 @@ def section(results: Results) -> dict[str, Any] | None:
 def doubts(results: Results, found: Sequence[Bench]) -> Iterator[str]:
     """Give every flag once of each node's tests, and those of the trials that they ran in."""
     yield from told.of_all(found, told.doubts)
-    yield from sentences.doubts(_own(results), OF_TRIALS)
+    yield from sentences.doubts_of_trials(results.configurations, results.machine_entries)
 
 
 def note_on_workers(found: Sequence[Bench]) -> str:
@@ -66,18 +61,6 @@ def note_on_workers(found: Sequence[Bench]) -> str:
         "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
         "process beside the others."
     )
-
-
-def _own(results: Results) -> list[Curve]:
-    """Configurations that test the machine."""
-    every = curves(results.configurations)
-    return [curve for curve in every if curve.key["stage"] in results.machine_entries]
-
-
-def _of_trials(results: Results) -> list[str]:
-    """Flags of their trials that matter to what they measured."""
-    raised = {flag for curve in _own(results) for row in curve.rows for flag in row["flags"]}
-    return [code for code in OF_TRIALS if code in raised]
 
 
 def _bench(bench: Bench) -> dict[str, Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from pyscale.analysis.flags import flags_of_trials
 from pyscale.report import sentences
-from pyscale.report.curves import Curve, curves
 from pyscale.report.reconstruct import answer, published, qualitytables, tables, told
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.verdict import verdict
 from pyscale.report.results import Results
 
 QUESTION = "Which component of the reconstruction scales?"
-OF_TRIALS = ("workers-did-not-overlap", "clocks-unknown", "disagrees", "check-failed")
-"""Flags of trials that matter to reconstruction; points have the others of their own."""
 
 
 def section(results: Results) -> dict[str, Any] | None:
@@ -24,14 +21,13 @@ def section(results: Results) -> dict[str, Any] | None:
         return None
     parts = Parts.of(findings)
     advised = {one.stage: one for one in findings.answers}
-    raised = _raised(results)
-    own = _own(results)
+    trials = results.configurations
     return {
         "title": QUESTION,
         "heading": "Distributed reconstruction",
         "ran": told.ran(parts.points),
         "verdicts": [
-            verdict(parts, stage, advised.get(stage), raised.get(stage, ()))
+            verdict(parts, stage, advised.get(stage), flags_of_trials(trials, [stage]))
             for stage in parts.names
         ],
         "answers": [
@@ -54,23 +50,7 @@ def section(results: Results) -> dict[str, Any] | None:
         "published": published.beside(results.reconstruct_references, parts),
         "doubts": [
             *told.doubts(parts.points, parts.names),
-            *sentences.doubts(own, OF_TRIALS),
+            *sentences.doubts_of_trials(trials, results.reconstruct_entries, parts.points),
         ],
         "not_measured": list(told.not_measured(parts.points)),
-    }
-
-
-def _own(results: Results) -> list[Curve]:
-    """Configurations that reconstruct, as trials are timed."""
-    every = curves(results.configurations)
-    return [curve for curve in every if curve.key["stage"] in results.reconstruct_entries]
-
-
-def _raised(results: Results) -> Mapping[str, list[str]]:
-    """Flags of trials by entry."""
-    return {
-        curve.key["stage"]: [
-            code for code in OF_TRIALS if any(code in row["flags"] for row in curve.rows)
-        ]
-        for curve in _own(results)
     }
