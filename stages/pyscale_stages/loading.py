@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pyscale_stages.metric import Metric, percentiles
+from pyscale_stages.metric import PERCENTILES, Derived, Metric
 from pyscale_stages.record import Amount, Bytes, Record, Seconds
 from pyscale_stages.residency import CacheState
 
-WAITS = {"batches": "count", **percentiles("wait"), "wait_max_s": "max"}
+WAITS = {"batches": "count", **{f"wait_{p}_s": p for p in PERCENTILES}, "wait_max_s": "max"}
+STEPS = {f"step_{p}_s": p for p in PERCENTILES}
 
 
 class BatchWindow(Record):
@@ -24,7 +26,7 @@ class BatchWindow(Record):
     waits_s: Annotated[tuple[Seconds, ...], Metric(samples=WAITS)] = Field(
         description="How long each batch was waited for"
     )
-    steps_s: Annotated[tuple[Seconds, ...], Metric(samples=percentiles("step"))] = Field(
+    steps_s: Annotated[tuple[Seconds, ...], Metric(samples=STEPS)] = Field(
         (), description="Each wait, copy and meeting of the ranks; none where it went free of them"
     )
     copies_s: Annotated[tuple[Seconds, ...], Metric(samples={"copy_mean_s": "mean"})] = Field(
@@ -53,24 +55,57 @@ class BatchWindow(Record):
 class Diversity(Record):
     """How different the patches are that a model would be given, as far as they say their place."""
 
-    patches: Annotated[int, Metric("diversity_patches")] = Field(
-        ge=1, description="Patches that diversity is known from"
+    slides_per_batch: Annotated[Amount, Metric(ranks="sum", trials="median")] = Field(
+        ge=1, description="Mean number of slides in a batch"
     )
-    slides_per_batch: Amount = Field(ge=1, description="Mean number of slides in a batch")
-    distance_px: Amount | None = Field(
+    distance_px: Annotated[Amount | None, Metric(ranks="mean", trials="median")] = Field(
         None,
         description="Mean distance between patches of one slide in a batch, in pixels of its "
         "largest level; None where no batch has two of one slide",
     )
-    effective_slides: Amount = Field(
+    effective_slides: Annotated[Amount, Metric(ranks="apart", trials="rate")] = Field(
         ge=1,
         description="Slides of equal share that would be as diverse, in runs of 1,000 patches or "
         "of all where there are fewer: the inverse of Simpson's index",
+    )
+    patches: Annotated[int, Metric("diversity_patches", ranks="sum", trials="median")] = Field(
+        ge=1, description="Patches that diversity is known from"
     )
 
 
 class Loading(Record):
     """What loading patches gave one rank."""
+
+    derived: ClassVar[Mapping[str, Derived]] = {
+        **{
+            f"wait_{p}_s": Derived(f"free_wait_{p}_s", f"Wait for a batch, {p}", "most")
+            for p in PERCENTILES
+        },
+        **{
+            f"step_{p}_s": Derived(f"together_step_{p}_s", f"Step in which ranks met, {p}", "most")
+            for p in PERCENTILES
+        },
+        "read_bytes_per_patch": Derived(
+            "free_read_bytes", "Bytes asked of the kernel for a patch", "sum", per="free_patches"
+        ),
+        "storage_read_bytes_per_patch": Derived(
+            *("free_storage_read_bytes", "Bytes fetched from block devices for a patch", "sum"),
+            per="free_patches",
+        ),
+        "storage_bytes_per_s": Derived(
+            "free_storage_read_bytes",
+            "Bytes fetched from block devices in a second",
+            "rates",
+            per="free_wall_s",
+        ),
+        "cpu_s_per_patch": Derived(
+            "free_cpu_s", "Processor time of a patch", "sum", per="free_patches"
+        ),
+        # In step with the others, where there are any.
+        "copy_s_per_batch": Derived(
+            "together_copy_mean_s free_copy_mean_s", "Copy of a batch to the device", "most"
+        ),
+    }
 
     factory: str = Field(description="What made the data set: its dotted path")
     slides: int = Field(ge=1, description="Slides of this rank")
@@ -81,11 +116,13 @@ class Loading(Record):
     together: BatchWindow | None = Field(
         None, description="Taken in step with the other ranks; None where there is one rank"
     )
-    pss_bytes: Bytes | None = Field(
+    pss_bytes: Annotated[Bytes | None, Metric(ranks="node", trials="most")] = Field(
         None,
         description="Most memory of the rank and its loader processes, shared pages in parts",
     )
-    rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
+    rss_bytes: Annotated[Bytes, Metric(ranks="node", trials="most")] = Field(
+        description="The same with shared pages counted in each process"
+    )
     diversity: Annotated[Diversity | None, Metric("")] = Field(
         None, description="None where patches say no place"
     )
@@ -93,7 +130,9 @@ class Loading(Record):
         None, description="Of places and pixels of the first patches, whatever their order"
     )
     checksum_patches: int = Field(0, ge=0, description="Patches in the checksum")
-    consumed_per_s: Amount | None = Field(
+    consumed_per_s: Annotated[Amount | None, Metric(ranks="sum", trials="rate")] = Field(
         None, description="Patches that a model takes in a second on this rank, where known"
     )
-    consumer: str = Field("", description="Which model that is, or that the user said so")
+    consumer: Annotated[str, Metric(ranks="first", trials="first")] = Field(
+        "", description="Which model that is, or that the user said so"
+    )

@@ -1,9 +1,18 @@
-"""How a field of a record stands in tables: the marker beside its type."""
+"""What a number of a record means beyond its rank: the marker beside a field's type."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
+
+OverRanks = Literal["", "sum", "rates", "most", "least", "mean", "first", "names", "node", "apart"]
+"""How ranks become a trial; `pyscale.analysis.aggregate` has a sentence for each."""
+OverTrials = Literal["", "median", "rate", "most", "max", "min", "first", "told", "names"]
+"""How trials become a configuration."""
+
+PERCENTILES = ("p50", "p95", "p99")
+"""What times of many batches are told by."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +27,35 @@ class Metric:
     samples : mapping of str to str
         Of a list of numbers: columns, and what each tells of them: count, mean, max, or a
         percentile like p50.
+    ranks, trials : str
+        How it becomes a number of a trial, and that one of a configuration; without them only the
+        table of ranks has it.
     """
 
     name: str | None = None
     samples: Mapping[str, str] = field(default_factory=dict)
+    ranks: OverRanks = ""
+    trials: OverTrials = ""
 
 
-def percentiles(name: str) -> dict[str, str]:
-    """Columns of the three percentiles that times are told by."""
-    return {f"{name}_{which}_s": which for which in ("p50", "p95", "p99")}
+@dataclass(frozen=True)
+class Derived:
+    """A number of a trial that is made of columns of its ranks.
+
+    Attributes
+    ----------
+    of : str
+        The column; of several with blanks between them the first that is known.
+    means : str
+        What it is.
+    ranks, trials : str
+        As in `Metric`.
+    per : str
+        Column that it is divided by.
+    """
+
+    of: str
+    means: str
+    ranks: OverRanks
+    trials: OverTrials = "median"
+    per: str = ""

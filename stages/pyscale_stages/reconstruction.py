@@ -17,6 +17,9 @@ GRADIENT_TOLERANCE = 1e-5
 DENOISER_TOLERANCE = 1e-6
 """The same of the denoised image, where tiles hold all that the network looks at."""
 
+TOLD = Metric(ranks="first", trials="told")
+QUALITY = Metric(ranks="first", trials="median")
+
 
 class Iteration(Record):
     """One iteration as one rank saw it, from its own clock, the device's work waited for."""
@@ -45,13 +48,15 @@ class Iteration(Record):
 class Tiling(Record):
     """How the denoiser's work was cut, and what that costs."""
 
-    tile_px: int | None = Field(
+    tile_px: Annotated[int | None, TOLD] = Field(
         None, description="Length of a tile without its margin; None where the image was not cut"
     )
-    overlap_px: int = Field(0, ge=0, description="Margin on each side, denoised and thrown away")
-    tiles: int = Field(1, ge=1, description="Tiles of all ranks")
+    overlap_px: Annotated[int, TOLD] = Field(
+        0, ge=0, description="Margin on each side, denoised and thrown away"
+    )
+    tiles: Annotated[int, TOLD] = Field(1, ge=1, description="Tiles of all ranks")
     tiles_here: int = Field(1, ge=0, description="Tiles of this rank")
-    work_multiplier: Amount = Field(
+    work_multiplier: Annotated[Amount, TOLD] = Field(
         1.0, ge=1, description="Pixels that all ranks denoise, over those of the image"
     )
 
@@ -59,42 +64,68 @@ class Tiling(Record):
 class Gate(Record):
     """Whether ranks together compute what one computes alone; shares of the largest value."""
 
-    gradient: float | None = Field(
+    gradient: Annotated[float | None, Metric(ranks="first", trials="max")] = Field(
         None, description="Largest deviation of the gradient; null where it was not compared"
     )
-    denoiser_interior: Annotated[float | None, Metric("interior")] = Field(
-        None,
-        description="Largest deviation of the denoised image where a tile holds all pixels that "
-        "the network looks at; null where there is no such pixel",
+    denoiser_interior: Annotated[float | None, Metric("interior", ranks="first", trials="max")] = (
+        Field(
+            None,
+            description="Largest deviation of the denoised image where a tile holds all that the "
+            "network looks at; null where there is no such pixel",
+        )
     )
-    denoiser_border: Annotated[float | None, Metric("border")] = Field(
+    denoiser_border: Annotated[float | None, Metric("border", ranks="first", trials="max")] = Field(
         None, description="The same of all other pixels, which tiles do change"
     )
-    interior_px: int = Field(0, ge=0, description="Pixels of the interior")
-    why_not: str = Field("", description="Why something was not compared, in words")
+    interior_px: Annotated[int, Metric(ranks="first", trials="min")] = Field(
+        0, ge=0, description="Pixels of the interior"
+    )
+    why_not: Annotated[str, Metric(ranks="first", trials="first")] = Field(
+        "", description="Why something was not compared, in words"
+    )
 
 
 class Reconstruction(Record):
     """What reconstructing one image together with others gave one rank."""
 
     problem: str = Field(description="Which problem: colour_deblur, tomography_2d, tomography_3d")
-    shape: tuple[int, ...] = Field(description="Channels and lengths of the image, in pixels")
-    operators: int = Field(ge=1, description="Parts of the physics, of all ranks")
+    shape: Annotated[tuple[int, ...], TOLD] = Field(
+        description="Channels and lengths of the image, in pixels"
+    )
+    setup_s: Annotated[Seconds, Metric(ranks="most", trials="median")] = Field(
+        description="Building image, physics and denoiser, before any iteration"
+    )
+    operators: Annotated[int, TOLD] = Field(ge=1, description="Parts of the physics, of all ranks")
     operators_here: int = Field(ge=0, description="Parts of this rank")
-    weights: str = Field(description="Of the denoiser: random, or the file and its fingerprint")
-    timing_only: bool = Field(
-        description="Whether the weights are random, so that the image means nothing"
-    )
     tiling: Annotated[Tiling, Metric("")]
-    backend: str = Field("", description="What carried tensors: gloo, nccl; nothing for one rank")
-    device: Annotated[str, Metric("device_name")] = Field(description="Name of what computed")
-    memory_total_bytes: Bytes | None = Field(
-        None, description="Memory of the GPU, or what the rank may have of the node's"
-    )
-    memory_peak_bytes: Bytes | None = Field(
+    memory_peak_bytes: Annotated[Bytes | None, Metric(ranks="most", trials="most")] = Field(
         None, description="Most that the rank held: of the GPU's memory, or of the node's"
     )
-    setup_s: Seconds = Field(description="Building image, physics and denoiser, before any")
+    memory_total_bytes: Annotated[Bytes | None, Metric(ranks="least", trials="min")] = Field(
+        None, description="Memory of the GPU, or what the rank may have of the node's"
+    )
+    psnr_db: Annotated[float | None, QUALITY] = Field(
+        None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
+    )
+    psnr_interior_db: Annotated[float | None, QUALITY] = Field(
+        None, description="The same of pixels whose tile holds all that the network looks at"
+    )
+    psnr_border_db: Annotated[float | None, QUALITY] = Field(
+        None, description="The same of all other pixels"
+    )
+    gate: Gate | None = Field(None, description="From the first of several ranks")
+    weights: Annotated[str, TOLD] = Field(
+        description="Of the denoiser: random, or the file and its fingerprint"
+    )
+    timing_only: Annotated[bool, TOLD] = Field(
+        description="Whether the weights are random, so that the image means nothing"
+    )
+    backend: Annotated[str, TOLD] = Field(
+        "", description="What carried tensors: gloo, nccl; nothing for one rank"
+    )
+    device: Annotated[str, Metric("device_name", ranks="names", trials="names")] = Field(
+        description="Name of what computed"
+    )
     iterations: tuple[Iteration, ...] = Field(description="Those that were timed, after warm-up")
     objective: float = Field(
         description="Half the squared distance of the result from the measurements"
@@ -102,11 +133,3 @@ class Reconstruction(Record):
     objectives_s: tuple[Seconds, ...] = Field(
         description="What its value took, as often as there were iterations, after the last"
     )
-    psnr_db: float | None = Field(
-        None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
-    )
-    psnr_interior_db: float | None = Field(
-        None, description="The same of pixels whose tile holds all that the network looks at"
-    )
-    psnr_border_db: float | None = Field(None, description="The same of all other pixels")
-    gate: Gate | None = Field(None, description="From the first of several ranks")

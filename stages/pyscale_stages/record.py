@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from pyscale_stages.metric import Derived
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A length of time, by one clock; a difference of two clocks is a plain number."""
@@ -21,3 +24,6 @@ class Record(BaseModel):
 
     # Built at first use: a task uses few of the records, and importing them is measured time.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    derived: ClassVar[Mapping[str, Derived]] = {}
+    """Numbers of a trial that are made of several columns of its ranks, or of one within."""

@@ -31,6 +31,7 @@ class Declared(NamedTuple):
     kind: pl.DataType
     means: str
     value: Callable[[Any], Any]
+    metric: Metric = Metric()
 
 
 @cache
@@ -65,7 +66,7 @@ def _columns(record: type[BaseModel]) -> Iterator[tuple[str, Declared]]:
             whole = WHOLE if which == "count" else REAL
             yield column, Declared(whole, f"{means}: {which}", _then(get, _SAMPLES[which]))
         if kind is not None:
-            yield name, Declared(kind, means, _then(get, _told))
+            yield name, Declared(kind, means, _then(get, _told), metric)
         elif isinstance(bare, type) and issubclass(bare, BaseModel):
             for column, inner in declared(bare).items():
                 within = f"{name}_{column}" if name else column

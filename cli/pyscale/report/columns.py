@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pyscale.analysis.aggregate import meanings
 from pyscale.analysis.declared import declared
 from pyscale.analysis.grid.parts import part_schema
 from pyscale.analysis.grid.points import point_schema
@@ -31,6 +32,7 @@ from pyscale_stages.contract import Counters
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Iteration, Reconstruction
+from pyscale_stages.record import Record
 from pyscale_stages.timing import Timing
 
 PAGE = Path("docs/columns.md")
@@ -95,8 +97,14 @@ RECORDS: dict[str, tuple[type[BaseModel], ...]] = {
     "timings.parquet": (Timing,),
     "loading.parquet": (Loading, LoaderParams),
     "reconstruction.parquet": (Reconstruction, Iteration),
+    "loader": (LoaderParams,),
+    "loader_ranks": (Loading,),
+    "reconstruct": (Reconstruction,),
+    "reconstruct_points": (Reconstruction,),
 }
 """Records that describe columns of a table; of several that have one, the last."""
+FOLDED: dict[str, type[Record]] = {"loader": Loading, "reconstruct_points": Reconstruction}
+"""Records whose numbers are in a table taken together over ranks and trials."""
 
 UNITS = {
     "_per_s": "1/s",
@@ -264,7 +272,6 @@ beside_objects_base: Objects in the output of the base
 measure: Time that is compared: steady, first, start or fresh
 base_s: Time of the base
 value_s: Time of the value
-ratio: Ratio of the two
 part_s: Time of the part in one call
 share: Share, 0 to 1
 part_ratio: Time of the part at the base over its own
@@ -295,19 +302,8 @@ read_bytes: Bytes fetched of the input on this node
 read_s: Time in which at least one worker read
 read_bytes_per_s: Rate at which the stage read
 test_readers: Readers of the storage test beside it
-storage_bytes_per_s: Rate of the storage: of the test, or fetched in a second by all ranks
+storage_bytes_per_s: Rate of the storage in the test beside it
 proved: Whether nothing lay in the page cache, proved on both sides
-factory: What made the data set
-reader: Reader of slides
-num_workers: Loader processes of each rank
-pool_size: Slides that are open at once
-patches_per_slide: Patches of a slide before another takes its place
-patches_per_visit: Patches of a slide before the next has its turn
-prefetch_factor: Batches that a loader process keeps ready
-pin_memory: Whether batches are copied to pinned memory
-patch_px: Side of a patch
-mpp: Size of a pixel of patches
-tissue: Whether patches are of tissue alone
 loader_processes: Loader processes of all ranks
 cores: Cores for all ranks
 patches_per_s: Patches of all ranks in step with each other (in the table of ranks: of the rank)
@@ -320,67 +316,29 @@ straggling: How far the slowest rank is below the median rank, 0 to 1
 wait_p50_s: Median wait for a batch
 wait_p95_s: Wait that 95 % of batches do not exceed
 wait_p99_s: Wait that 99 % of batches do not exceed
-step_p50_s: Median time of a step in which all ranks met
-step_p95_s: Time that 95 % of steps do not exceed
-step_p99_s: Time that 99 % of steps do not exceed
-pss_bytes: Memory with shared pages counted in parts
-rss_bytes: Memory with shared pages counted in each process
-read_bytes_per_patch: Bytes asked of the kernel for a patch
-storage_read_bytes_per_patch: Bytes fetched from block devices for a patch
-cpu_s_per_patch: Processor time of a patch
-copy_s_per_batch: Time of the copy of a batch to the device
-slides_per_batch: Slides in the batches of one step
-distance_px: Mean distance of patches of one slide
-effective_slides: Slides of equal share that would be as diverse
-diversity_patches: Patches from which diversity is known
 on_front: Whether no comparable point is both as fast and as diverse and better in one
 keeps_diversity: Whether it has the asked share of the most diverse point's effective slides
 checksum: Checksum of what was delivered; "differs" where trials differ
-consumed_per_s: Patches that training takes
-consumer: How that is known
 feeds: Whether training is fed: yes, no or not sure
 rank: Number of the rank
-slides: Slides of the rank
-problem: What is reconstructed
 size_px: Side of the image
-shape: Shape of the image
 component: Component of an iteration; total is all of it
 seconds: Median time of the slowest rank in an iteration
 mean_seconds: Median over trials of the mean time of the ranks
 normalised_efficiency: Efficiency for the same number of denoised pixels
 loss_s: Time beyond ideal scaling
-work_multiplier: Pixels that all ranks denoise over those of the image
 exhausted: Whether memory ran out
-setup_s: Time before the first iteration
 collectives_share: Share of the exchange of the gradient and the gathering of tiles
 barrier_share: Share of waiting for other ranks
 rest_share: Share that is in no component
 balance: Mean over largest time of the ranks in gradient and denoiser
-operators: Parts that the physics is shared by
-tile_px: Length of a tile without its margin
-overlap_px: Margin of a tile
-tiles: Tiles of the image
 tiles_balance: Mean over largest number of tiles of the ranks
-memory_peak_bytes: Highest memory of a rank
-memory_total_bytes: Memory of the device that has least
-psnr_db: Peak signal-to-noise ratio
 psnr_drift_db: PSNR less that of the baseline
-psnr_interior_db: PSNR inside tiles
 psnr_interior_drift_db: PSNR inside tiles less that of the baseline
-psnr_border_db: PSNR at borders of tiles
 psnr_border_drift_db: PSNR at borders of tiles less that of the baseline
 deviation_interior: Largest deviation from the baseline's image inside tiles, of its range
 deviation_border: The same at borders of tiles
-gate_gradient: Deviation of the gradient from that of one rank
-gate_interior: Deviation of the denoiser from that of one rank, inside tiles
-gate_border: The same at borders of tiles
-gate_interior_px: Fewest pixels of the interior
-gate_why_not: Why something was not compared
 gate: Whether ranks together agree with one rank
-weights: Weights of the denoiser
-timing_only: Whether only times mean something
-backend: Backend of communication
-device_name: Name of the device
 base_repeats: Timed trials of the base version
 new_repeats: Timed trials of the new version
 base_wall_s: Median wall time of the base version
@@ -517,7 +475,8 @@ def meaning(table: str, column: str) -> str:
     """Meaning of a column of a table."""
     records = [declared(record) for record in RECORDS.get(table, ())]
     described = {name: one.means for record in records for name, one in record.items()}
-    known = _PARSED | described
+    folded = meanings(FOLDED[table]) if table in FOLDED else {}
+    known = _PARSED | described | folded
     for name in (f"{table}.{column}", column):
         if name in known:
             return known[name]
@@ -557,7 +516,8 @@ def _lines() -> Iterator[str]:
     for table, file in (FILES | RARE_FILES | {name: name for name in STORED}).items():
         yield f"\n## {file}\n\n{ROWS[table]}\n\n| Column | Unit | Meaning |\n| --- | --- | --- |"
         for column in columns(table):
-            yield f"| `{column}` | {unit(table, column)} | {meaning(table, column)} |"
+            means = meaning(table, column).replace("; None where", "; empty where")
+            yield f"| `{column}` | {unit(table, column)} | {means} |"
     yield ""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pyscale.analysis.aggregate import folded_schema
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
 from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loading import Loading
 
 SETTINGS = (
     *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
@@ -27,11 +29,9 @@ def trial_schema() -> Schema:
     tried again does not, unless asked for. `error` is of the first rank that failed. Rates:
     `patches_per_s` is patches of all ranks in step with each other over the longest time of a rank
     (with one rank its rate); those `inferred`, `aggregate` and of the slowest are of ranks that do
-    not wait for others. Waits, steps and copies are of the rank where they are longest, memory is
-    of the node that needs most. `busiest` is the largest quotient on a node of loader processes and
-    ranks by its cores; `oversubscribed` says that workers shared cores or that it is above 1.
-    Diversity is of the batches of all ranks as one (`distance_px` the mean over ranks), `checksum`
-    of what all delivered, in their order. What could not be measured is null; so is a sum over
+    not wait for others. `busiest` is the largest quotient on a node of loader processes and ranks
+    by its cores; `oversubscribed` says that workers shared cores or that it is above 1. `checksum`
+    is of what all delivered, in their order. What could not be measured is null; so is a sum over
     ranks of which a part is not known.
     """
     return columns(
@@ -43,25 +43,20 @@ def trial_schema() -> Schema:
         (TEXT, "error"),
         (REAL, "patches_per_s inferred_per_s aggregate_per_s"),
         (WHOLE, "slowest_rank"),
-        (REAL, "slowest_per_s straggling wait_p50_s wait_p95_s wait_p99_s step_p50_s step_p95_s"),
-        (REAL, "step_p99_s"),
-        (WHOLE, "node_pss_bytes node_rss_bytes cores"),
-        (REAL, "busiest read_bytes_per_patch storage_read_bytes_per_patch storage_bytes_per_s"),
-        (REAL, "cpu_s_per_patch copy_s_per_batch slides_per_batch distance_px effective_slides"),
-        (WHOLE, "diversity_patches"),
-        (TEXT, "checksum"),
-        (REAL, "consumed_per_s"),
-        (TEXT, "consumer cache_asked cache_state"),
+        (REAL, "slowest_per_s straggling"),
+        (WHOLE, "cores"),
+        (REAL, "busiest"),
+        (TEXT, "checksum cache_asked cache_state"),
         (FLAG, "oversubscribed disturbed"),
         (TEXTS, "hardware"),
-    )
+    ) | folded_schema(Loading)
 
 
 def point_schema() -> Schema:
     """Columns of `loader_points`, as docs/columns.md has them for benchmark_loader.csv.
 
     Medians over trials (see `trial_schema`), rates with the ends of a 95 % interval, null below six
-    trials. `cores` are the fewest, `pss_bytes` and `rss_bytes` the most of a node in any trial;
+    trials. `cores` are the fewest in any trial;
     `straggling` is that of the middle trial by `patches_per_s` (of two middle ones the slower), and
     `slowest_rank` was slowest in most. `effective_over_inferred` is null with one rank. Points are
     comparable that have the same N, `patch_px` and `mpp`; `on_front` and `keeps_diversity` are null
@@ -83,16 +78,12 @@ def point_schema() -> Schema:
             (TEXT, "cache_state"),
             (REAL, f"{rates} slowest_per_s"),
             (WHOLE, "slowest_rank"),
-            (REAL, "straggling wait_p50_s wait_p95_s wait_p99_s step_p50_s step_p95_s step_p99_s"),
-            (WHOLE, "pss_bytes rss_bytes"),
-            (REAL, "read_bytes_per_patch storage_read_bytes_per_patch storage_bytes_per_s"),
-            (REAL, "cpu_s_per_patch copy_s_per_batch slides_per_batch distance_px"),
-            (REAL, "effective_slides"),
-            (WHOLE, "diversity_patches"),
+            (REAL, "straggling"),
+        )
+        | folded_schema(Loading)
+        | columns(
             (FLAG, "on_front keeps_diversity"),
-            (TEXT, "checksum"),
-            (REAL, "consumed_per_s"),
-            (TEXT, "consumer feeds flags"),
+            (TEXT, "checksum feeds flags"),
         )
     )
 

@@ -7,18 +7,13 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.aggregate import first_told, median_rate, over_trials
 from pyscale.analysis.intervals import median_interval, ratio_interval, with_ends
 from pyscale.analysis.loader.advice import with_front
 from pyscale.analysis.loader.columns import RATES, SETTINGS, point_schema, rank_schema
 from pyscale.analysis.loader.flags import DIFFERS, flag_codes
 from pyscale.analysis.trials import least_proved
-
-MEDIANS = (
-    *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),
-    *("read_bytes_per_patch", "storage_read_bytes_per_patch", "cpu_s_per_patch"),
-    *("copy_s_per_batch", "slides_per_batch", "distance_px"),
-    *("diversity_patches", "storage_bytes_per_s"),
-)
+from pyscale_stages.loading import Loading
 
 
 def loader_points(loading: pl.DataFrame, trials: pl.DataFrame, *, keep: float) -> pl.DataFrame:
@@ -43,39 +38,26 @@ def _summed(trials: pl.DataFrame) -> dict[str, Any]:
     return {
         "repeats": counted.height,
         "failed": int((~trials["complete"]).sum()),
-        "error": _first(trials["error"]),
+        "error": first_told(trials["error"]),
         "cores": trials["cores"].min(),
         "oversubscribed": bool(trials["oversubscribed"].any()),
         "cache_state": counted.select(least_proved(pl.col("cache_state"))).item(),
         **{key: value for name in RATES for key, value in _with_ends(counted, name).items()},
         **_quotient(counted),
-        "slowest_per_s": _median_rate(counted["slowest_per_s"]),
+        "slowest_per_s": median_rate(counted["slowest_per_s"]),
         "slowest_rank": _most_often(counted),
         "straggling": straggling,
-        **{name: counted[name].median() for name in MEDIANS},
-        "effective_slides": _median_rate(counted["effective_slides"]),
-        "pss_bytes": _largest(counted["node_pss_bytes"]),
-        "rss_bytes": _largest(counted["node_rss_bytes"]),
+        **over_trials(trials, Loading),
         "checksum": checksum,
-        "consumed_per_s": _median_rate(counted["consumed_per_s"]),
-        "consumer": _first(counted["consumer"]),
         "flags": ",".join(flag_codes(trials, straggling=straggling, checksum=checksum)),
     }
-
-
-def _median_rate(rates: pl.Series) -> float | None:
-    """Median of rates by way of their inverses, which are costs; null where one is not known."""
-    if rates.is_empty() or rates.null_count():
-        return None
-    costs: list[float] = (1 / rates).to_list()
-    return 1 / median(costs)
 
 
 def _with_ends(trials: pl.DataFrame, name: str) -> dict[str, float | None]:
     """Median of a rate and the ends of its interval, null where there are too few trials."""
     rates = trials[name].drop_nulls().to_list()
     interval = median_interval(rates)
-    return with_ends(name, _median_rate(trials[name]), interval)
+    return with_ends(name, median_rate(trials[name]), interval)
 
 
 def _quotient(trials: pl.DataFrame) -> dict[str, float | None]:
@@ -110,17 +92,6 @@ def _checksum(trials: pl.DataFrame) -> str | None:
     if len(found) > 1:
         return DIFFERS
     return None if not found or trials["checksum"].null_count() else str(found[0])
-
-
-def _largest(sums: pl.Series) -> int | None:
-    """Give the largest; null where one is not known."""
-    if sums.is_empty() or sums.null_count():
-        return None
-    return max(int(each) for each in sums)
-
-
-def _first(values: pl.Series) -> str | None:
-    return next((text for text in values.to_list() if text), None)
 
 
 def _feeds() -> pl.Expr:

@@ -6,17 +6,13 @@ from hashlib import sha256
 
 import polars as pl
 
+from pyscale.analysis.aggregate import folded, over_ranks
 from pyscale.analysis.loader.columns import trial_schema
 from pyscale.analysis.trials import least_proved, sum_if_all
+from pyscale_stages.loading import Loading
 
-MEASURED = (
-    *("patches_per_s", "inferred_per_s", "aggregate_per_s"),
-    *("slowest_rank", "slowest_per_s", "straggling"),
-    *("wait_p50_s", "wait_p95_s", "wait_p99_s", "step_p50_s", "step_p95_s", "step_p99_s"),
-    *("node_pss_bytes", "node_rss_bytes", "read_bytes_per_patch", "storage_read_bytes_per_patch"),
-    *("storage_bytes_per_s", "cpu_s_per_patch", "copy_s_per_batch", "slides_per_batch"),
-    *("distance_px", "effective_slides", "diversity_patches", "checksum", "consumed_per_s"),
-)
+RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s", "slowest_per_s")
+MEASURED = (*RATES, "slowest_rank", "straggling", "checksum", *folded(Loading))
 """What is null unless every rank measured."""
 
 
@@ -24,7 +20,8 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
     """Take the ranks of each trial together."""
     found = (
         loading.group_by("trial", maintain_order=True)
-        .agg(*_header(), *_rates(), *_waits(), *_costs(), *_diversity())
+        .agg(*_header(), *_rates())
+        .join(over_ranks(loading, Loading), on="trial", how="left", maintain_order="left")
         .join(node_use(loading), on="trial", how="left", maintain_order="left")
         .with_columns(
             pl.when(pl.col("workers") == 1)
@@ -73,43 +70,6 @@ def _rates() -> list[pl.Expr]:
         .first()
         .alias("slowest_rank"),
         (1 - patch_s.median() / patch_s.max()).alias("straggling"),
-        sum_if_all(pl.col("consumed_per_s")).alias("consumed_per_s"),
-        pl.col("consumer").filter(pl.col("consumer") != "").first(),
-    ]
-
-
-def _waits() -> list[pl.Expr]:
-    percentiles = ("p50_s", "p95_s", "p99_s")
-    waits = [pl.col(f"free_wait_{which}").max().alias(f"wait_{which}") for which in percentiles]
-    steps = [pl.col(f"together_step_{which}").max().alias(f"step_{which}") for which in percentiles]
-    # In step with the others, where there are any.
-    copies = pl.coalesce("together_copy_mean_s", "free_copy_mean_s").max()
-    return [*waits, *steps, copies.alias("copy_s_per_batch")]
-
-
-def _costs() -> list[pl.Expr]:
-    patches = pl.col("free_patches").sum()
-    stored = pl.col("free_storage_read_bytes")
-    return [
-        (sum_if_all(pl.col("free_read_bytes")) / patches).alias("read_bytes_per_patch"),
-        (sum_if_all(stored) / patches).alias("storage_read_bytes_per_patch"),
-        sum_if_all(stored / pl.col("free_wall_s")).alias("storage_bytes_per_s"),
-        (sum_if_all(pl.col("free_cpu_s")) / patches).alias("cpu_s_per_patch"),
-    ]
-
-
-def _diversity() -> list[pl.Expr]:
-    """Diversity of the patches of all ranks, which share no slide and take as many each.
-
-    Each of N ranks has a share of 1 / N, and the sum of squared shares is the mean of its ranks'
-    over N: the effective slides are N times their harmonic mean.
-    """
-    effective = pl.len() ** 2 / sum_if_all(1 / pl.col("effective_slides"))
-    return [
-        sum_if_all(pl.col("slides_per_batch")).alias("slides_per_batch"),
-        pl.col("distance_px").mean(),
-        effective.alias("effective_slides"),
-        sum_if_all(pl.col("diversity_patches")).alias("diversity_patches"),
     ]
 
 
@@ -121,7 +81,7 @@ def _combined(checksums: list[str] | None, ranks: int) -> str | None:
 
 
 def node_use(loading: pl.DataFrame) -> pl.DataFrame:
-    """Sum up nodes, and take of each trial the node that has least to spare.
+    """Cores of the nodes of each trial, and how busy the busiest is.
 
     Parameters
     ----------
@@ -132,23 +92,17 @@ def node_use(loading: pl.DataFrame) -> pl.DataFrame:
     -------
     polars.DataFrame
         A row a trial: `trial`, `cores` (of all nodes), `busiest` (largest quotient of ranks and
-        loader processes by cores), `node_pss_bytes`, `node_rss_bytes` (largest sums).
+        loader processes by cores).
     """
     processes = pl.col("num_workers") + 1
     return (
         loading.group_by("trial", "node", maintain_order=True)
-        .agg(
-            sum_if_all(processes).alias("processes"),
-            sum_if_all(pl.col("pss_bytes")).alias("pss_bytes"),
-            sum_if_all(pl.col("rss_bytes")).alias("rss_bytes"),
-        )
+        .agg(sum_if_all(processes).alias("processes"))
         .join(_node_cores(loading), on=["trial", "node"], how="left", nulls_equal=True)
         .group_by("trial", maintain_order=True)
         .agg(
             sum_if_all(pl.col("cores")).alias("cores"),
             (pl.col("processes") / pl.col("cores")).max().alias("busiest"),
-            _largest("pss_bytes"),
-            _largest("rss_bytes"),
         )
     )
 
@@ -172,9 +126,3 @@ def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
             ),
         )
     )
-
-
-def _largest(sums: str) -> pl.Expr:
-    """Largest sum of a node; null where that of any is not known."""
-    values = pl.col(sums)
-    return pl.when(values.null_count() == 0).then(values.max()).alias(f"node_{sums}")

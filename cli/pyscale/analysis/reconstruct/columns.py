@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from pyscale.analysis.aggregate import folded_schema
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
-from pyscale_stages.reconstruction import COMPONENTS
+from pyscale_stages.reconstruction import COMPONENTS, Reconstruction
 
 TOTAL = "total"
 """A whole iteration: its wall time."""
@@ -22,7 +23,6 @@ def column(component: str) -> str:
 
 QUALITY = ("psnr_db", "psnr_interior_db", "psnr_border_db")
 DEVIATIONS = ("deviation_interior", "deviation_border")
-GATES = ("gate_gradient", "gate_interior", "gate_border")
 
 
 def trial_schema() -> Schema:
@@ -34,15 +34,12 @@ def trial_schema() -> Schema:
     ranks, `_share` the sum over all iterations of all ranks as a share of `ranks_s`. `rest_share`
     is what of an iteration is in no component, or in two: median over iterations, of the rank where
     it is largest. `balance` and `tiles_balance` are mean over largest value of the ranks: of the
-    time in gradient and denoiser, and of tiles. Quality and gate are from the first rank, which
-    alone computes them.
+    time in gradient and denoiser, and of tiles.
     """
     times = [column(component) for component in EVERY]
     return columns(
         (TEXT, "stage family problem"),
-        (WHOLE, "size_px"),
-        (TEXT, "shape"),
-        (WHOLE, "workers"),
+        (WHOLE, "size_px workers"),
         (TEXT, "trial"),
         (WHOLE, "block attempt"),
         (FLAG, "complete valid"),
@@ -53,19 +50,11 @@ def trial_schema() -> Schema:
         (REAL, "ranks_s"),
         (REAL, " ".join(f"{name}_share" for name in COMPONENTS)),
         (REAL, "rest_share balance tiles_balance"),
-        (WHOLE, "operators tile_px overlap_px tiles"),
-        (REAL, "work_multiplier"),
-        (WHOLE, "memory_peak_bytes memory_total_bytes"),
-        (REAL, " ".join(("setup_s", *QUALITY, *GATES))),
-        (WHOLE, "gate_interior_px"),
-        (TEXT, "gate_why_not"),
         (REAL, " ".join(DEVIATIONS)),
-        (TEXT, "weights"),
-        (FLAG, "timing_only"),
-        (TEXT, "backend device device_name"),
+        (TEXT, "device"),
         (FLAG, "oversubscribed disturbed"),
         (TEXTS, "hardware"),
-    )
+    ) | folded_schema(Reconstruction)
 
 
 def scaling_schema() -> Schema:
@@ -95,30 +84,24 @@ def point_schema() -> Schema:
     """Columns of `reconstruct_points`, an entry at one N a row; see docs/columns.md.
 
     `wall_s` is the median over trials of an iteration of the slowest rank. `collectives_share` is
-    of both exchanges: that of the gradient and that of the tiles. `rest_share`, deviations, gates
-    and `memory_peak_bytes` are the largest of any trial that counts, `balance` that of the middle
+    of both exchanges: that of the gradient and that of the tiles. `rest_share` and deviations
+    are the largest of any trial that counts, `balance` that of the middle
     trial by `wall_s` (of two middle ones the slower). A `_drift_db` is how much more a quality is
     than with `baseline_workers`. `gate` is "agrees", "differs" or "not compared", null with one
     rank and where no trial counts.
     """
-    drifts = " ".join(f"{name} {name.removesuffix('_db')}_drift_db" for name in QUALITY)
-    return columns(
-        (TEXT, "stage family problem"),
-        (WHOLE, "size_px"),
-        (TEXT, "shape"),
-        (WHOLE, "workers baseline_workers repeats failed"),
-        (TEXT, "error"),
-        (FLAG, "exhausted"),
-        (REAL, ends_of("wall_s")),
-        (REAL, "setup_s collectives_share barrier_share rest_share balance"),
-        (WHOLE, "operators tile_px overlap_px tiles"),
-        (REAL, "tiles_balance work_multiplier"),
-        (WHOLE, "memory_peak_bytes memory_total_bytes"),
-        (REAL, " ".join((drifts, *DEVIATIONS, *GATES))),
-        (WHOLE, "gate_interior_px"),
-        (TEXT, "gate_why_not gate weights"),
-        (FLAG, "timing_only"),
-        (TEXT, "backend device device_name flags"),
+    drifts = " ".join(f"{name.removesuffix('_db')}_drift_db" for name in QUALITY)
+    return (
+        columns(
+            (TEXT, "stage family problem"),
+            (WHOLE, "size_px workers baseline_workers repeats failed"),
+            (TEXT, "error"),
+            (FLAG, "exhausted"),
+            (REAL, ends_of("wall_s")),
+            (REAL, "collectives_share barrier_share rest_share balance tiles_balance"),
+        )
+        | folded_schema(Reconstruction)
+        | columns((REAL, " ".join((drifts, *DEVIATIONS))), (TEXT, "gate device flags"))
     )
 
 

@@ -6,22 +6,17 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.aggregate import first_told, over_trials
 from pyscale.analysis.intervals import median_interval, with_ends
 from pyscale.analysis.reconstruct.columns import (
     DEVIATIONS,
-    GATES,
     QUALITY,
     largest_schema,
     point_schema,
 )
 from pyscale.analysis.reconstruct.flags import flag_codes, gate_verdict
 from pyscale.analysis.reconstruct.trials import baseline, by_workers, of_middle, share_of
-
-TOLD = (
-    *("shape", "operators", "tile_px", "overlap_px", "tiles", "tiles_balance", "work_multiplier"),
-    *("weights", "timing_only", "backend", "device"),
-)
-"""What the first trial that tells it tells for all."""
+from pyscale_stages.reconstruction import Reconstruction
 
 
 def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
@@ -42,10 +37,10 @@ def _header(own: pl.DataFrame, entry: pl.DataFrame) -> dict[str, Any]:
         "baseline_workers": baseline(entry)["workers"].min(),
         "repeats": len(times_s),
         "failed": int((~own["complete"]).sum()),
-        "error": _first(own["error"]),
+        "error": first_told(own["error"]),
         "exhausted": bool(own["exhausted"].any()),
-        **{name: _first(own[name]) for name in TOLD},
-        "device_name": ", ".join(own["device_name"].drop_nulls().unique().sort()) or None,
+        **over_trials(own, Reconstruction),
+        **{name: first_told(own[name]) for name in ("device", "tiles_balance")},
         "flags": ",".join(flag_codes(own, entry, times_s)),
     }
 
@@ -56,35 +51,23 @@ def _measured(counted: pl.DataFrame, base: pl.DataFrame) -> dict[str, Any]:
         return {}
     interval = median_interval(counted["wall_s"].to_list())
     wall_s: Any = counted["wall_s"].median()
-    peak = counted["memory_peak_bytes"]
     return {
         **with_ends("wall_s", wall_s, interval),
-        "setup_s": counted["setup_s"].median(),
         "collectives_share": share_of(counted, "communication") + share_of(counted, "gather"),
         "barrier_share": share_of(counted, "barrier"),
         "rest_share": counted["rest_share"].max(),
         "balance": of_middle(counted, "balance"),
-        "memory_peak_bytes": None if peak.null_count() else peak.max(),
-        "memory_total_bytes": counted["memory_total_bytes"].min(),
-        **{key: value for name in QUALITY for key, value in _quality(counted, base, name).items()},
-        **{name: counted[name].max() for name in (*DEVIATIONS, *GATES)},
-        "gate_interior_px": counted["gate_interior_px"].min(),
-        "gate_why_not": _first(counted["gate_why_not"]),
+        **{f"{name.removesuffix('_db')}_drift_db": _drift(counted, base, name) for name in QUALITY},
+        **{name: counted[name].max() for name in DEVIATIONS},
         "gate": gate_verdict(counted),
     }
 
 
-def _quality(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> dict[str, Any]:
-    """Median over trials, and how much more that is than with the fewest ranks."""
+def _drift(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> float | None:
+    """How much more the median over trials is than with the fewest ranks."""
     here: Any = counted[name].median()
     there: Any = base[name].median()
-    known = here is not None and there is not None
-    drift = f"{name.removesuffix('_db')}_drift_db"
-    return {name: here, drift: here - there if known else None}
-
-
-def _first(values: pl.Series) -> Any:
-    return next((value for value in values.to_list() if value not in (None, "")), None)
+    return None if here is None or there is None else here - there
 
 
 def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:

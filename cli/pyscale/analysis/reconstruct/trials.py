@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import polars as pl
 
+from pyscale.analysis.aggregate import over_ranks
 from pyscale.analysis.reconstruct.columns import (
     DEVIATIONS,
     EVERY,
-    GATES,
-    QUALITY,
     column,
     trial_schema,
 )
-from pyscale_stages.reconstruction import COMPONENTS
+from pyscale_stages.reconstruction import COMPONENTS, Reconstruction
 
 PARTS_S = tuple(f"{name}_s" for name in COMPONENTS)
 TIMES_S = tuple(f"{column(name)}_s" for name in EVERY)
-OF_FIRST_RANK = (*QUALITY, *GATES, "gate_interior_px", "gate_why_not")
-ALIKE = (
-    *("shape", "operators", "tile_px", "overlap_px", "tiles", "work_multiplier"),
-    *("weights", "timing_only", "backend", "device", *DEVIATIONS),
-)
-"""What is the same on every rank that tells it."""
 
 
 def reconstruct_trials(
     reconstruction: pl.DataFrame, *, count_retried: bool = False
 ) -> pl.DataFrame:
     """Take the ranks and iterations of each trial together."""
+    ranks = reconstruction.unique(["trial", "rank"], keep="first", maintain_order=True)
     table = (
         reconstruction.group_by("trial", maintain_order=True)
-        .agg(*_header(), *_told(), *_shares())
+        .agg(*_header(), *_shares())
+        .join(over_ranks(ranks, Reconstruction), on="trial", maintain_order="left")
         .with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
     )
     complete = reconstruction.join(table.filter("complete").select("trial"), on="trial", how="semi")
@@ -56,21 +51,8 @@ def _header() -> list[pl.Expr]:
         ran_out.any().alias("exhausted"),
         pl.col("oversubscribed", "disturbed").any(),
         pl.col("hardware").drop_nulls().unique().sort(),
-    ]
-
-
-def _told() -> list[pl.Expr]:
-    """Facts of ranks beside their times."""
-    memory = pl.col("memory_peak_bytes")
-    in_order = [pl.col(name).sort_by("rank").drop_nulls().first() for name in OF_FIRST_RANK]
-    names = pl.col("device_name").drop_nulls().unique().sort().str.join(", ")
-    return [
-        *(pl.col(name).drop_nulls().first() for name in ALIKE),
-        *in_order,
-        pl.when(pl.col("device_name").is_not_null().any()).then(names).alias("device_name"),
-        pl.when(memory.null_count() == 0).then(memory.max()),
-        pl.col("memory_total_bytes").min(),
-        pl.col("setup_s").max(),
+        # The same on every rank that tells it.
+        *(pl.col(name).drop_nulls().first() for name in ("device", *DEVIATIONS)),
     ]
 
 

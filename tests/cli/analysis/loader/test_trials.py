@@ -73,15 +73,15 @@ def test_of_ranks_that_are_as_slow_the_first_is_named() -> None:
 def test_a_node_needs_the_memory_of_all_its_ranks() -> None:
     # Ranks 0 and 2 are on the first node, rank 1 is on the second.
     row = only(of_ranks(3, nodes=2))
-    assert (row["node_pss_bytes"], row["node_rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
+    assert (row["pss_bytes"], row["rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
 
 
 def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node() -> None:
     table = of_ranks(2)
     unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
     row = only(table.with_columns(unknown))
-    assert row["node_pss_bytes"] is None
-    assert row["node_rss_bytes"] == 2 * 3 * GIB
+    assert row["pss_bytes"] is None
+    assert row["rss_bytes"] == 2 * 3 * GIB
 
 
 def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these() -> None:

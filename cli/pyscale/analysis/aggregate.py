@@ -1,0 +1,145 @@
+"""Ranks become a trial and trials a configuration, as the record of a stage declares it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.declared import declared
+from pyscale.analysis.schema import REAL, Schema
+from pyscale.analysis.trials import sum_if_all
+from pyscale_stages.metric import Derived, OverRanks, OverTrials
+from pyscale_stages.record import Record
+
+
+def _most(values: pl.Expr) -> pl.Expr:
+    return pl.when(values.null_count() == 0).then(values.max())
+
+
+def _names(values: pl.Expr) -> pl.Expr:
+    names = values.drop_nulls().unique().sort().str.join(", ")
+    return pl.when(values.is_not_null().any()).then(names)
+
+
+RANKS: dict[OverRanks, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
+    "sum": ("sum over ranks", sum_if_all),
+    "rates": ("sum over ranks", sum_if_all),
+    "most": ("largest of the ranks", _most),
+    "least": ("least of the ranks", pl.Expr.min),
+    "mean": ("mean of the ranks", pl.Expr.mean),
+    "first": ("", lambda values: values.sort_by("rank").drop_nulls().first()),
+    "names": ("", _names),
+    "node": ("sum over the ranks of a node, largest of the nodes", _most),
+    # Each of N ranks has a share of 1 / N, and the sum of squared shares is the mean of its ranks'
+    # over N: ranks without a slide in common have N times the harmonic mean of theirs.
+    "apart": ("of all ranks together", lambda values: pl.len() ** 2 / sum_if_all(1 / values)),
+}
+"""How ranks become a trial: in words, and of their column."""
+
+
+def _known(reduce: Callable[[list[Any]], Any]) -> Callable[[pl.Series], Any]:
+    """Give what is made of all values; null where one is not known."""
+    return lambda values: (
+        None if values.is_empty() or values.null_count() else reduce(values.to_list())
+    )
+
+
+def first_told(values: pl.Series) -> Any:
+    """First value that is neither null nor empty; null where there is none."""
+    return next((value for value in values.to_list() if value not in (None, "")), None)
+
+
+# A median of rates goes by way of their inverses, which are costs.
+median_rate = _known(lambda rates: 1 / median(1 / rate for rate in rates))
+
+TRIALS: dict[OverTrials, tuple[str, Callable[[pl.Series], Any]]] = {
+    "median": ("median over trials", pl.Series.median),
+    "rate": ("median over trials", median_rate),
+    "most": ("largest of any trial", _known(max)),
+    "max": ("largest of any trial", pl.Series.max),
+    "min": ("least of any trial", pl.Series.min),
+    "first": ("", first_told),
+    "told": ("", first_told),
+    "names": ("", lambda values: ", ".join(values.drop_nulls().unique().sort()) or None),
+}
+"""How trials become a configuration: in words, and of their column."""
+OF_ALL = ("told", "names")
+"""What trials that do not count tell too."""
+
+
+@cache
+def folded(record: type[Record]) -> dict[str, Derived]:
+    """Numbers of a trial that a record declares, by their columns."""
+    own = {
+        name: Derived(name, each.means, each.metric.ranks, each.metric.trials)
+        for name, each in declared(record).items()
+        if each.metric.ranks
+    }
+    return {**record.derived, **own}
+
+
+def folded_schema(record: type[Record]) -> Schema:
+    """Columns of these numbers and their types."""
+    kinds = {name: each.kind for name, each in declared(record).items()}
+    return {
+        name: REAL if each.per or each.ranks == "mean" else kinds[each.of.split()[0]]
+        for name, each in folded(record).items()
+    }
+
+
+def meanings(record: type[Record]) -> dict[str, str]:
+    """What these numbers mean of a configuration."""
+    found = {}
+    for name, each in folded(record).items():
+        over_ranks = "over all ranks" if each.per else RANKS[each.ranks][0]
+        how = ", ".join(filter(None, (over_ranks, TRIALS[each.trials][0])))
+        found[name] = f"{each.means} ({how})" if how else each.means
+    return found
+
+
+def over_ranks(table: pl.DataFrame, record: type[Record]) -> pl.DataFrame:
+    """Take the ranks of each trial together.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row a rank of a trial.
+    record : type of Record
+        What a rank measured.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a trial: `trial`, and what the record declares.
+    """
+    one_node = ("trial", "node")
+    sums = [
+        sum_if_all(pl.col(each.of)).over(one_node).alias(each.of)
+        for each in folded(record).values()
+        if each.ranks == "node"
+    ]
+    return (
+        table.with_columns(sums)
+        .group_by("trial", maintain_order=True)
+        .agg(_of_ranks(each).alias(name) for name, each in folded(record).items())
+    )
+
+
+def _of_ranks(each: Derived) -> pl.Expr:
+    of, reduced = pl.coalesce(each.of.split()), RANKS[each.ranks][1]
+    if each.ranks == "rates":
+        return reduced(of / pl.col(each.per))
+    return reduced(of) / sum_if_all(pl.col(each.per)) if each.per else reduced(of)
+
+
+def over_trials(trials: pl.DataFrame, record: type[Record]) -> dict[str, Any]:
+    """Sum up the trials of one configuration; those that do not count tell facts alone."""
+    counted = trials.filter("valid")
+    return {
+        name: TRIALS[each.trials][1]((trials if each.trials in OF_ALL else counted)[name])
+        for name, each in folded(record).items()
+    }

@@ -1,0 +1,123 @@
+"""One number more is one field more: tables, trials and configurations follow the record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+import polars as pl
+import pytest
+from pydantic import Field
+
+from pyscale.analysis.aggregate import folded_schema, meanings, over_ranks, over_trials
+from pyscale.analysis.declared import row_of, schema_of
+from pyscale_stages.metric import Derived, Metric
+from pyscale_stages.record import Bytes, Record, Seconds
+
+
+class Found(Record):
+    """What a rank of a made-up stage measured."""
+
+    derived: ClassVar[Mapping[str, Derived]] = {
+        "cpu_s_per_patch": Derived("cpu_s", "Processor time of a patch", "sum", per="patches"),
+        "read_bytes_per_s": Derived("read_bytes", "Rate of reading", "rates", per="cpu_s"),
+        "copy_s": Derived("step_s wait_s", "Step, or where there is none the wait", "most"),
+    }
+
+    cpu_s: Seconds = 2.0
+    patches: int = 10
+    step_s: Seconds | None = None
+    wait_s: Annotated[Seconds | None, Metric(ranks="mean", trials="median")] = 1.0
+    pss_bytes: Annotated[Bytes | None, Metric(ranks="node", trials="most")] = Field(
+        100, description="Memory"
+    )
+    read_bytes: Annotated[Bytes, Metric(ranks="sum", trials="max")] = 30
+    free_bytes: Annotated[Bytes, Metric(ranks="least", trials="min")] = 5
+    slides: Annotated[float, Metric(ranks="apart", trials="rate")] = 4.0
+    library: Annotated[str | None, Metric(ranks="first", trials="told")] = Field(
+        None, description="What read it"
+    )
+    gpu: Annotated[str | None, Metric(ranks="names", trials="names")] = None
+
+
+class Grown(Found):
+    """The same with one number more."""
+
+    swap_bytes: Annotated[Bytes, Metric(ranks="sum", trials="max")] = Field(
+        0, description="Memory on disk"
+    )
+
+
+def ranks_of(*found: Found, trial: str = "a") -> pl.DataFrame:
+    """Table of the ranks of a trial; the first two are on one node, all others on another."""
+    rows = [
+        {"trial": trial, "rank": rank, "node": f"n{rank // 2}"} | row_of(one)
+        for rank, one in enumerate(found)
+    ]
+    header = {"trial": pl.String(), "rank": pl.Int64(), "node": pl.String()}
+    return pl.DataFrame(rows, header | schema_of(type(found[0])))
+
+
+def trial_of(*found: Found) -> dict[str, Any]:
+    """The trial of such ranks."""
+    return over_ranks(ranks_of(*found), type(found[0])).row(0, named=True)
+
+
+def test_a_trial_has_what_its_ranks_declare() -> None:
+    ranks = (
+        Found(gpu="B", step_s=3.0),
+        Found(patches=30, wait_s=3.0, library="tifffile", gpu="A"),
+        Found(pss_bytes=150, read_bytes=40, free_bytes=4, wait_s=2.0),
+    )
+    assert trial_of(*ranks) == {
+        "trial": "a",
+        "cpu_s_per_patch": pytest.approx(6.0 / 50),
+        "read_bytes_per_s": pytest.approx(15 + 15 + 20),
+        "copy_s": 3.0,
+        "wait_s": 2.0,
+        "pss_bytes": 200,
+        "read_bytes": 100,
+        "free_bytes": 4,
+        "slides": pytest.approx(3 * 4.0),
+        "library": "tifffile",
+        "gpu": "A, B",
+    }
+
+
+def test_what_one_rank_does_not_know_no_sum_and_no_largest_has() -> None:
+    row = trial_of(Found(), Found(pss_bytes=None), Found(wait_s=None))
+    assert (row["pss_bytes"], row["copy_s"], row["wait_s"]) == (None, None, 1.0)
+
+
+def test_a_configuration_has_what_its_trials_that_count_tell() -> None:
+    trials = pl.concat(
+        over_ranks(ranks_of(Found(**changes), trial=str(number)), Found)
+        for number, changes in enumerate(
+            [{"slides": 2.0}, {"slides": 6.0, "read_bytes": 50}, {"library": "zarr", "gpu": "A"}]
+        )
+    ).with_columns(valid=pl.Series([True, True, False]))
+    row = over_trials(trials, Found)
+    assert (row["read_bytes"], row["free_bytes"], row["pss_bytes"]) == (50, 5, 100)
+    # Of rates it is the inverse of the median of 1/2 and 1/6.
+    assert row["slides"] == pytest.approx(3.0)
+    assert (row["library"], row["gpu"]) == ("zarr", "A")
+
+
+def test_one_field_more_is_in_the_table_the_trial_the_configuration_and_their_descriptions() -> (
+    None
+):
+    grown = (Grown(swap_bytes=5), Grown(swap_bytes=7))
+    assert schema_of(Grown) == schema_of(Found) | {"swap_bytes": pl.Int64()}
+    assert folded_schema(Grown) == folded_schema(Found) | {"swap_bytes": pl.Int64()}
+    trials = over_ranks(ranks_of(*grown), Grown).with_columns(valid=True)
+    assert over_trials(trials, Grown)["swap_bytes"] == trials["swap_bytes"].item() == 12
+    told = "Memory on disk (sum over ranks, largest of any trial)"
+    assert meanings(Grown) == meanings(Found) | {"swap_bytes": told}
+
+
+def test_a_meaning_says_how_ranks_and_trials_became_one() -> None:
+    found = meanings(Found)
+    assert found["library"] == "What read it"
+    assert found["cpu_s_per_patch"] == (
+        "Processor time of a patch (over all ranks, median over trials)"
+    )
