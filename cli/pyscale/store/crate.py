@@ -20,14 +20,7 @@ from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.tables import (
-    CALLS_FILE,
-    LOADING_FILE,
-    RECONSTRUCTION_FILE,
-    SPANS_FILE,
-    TASKS_FILE,
-    TIMINGS_FILE,
-)
+from pyscale.store.tables import FILES, TABLES
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -45,12 +38,7 @@ _FILES = {
     "journal.jsonl": "Events of the run",
     PROVENANCE_FILE: "What was frozen when the run began: checksums of its input, and the code",
     MANIFEST_FILE: "What ran, where and from what: versions, checksums, and the whole hardware",
-    TASKS_FILE: "Table of all tasks, one row a task",
-    SPANS_FILE: "Table of the phases of all tasks, one row a phase",
-    CALLS_FILE: "Table of the calls that tasks timed one by one, one row a part of a call",
-    TIMINGS_FILE: "Table of what the machine can do, one row a repeat of a test or of its step",
-    LOADING_FILE: "Table of what loading patches gave, one row a rank of a trial",
-    RECONSTRUCTION_FILE: "Table of reconstruction by ranks, one row an iteration of a rank",
+    **{FILES[name]: f"Table: {rows}" for name, (rows, _) in TABLES.items()},
 }
 
 

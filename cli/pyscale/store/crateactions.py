@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.plan import Plan, Trial
 from pyscale.store.crateinput import add_file
 from pyscale.store.folder import RunFolder
-from pyscale.store.tables import TASKS_FILE
+from pyscale.store.tables import TABLES, TASKS_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.registry import load_stage
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TABLES = ("tasks", "spans", "calls", "timings", "loading", "reconstruction")
 _COMPLETED = "http://schema.org/CompletedActionStatus"
 _FAILED = "http://schema.org/FailedActionStatus"
 
@@ -97,7 +96,7 @@ def add_actions(
             "result": [
                 part
                 for part in crate.root_dataset["hasPart"]
-                if part.id.startswith(("report/", *(f"{table}." for table in _TABLES)))
+                if part.id.startswith(("report/", *(f"{table}." for table in TABLES)))
             ]
             + [entity for trial in outputs.values() for entity in trial],
             "startTime": iso(lasted[0]),

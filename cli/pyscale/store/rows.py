@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pyscale.analysis.declared import row_of
 from pyscale.analysis.lanes import most_at_once
@@ -20,19 +20,10 @@ from pyscale.store.taskfiles import read_cache, read_node, read_record, read_sur
 from pyscale_stages.contract import TaskResult, WorkerRecord
 
 Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+"""Rows of each of the tables."""
 
 _VERBS = {"merge": "merge", "check": "check", "beside": "check"}
-
-
-class Rows(NamedTuple):
-    """Rows of each of the tables."""
-
-    tasks: list[Row]
-    spans: list[Row]
-    calls: list[Row]
-    timings: list[Row]
-    loading: list[Row]
-    reconstruction: list[Row]
 
 
 def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) -> Rows:
@@ -41,18 +32,18 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
     All times are as the nodes told them.
     """
     attempts = run.attempts(trial)
-    rows = Rows([], [], [], [], [], [])
+    rows: Rows = defaultdict(list)
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            rows.tasks.append(header | _columns(trial, task, record) | _worker(run, record))
+            rows["tasks"].append(header | _columns(trial, task, record) | _worker(run, record))
             if record.result is not None:
-                rows.spans.extend(_spans(trial, task, record.result))
-                rows.calls.extend(_calls(run, trial, task, record.result))
-                rows.timings.extend(_timings(run, trial, task, record))
-    _add_what_nodes_were_like(run, trial, rows.tasks)
-    rows.loading.extend(loading_rows(trial, rows.tasks, records))
-    rows.reconstruction.extend(reconstruction_rows(trial, rows.tasks, records))
+                rows["spans"].extend(_spans(trial, task, record.result))
+                rows["calls"].extend(_calls(run, trial, task, record.result))
+                rows["timings"].extend(_timings(run, trial, task, record))
+    _add_what_nodes_were_like(run, trial, rows["tasks"])
+    rows["loading"].extend(loading_rows(trial, rows["tasks"], records))
+    rows["reconstruction"].extend(reconstruction_rows(trial, rows["tasks"], records))
     return rows
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from pyscale.analysis.lanes import on_one_clock, with_lanes
+from pyscale.analysis.schema import Schema
 from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.loadingtable import loading_schema
@@ -18,12 +21,23 @@ from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 
-TASKS_FILE = "tasks.parquet"
-SPANS_FILE = "spans.parquet"
-CALLS_FILE = "calls.parquet"
-TIMINGS_FILE = "timings.parquet"
-LOADING_FILE = "loading.parquet"
-RECONSTRUCTION_FILE = "reconstruction.parquet"
+TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
+    "tasks": ("Tasks that ended, one row a task", task_schema),
+    "spans": ("Phases of all tasks, one row a phase", span_schema),
+    "calls": (
+        "Calls that tasks timed one by one, one row a call and one a part of it",
+        call_schema,
+    ),
+    "timings": ("Tests of the machine, one row a repeat of a test or of its step", timing_schema),
+    "loading": ("Loading of patches, one row a rank of a trial", loading_schema),
+    "reconstruction": (
+        "Reconstruction over ranks, one row a timed iteration of a rank",
+        reconstruction_schema,
+    ),
+}
+"""What each table of a run holds, and its columns; see docs/columns.md."""
+FILES = {name: f"{name}.parquet" for name in TABLES}
+TASKS_FILE, SPANS_FILE, CALLS_FILE, TIMINGS_FILE, LOADING_FILE, RECONSTRUCTION_FILE = FILES.values()
 
 
 @dataclass(frozen=True)
@@ -33,12 +47,8 @@ class Tables:
     Attributes
     ----------
     tasks, spans, calls, timings, loading, reconstruction : polars.DataFrame
-        One row a task, one a phase of a task, one a part of a call, one a repeat of a test of the
-        machine, one a rank that loaded patches, one an iteration of a rank that reconstructed an
-        image with others; the columns are those of `task_schema`, `span_schema`, `call_schema`,
-        `timing_schema`, `loading_schema` and `reconstruction_schema`. The times of all nodes are
-        on one clock, as far as that is known, and every window's task has its lane: which of the
-        N workers did it.
+        As `TABLES` describes them. The times of all nodes are on one clock, as far as that is
+        known, and every window's task has its lane: which of the N workers did it.
     sources : Sources
         What the manifest is made from.
     """
@@ -66,15 +76,16 @@ def build_tables(run: RunFolder) -> Tables:
         except RecordError as error:
             # Half of a trial would be taken for all of it.
             sources.leave_out(run, trial, error)
-            by_trial[trial.id] = Rows([], [], [], [], [], [])
+            by_trial[trial.id] = defaultdict(list)
             continue
         for task, record in records.items():
             sources.add(run, trial, task, record)
     ordered = [by_trial[t.id] for t in sorted(run.plan.trials, key=run.plan.place_in_pipeline)]
-    tasks, spans = on_one_clock(
-        pl.DataFrame([row for rows in ordered for row in rows.tasks], task_schema(), orient="row"),
-        pl.DataFrame([row for rows in ordered for row in rows.spans], span_schema(), orient="row"),
-    )
+    frames = {
+        name: pl.DataFrame([row for rows in ordered for row in rows[name]], schema(), orient="row")
+        for name, (_, schema) in TABLES.items()
+    }
+    tasks, spans = on_one_clock(frames.pop("tasks"), frames.pop("spans"))
     first_submit = pl.col("submit_utc").min().over("trial")
     return Tables(
         tasks=_with_waits(with_lanes(tasks)).with_columns(
@@ -83,20 +94,7 @@ def build_tables(run: RunFolder) -> Tables:
             memory_used_share=pl.col("peak_rss_bytes") / pl.col("requested_memory_bytes"),
         ),
         spans=spans,
-        calls=pl.DataFrame(
-            [row for rows in ordered for row in rows.calls], call_schema(), orient="row"
-        ),
-        timings=pl.DataFrame(
-            [row for rows in ordered for row in rows.timings], timing_schema(), orient="row"
-        ),
-        loading=pl.DataFrame(
-            [row for rows in ordered for row in rows.loading], loading_schema(), orient="row"
-        ),
-        reconstruction=pl.DataFrame(
-            [row for rows in ordered for row in rows.reconstruction],
-            reconstruction_schema(),
-            orient="row",
-        ),
+        **frames,
         sources=sources,
     )
 
@@ -127,17 +125,11 @@ def _with_waits(tasks: pl.DataFrame) -> pl.DataFrame:
 
 def write_tables(folder: Path, tables: Tables) -> None:
     """Write the tables as Parquet into a folder; the rare ones where there are any."""
-    always = {TASKS_FILE: tables.tasks, SPANS_FILE: tables.spans}
-    rare = {
-        CALLS_FILE: tables.calls,
-        TIMINGS_FILE: tables.timings,
-        LOADING_FILE: tables.loading,
-        RECONSTRUCTION_FILE: tables.reconstruction,
-    }
-    for name, table in (always | rare).items():
-        if name in rare and table.is_empty():
+    for name, file in FILES.items():
+        table = getattr(tables, name)
+        if name not in {"tasks", "spans"} and table.is_empty():
             # One of an earlier state of the run would be taken for what it is now.
-            (folder / name).unlink(missing_ok=True)
+            (folder / file).unlink(missing_ok=True)
             continue
-        with atomic_path(folder / name) as temporary:
+        with atomic_path(folder / file) as temporary:
             write_table(temporary, table)

@@ -7,7 +7,6 @@ from hashlib import sha256
 import polars as pl
 
 from pyscale.analysis.aggregate import folded, over_ranks
-from pyscale.analysis.loader.columns import trial_schema
 from pyscale.analysis.trials import least_proved, sum_if_all
 from pyscale_stages.loading import Loading
 
@@ -17,7 +16,17 @@ MEASURED = (*RATES, "slowest_rank", "straggling", "checksum", *folded(Loading))
 
 
 def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
-    """Take the ranks of each trial together."""
+    """Take the ranks of each trial together.
+
+    `complete` is whether every rank measured, `valid` whether the trial counts, which one that was
+    tried again does not, unless asked for. `error` is of the first rank that failed. Rates:
+    `patches_per_s` is patches of all ranks in step with each other over the longest time of a rank
+    (with one rank its rate); those `inferred`, `aggregate` and of the slowest are of ranks that do
+    not wait for others. `busiest` is the largest quotient on a node of loader processes and ranks
+    by its cores; `oversubscribed` says that workers shared cores or that it is above 1. `checksum`
+    is of what all delivered, in their order. What could not be measured is null; so is a sum over
+    ranks of which a part is not known.
+    """
     found = (
         loading.group_by("trial", maintain_order=True)
         .agg(*_header(), *_rates())
@@ -35,9 +44,9 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
             ),
         )
     )
-    return found.with_columns(
+    return found.drop("checksums").with_columns(
         pl.when("complete").then(pl.col(name)).alias(name) for name in MEASURED
-    ).select(pl.col(name).cast(kind) for name, kind in trial_schema().items())
+    )
 
 
 def _header() -> list[pl.Expr]:
