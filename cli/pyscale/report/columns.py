@@ -6,25 +6,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from pydantic import BaseModel
 
 from pyscale.analysis.aggregate import meanings
+from pyscale.analysis.comparison import comparison
 from pyscale.analysis.declared import declared
 from pyscale.analysis.grid.parts import part_schema
 from pyscale.analysis.grid.points import point_schema
 from pyscale.analysis.grid.versus import ratio_schema
 from pyscale.analysis.loader.columns import point_schema as loader_schema
 from pyscale.analysis.loader.columns import rank_schema
+from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.headroom import headroom_schema
 from pyscale.analysis.machine.nodes import node_schema
 from pyscale.analysis.machine.tests import test_schema
 from pyscale.analysis.reconstruct.columns import point_schema as reconstruct_schema
 from pyscale.analysis.reconstruct.columns import scaling_schema
+from pyscale.analysis.scaling import configurations
+from pyscale.analysis.spending import with_costs
 from pyscale.analysis.starts import start_schema
+from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES
+from pyscale.store.columns import span_schema, task_schema
 from pyscale.store.tables import FILES as STORED
 from pyscale.store.tables import TABLES
 from pyscale_stages.contract import Counters
@@ -36,40 +44,23 @@ from pyscale_stages.timing import Timing
 
 PAGE = Path("docs/columns.md")
 
-CONFIGURATIONS = """
-suite stage workers repeats wall_s wall_s_low wall_s_high speedup speedup_low speedup_high
-efficiency load_balance computation_scaling useful_share worker_seconds cache_state agreement
-quality flags warnings result_doubted device baseline_workers merge_s queue_s start_stagger_s
-overlap efficiency_low efficiency_high karp_flatt karp_flatt_low karp_flatt_high gustafson
-gustafson_low gustafson_high work growth scaling identical invalid agreement_tolerance
-agreement_measure windows nodes queue_worst_s gap_s peak_rss_bytes requested_memory_bytes
-memory_to_request_bytes memory_used_share cores_used requested_cpus wall_s_min wall_s_max core_hours
-core_hours_per_work gpu_hours gpu_hours_per_work money money_per_work energy_j energy_j_per_work
-currency
-"""
-LOSSES = "suite stage device workers baseline_workers part worker_seconds growth_s"
-TRIALS = """
-trial suite stage device workers windows block position attempt cache_asked cache_state failed
-oversubscribed disturbed hardware peak_rss_bytes requested_memory_bytes cores_used requested_cpus
-requested_gpus work prepare_s longest_task_s input_bytes input_files gpu_mean_utilisation energy_j
-merge_s busy_s slowest_s shortest_s gap_s queue_s queue_worst_s start_stagger_s overlap nodes
-clock_error_s phase_container_start_s phase_python_start_s phase_import_s phase_model_load_s
-phase_read_s phase_compute_s phase_write_s phase_merge_s agreement agreement_same
-agreement_identical agreement_measure agreement_tolerance quality check_failed warned wall_s idle_s
-useful_s unattributed_s complete valid
-"""
-VERSIONS = """
-stage device workers base_repeats new_repeats base_wall_s new_wall_s ratio ratio_low ratio_high
-p_adjusted p_beyond verdict reason base_flags new_flags base_invalid new_invalid base_quality
-new_quality output_agreement output_tolerance output_identical output_measure
-"""
+OUTPUTS = ("output_agreement", "output_tolerance", "output_identical", "output_measure")
+"""What the table of versions has beside the comparison of their times."""
 
-LISTED = {
-    "configurations": CONFIGURATIONS,
-    "losses": LOSSES,
-    "trials": TRIALS,
-    "versions": VERSIONS,
-}
+
+@cache
+def _made() -> dict[str, list[str]]:
+    """Columns of the tables that are made step by step, as a run without tasks has them."""
+    tasks, spans = (pl.DataFrame(schema=schema()) for schema in (task_schema, span_schema))
+    trials = trial_table(tasks, spans)
+    return {
+        "configurations": with_costs(configurations(trials), trials, None).columns,
+        "losses": loss_table(trials).columns,
+        "trials": trials.columns,
+        "versions": [*comparison(trials, trials).columns, *OUTPUTS],
+    }
+
+
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "points": point_schema,
     "ratios": ratio_schema,
@@ -451,7 +442,7 @@ ROWS = {
 
 def columns(table: str) -> list[str]:
     """Columns of a table by its key in `pyscale.report.csv`, as the exporter writes them."""
-    found = LISTED[table].split() if table in LISTED else list(SCHEMAS[table]())
+    found = list(SCHEMAS[table]()) if table in SCHEMAS else [*_made()[table]]
     if "stage" in found and table not in STORED.values():
         found.insert(found.index("stage") + 1, "algorithm")
     return found

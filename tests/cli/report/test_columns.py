@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.analysis.comparison import comparison
 from pyscale.report.columns import MEANINGS, STORED, columns, meaning, page
 from pyscale.report.csv import FILES, RARE_FILES, csv_texts
 from pyscale.report.results import Results
@@ -22,12 +21,6 @@ def test_the_page_is_up_to_date() -> None:
 def test_every_column_that_a_report_writes_is_described(full: Results) -> None:
     for table, text in csv_texts(full).items():
         assert text.split("\n")[0].split(",") == columns(table)
-
-
-def test_every_column_of_two_versions_is_described(full: Results, thin: Results) -> None:
-    found = comparison(full.trials, thin.trials).columns
-    described = [name for name in columns("versions") if not name.startswith("output_")]
-    assert [name for name in described if name != "algorithm"] == found
 
 
 @pytest.mark.parametrize("table", TABLES)
