@@ -81,6 +81,7 @@ class Loading(Record):
             f"wait_{p}_s": Derived(f"free_wait_{p}_s", f"Wait for a batch, {p}", "most")
             for p in PERCENTILES
         },
+        "wait_max_s": Derived("free_wait_max_s", "Longest wait for a batch", "most", "max"),
         **{
             f"step_{p}_s": Derived(f"together_step_{p}_s", f"Step in which ranks met, {p}", "most")
             for p in PERCENTILES
