@@ -7,12 +7,16 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from pyscale_stages.metric import PERCENTILES, Derived, Metric
+from pyscale_stages.metric import SHARES, Derived, Metric
 from pyscale_stages.record import Amount, Bytes, Record, Seconds
 from pyscale_stages.residency import CacheState
 
-WAITS = {"batches": "count", **{f"wait_{p}_s": p for p in PERCENTILES}, "wait_max_s": "max"}
-STEPS = {f"step_{p}_s": p for p in PERCENTILES}
+WAITS = {
+    "batches": "count",
+    **{f"wait_p{share}_s": f"p{share}" for share in SHARES},
+    "wait_max_s": "max",
+}
+STEPS = {f"step_p{share}_s": f"p{share}" for share in SHARES}
 
 
 class BatchWindow(Record):
@@ -78,33 +82,63 @@ class Loading(Record):
 
     derived: ClassVar[Mapping[str, Derived]] = {
         **{
-            f"wait_{p}_s": Derived(f"free_wait_{p}_s", f"Wait for a batch, {p}", "most")
-            for p in PERCENTILES
+            f"wait_p{share}_s": Derived(
+                f"free_wait_p{share}_s",
+                f"Wait for a batch that {share} % do not exceed, where no rank waits for another; "
+                "of the worst rank",
+                *("most", "median"),
+                shown=f"p{share} (ms)",
+            )
+            for share in SHARES
         },
         "wait_max_s": Derived("free_wait_max_s", "Longest wait for a batch", "most", "max"),
         **{
-            f"step_{p}_s": Derived(f"together_step_{p}_s", f"Step in which ranks met, {p}", "most")
-            for p in PERCENTILES
+            f"step_p{share}_s": Derived(
+                f"together_step_p{share}_s",
+                f"Of a batch with the wait for the other ranks, p{share}",
+                *("most", "median"),
+                shown=f"Step p{share} (ms)" if share == SHARES[0] else "",
+            )
+            for share in SHARES
         },
+        "pss_bytes": Derived(
+            *("pss_bytes", "Of the fullest node, each shared page counted once (PSS)"),
+            *("node", "most"),
+            shown="Memory (GiB)",
+        ),
+        "rss_bytes": Derived(
+            *("rss_bytes", "The same with shared pages counted in each process (RSS)"),
+            *("node", "most"),
+            shown="Resident (GiB)",
+        ),
         "read_bytes_per_patch": Derived(
-            "free_read_bytes", "Bytes asked of the kernel for a patch", "sum", per="free_patches"
+            *("free_read_bytes", "Bytes asked of the kernel by all processes", "sum", "median"),
+            per="free_patches",
+            shown="Read (kB/patch)",
         ),
         "storage_read_bytes_per_patch": Derived(
-            *("free_storage_read_bytes", "Bytes fetched from block devices for a patch", "sum"),
+            "free_storage_read_bytes",
+            "Part from block devices, by the kernel's count, without network filesystems",
+            *("sum", "median"),
             per="free_patches",
+            shown="From storage (kB/patch)",
         ),
         "storage_bytes_per_s": Derived(
-            "free_storage_read_bytes",
-            "Bytes fetched from block devices in a second",
-            "rates",
+            *("free_storage_read_bytes", "The same per second, of all ranks", "rates", "median"),
             per="free_wall_s",
+            shown="Storage (MB/s)",
         ),
         "cpu_s_per_patch": Derived(
-            "free_cpu_s", "Processor time of a patch", "sum", per="free_patches"
+            *("free_cpu_s", "Processor time of all processes", "sum", "median"),
+            per="free_patches",
+            shown="CPU (ms/patch)",
         ),
         # In step with the others, where there are any.
         "copy_s_per_batch": Derived(
-            "together_copy_mean_s free_copy_mean_s", "Copy of a batch to the device", "most"
+            "together_copy_mean_s free_copy_mean_s",
+            "Copy from memory of the host to the device",
+            *("most", "median"),
+            shown="Copy (ms/batch)",
         ),
     }
 
@@ -117,13 +151,11 @@ class Loading(Record):
     together: BatchWindow | None = Field(
         None, description="Taken in step with the other ranks; None where there is one rank"
     )
-    pss_bytes: Annotated[Bytes | None, Metric(ranks="node", trials="most")] = Field(
+    pss_bytes: Bytes | None = Field(
         None,
         description="Most memory of the rank and its loader processes, shared pages in parts",
     )
-    rss_bytes: Annotated[Bytes, Metric(ranks="node", trials="most")] = Field(
-        description="The same with shared pages counted in each process"
-    )
+    rss_bytes: Bytes = Field(description="The same with shared pages counted in each process")
     diversity: Annotated[Diversity | None, Metric("")] = Field(
         None, description="None where patches say no place"
     )

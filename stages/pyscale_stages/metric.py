@@ -11,8 +11,8 @@ OverRanks = Literal["", "sum", "rates", "most", "least", "mean", "first", "names
 OverTrials = Literal["", "median", "rate", "most", "max", "min", "first", "told", "names"]
 """How trials become a configuration."""
 
-PERCENTILES = ("p50", "p95", "p99")
-"""What times of many batches are told by."""
+SHARES = (50, 95, 99)
+"""Percentiles that times of many batches are told by."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,9 @@ class Derived:
         As in `Metric`.
     per : str
         Column that it is divided by.
+    shown : str
+        Head of its column in the report's table, with the unit there in brackets; empty where it
+        is in the CSV alone.
     """
 
     of: str
@@ -59,3 +62,4 @@ class Derived:
     ranks: OverRanks
     trials: OverTrials = "median"
     per: str = ""
+    shown: str = ""

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema
-from pyscale_stages.metric import Metric
+from pyscale_stages.metric import SHARES, Metric
 
 _KINDS: dict[Any, pl.DataType] = {
     int: WHOLE,
@@ -106,5 +106,5 @@ _SAMPLES: dict[str, Callable[[Any], Any]] = {
     "count": len,
     "mean": lambda numbers: sum(numbers) / len(numbers),
     "max": max,
-    **{f"p{share}": partial(_percentile, share=share) for share in (50, 95, 99)},
+    **{f"p{share}": partial(_percentile, share=share) for share in SHARES},
 }

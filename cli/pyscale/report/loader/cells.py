@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from pyscale.analysis.flags import flags_of
 from pyscale.report.machine.words import STATES
 from pyscale.report.ofranks import Row
 from pyscale.report.page.values import LOADER_POINT, LOADER_RANK, Cell, interval_of, value_of
-from pyscale.report.wording import ABSENT, number
+from pyscale.report.wording import ABSENT, gib, number
 
 Writer = Callable[[Row], Cell]
 
@@ -54,6 +55,19 @@ def of_several(column: str, written: Callable[[Any], str]) -> Writer:
 def point(column: str, written: Callable[[Any], str], scale: float | None = None) -> Writer:
     """Write one number of a configuration, divided by `scale`."""
     return _written("loader", LOADER_POINT, column, written, scale)
+
+
+_UNITS: dict[str, tuple[Callable[[Any], str], float | None]] = {
+    "ms": (number, 1e-3),
+    "kB": (number, 1e3),
+    "MB": (number, 1e6),
+    "GiB": (gib, None),
+}
+
+
+def in_unit(head: str, column: str) -> Writer:
+    """Write one number of a configuration in the unit that the column's head has in brackets."""
+    return point(column, *_UNITS[re.split(r"[(/)]", head)[1]])
 
 
 def rank(column: str, written: Callable[[Any], str], scale: float | None = None) -> Writer:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pyscale.analysis.aggregate import folded
 from pyscale.report.loader.cells import (
     Writer,
     cache,
     doubts,
     fed,
+    in_unit,
     interval,
     of_several,
     point,
     rank,
 )
-from pyscale.report.loader.words import KILO, MEGA, MILLI
+from pyscale.report.loader.words import MILLI
 from pyscale.report.machine.tables import laid_out
 from pyscale.report.ofranks import Row
 from pyscale.report.page.table import Column, Table
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
+from pyscale_stages.loading import Loading
 
 Columns = list[tuple[Column, Writer]]
 HEAD = "Configuration"
@@ -83,60 +86,13 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
 
 
 def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
-    """Waits of ranks for a batch, and memory, storage and cores of loading."""
+    """Waits for a batch, memory, storage and cores of loading, as its record declares."""
     columns: Columns = [
         _ranks_column(),
         *(
-            (
-                Column(
-                    name=f"{name} (ms)",
-                    means=f"Wait for a batch that {share} % do not exceed, where no rank waits "
-                    "for another; of the worst rank",
-                ),
-                point(f"wait_p{share}_s", number, MILLI),
-            )
-            for name, share in (("p50", 50), ("p95", 95), ("p99", 99))
-        ),
-        (
-            Column(name="Step p50 (ms)", means="Of a batch with the wait for the other ranks"),
-            point("step_p50_s", number, MILLI),
-        ),
-        (
-            Column(
-                name="Memory (GiB)",
-                means="All processes of the fullest node, each shared page counted once (PSS)",
-            ),
-            point("pss_bytes", gib),
-        ),
-        (
-            Column(
-                name="Resident (GiB)",
-                means="The same with shared pages counted in each process, as others publish (RSS)",
-            ),
-            point("rss_bytes", gib),
-        ),
-        (
-            Column(name="Read (kB/patch)", means="Read calls of all processes; 10^3 bytes"),
-            point("read_bytes_per_patch", number, KILO),
-        ),
-        (
-            Column(
-                name="From storage (kB/patch)",
-                means="Part from block devices, by the kernel's count, without network filesystems",
-            ),
-            point("storage_read_bytes_per_patch", number, KILO),
-        ),
-        (
-            Column(name="Storage (MB/s)", means="The same per second, of all ranks together"),
-            point("storage_bytes_per_s", number, MEGA),
-        ),
-        (
-            Column(name="CPU (ms/patch)", means="Of the processes of a rank"),
-            point("cpu_s_per_patch", number, MILLI),
-        ),
-        (
-            Column(name="Copy (ms/batch)", means="From memory of the host to the device"),
-            point("copy_s_per_batch", number, MILLI),
+            (Column(name=each.shown, means=each.means), in_unit(each.shown, column))
+            for column, each in folded(Loading).items()
+            if each.shown
         ),
     ]
     return laid_out("Waiting, memory and storage", HEAD, _timed(points, names), columns)

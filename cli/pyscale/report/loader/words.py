@@ -25,7 +25,7 @@ SHORT = {
     "tissue": "tissue",
 }
 """Short names of settings; factory and reader are named by their values alone."""
-MILLI, KILO, MEGA = 1e-3, 1e3, 1e6
+MILLI, KILO = 1e-3, 1e3
 
 
 def names_of(points: Iterable[Row]) -> dict[str, str]:
