@@ -116,20 +116,26 @@ def over_ranks(table: pl.DataFrame, record: type[Record]) -> pl.DataFrame:
     polars.DataFrame
         One row a trial: `trial`, and what the record declares.
     """
-    one_node = ("trial", "node")
-    sums = [
-        sum_if_all(pl.col(each.of)).over(one_node).alias(each.of)
-        for each in folded(record).values()
+    own = folded(record)
+    sums = {
+        _on_node(each): sum_if_all(pl.col(each.of)).over("trial", "node")
+        for each in own.values()
         if each.ranks == "node"
-    ]
+    }
     return (
-        table.with_columns(sums)
+        table.with_columns(**sums)
         .group_by("trial", maintain_order=True)
-        .agg(_of_ranks(each).alias(name) for name, each in folded(record).items())
+        .agg(_of_ranks(each).alias(name) for name, each in own.items())
     )
 
 
+def _on_node(each: Derived) -> str:
+    return f"{each.of} on its node"
+
+
 def _of_ranks(each: Derived) -> pl.Expr:
+    if each.ranks == "node":
+        return _most(pl.col(_on_node(each)))
     of, reduced = pl.coalesce(each.of.split()), RANKS[each.ranks][1]
     if each.ranks == "rates":
         return reduced(of / pl.col(each.per))

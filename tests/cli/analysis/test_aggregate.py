@@ -21,6 +21,7 @@ class Found(Record):
     derived: ClassVar[Mapping[str, Derived]] = {
         "cpu_s_per_patch": Derived("cpu_s", "Processor time of a patch", "sum", per="patches"),
         "read_bytes_per_s": Derived("read_bytes", "Rate of reading", "rates", per="cpu_s"),
+        "rank_pss_bytes": Derived("pss_bytes", "Memory of the fullest rank", "most"),
         "copy_s": Derived("step_s wait_s", "Step, or where there is none the wait", "most"),
     }
 
@@ -76,6 +77,7 @@ def test_a_trial_has_what_its_ranks_declare() -> None:
         "copy_s": 3.0,
         "wait_s": 2.0,
         "pss_bytes": 200,
+        "rank_pss_bytes": 150,
         "read_bytes": 100,
         "free_bytes": 4,
         "slides": pytest.approx(3 * 4.0),

@@ -84,11 +84,11 @@ def point_schema() -> Schema:
     """Columns of `reconstruct_points`, an entry at one N a row; see docs/columns.md.
 
     `wall_s` is the median over trials of an iteration of the slowest rank. `collectives_share` is
-    of both exchanges: that of the gradient and that of the tiles. `rest_share` and deviations
-    are the largest of any trial that counts, `balance` that of the middle
-    trial by `wall_s` (of two middle ones the slower). A `_drift_db` is how much more a quality is
-    than with `baseline_workers`. `gate` is "agrees", "differs" or "not compared", null with one
-    rank and where no trial counts.
+    of both exchanges: that of the gradient and that of the tiles. `rest_share` and deviations are
+    the largest of any trial that counts, `balance` that of the middle trial by `wall_s` (of two
+    middle ones the slower). A `_drift_db` is how much more a quality is than with
+    `baseline_workers`. `gate` is "agrees", "differs" or "not compared", null with one rank and
+    where no trial counts.
     """
     drifts = " ".join(f"{name.removesuffix('_db')}_drift_db" for name in QUALITY)
     return (
