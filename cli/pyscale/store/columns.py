@@ -9,6 +9,7 @@ from typing import Any
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
 from pyscale.plan import Trial
+from pyscale_stages.contract import Counters
 from pyscale_stages.timing import Timing
 
 OF_TASK = (
@@ -20,7 +21,7 @@ OF_TASK = (
 
 def task_schema() -> Schema:
     """Columns of the table of tasks, as docs/columns.md has them; what is not known is null."""
-    return columns(
+    planned = columns(
         (TEXT, "trial suite stage"),
         (WHOLE, "workers windows block position"),
         (TEXT, "task verb"),
@@ -33,28 +34,27 @@ def task_schema() -> Schema:
         (REAL, "queue_s prepare_s"),
         (TEXT, "node job_id"),
         (REAL, "clock_offset_s clock_error_s"),
-        (WHOLE, "frames objects input_bytes input_files output_bytes read_bytes write_bytes"),
-        (WHOLE, "storage_read_bytes"),
-        (REAL, "cpu_s cpu_wait_s cores_used"),
-        (WHOLE, "requested_cpus peak_rss_bytes requested_memory_bytes"),
-        (REAL, "memory_used_share"),
-        (WHOLE, "requested_time_s requested_gpus gpu_peak_bytes"),
-        (REAL, "gpu_mean_utilisation"),
-        (WHOLE, "gpu_own_peak_bytes"),
-        (REAL, "gpu_energy_j cpu_energy_j"),
-        (TEXT, "cache_asked cache_state input_storage"),
-        (REAL, "agreement"),
-        (FLAG, "agreement_same agreement_identical"),
-        (TEXT, "agreement_measure"),
-        (REAL, "agreement_tolerance"),
-        (TEXT, "quality beside_trial"),
-        (REAL, "beside_agreement beside_tolerance"),
-        (TEXT, "beside_measure"),
-        (FLAG, "beside_identical"),
-        (TEXT, "beside_details"),
-        (WHOLE, "attempt"),
-        (FLAG, "oversubscribed disturbed"),
-        (TEXT, "hardware image image_sha256 warned"),
+    )
+    return (
+        planned
+        | schema_of(Counters)
+        | columns(
+            (REAL, "cores_used memory_used_share"),
+            (WHOLE, "requested_cpus requested_memory_bytes requested_time_s requested_gpus"),
+            (TEXT, "cache_asked cache_state input_storage"),
+            (REAL, "agreement"),
+            (FLAG, "agreement_same agreement_identical"),
+            (TEXT, "agreement_measure"),
+            (REAL, "agreement_tolerance"),
+            (TEXT, "quality beside_trial"),
+            (REAL, "beside_agreement beside_tolerance"),
+            (TEXT, "beside_measure"),
+            (FLAG, "beside_identical"),
+            (TEXT, "beside_details"),
+            (WHOLE, "attempt"),
+            (FLAG, "oversubscribed disturbed"),
+            (TEXT, "hardware image image_sha256 warned"),
+        )
     )
 
 

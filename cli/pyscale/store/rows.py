@@ -206,7 +206,7 @@ def _result_columns(trial: Trial, task: str, result: TaskResult) -> Row:
         "wall_s": result.wall_s,
         "start_utc": result.start_utc,
         "end_utc": result.end_utc,
-        **result.counters.model_dump(),
+        **row_of(result.counters),
         "input_storage": _input_storage(result),
         "hardware": result.stamp.get("label"),
         "image_sha256": result.stamp.get("image_sha256"),
