@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from pyscale.processes import wait_until_ended
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Reconstruction
@@ -22,6 +23,7 @@ TESTS = Path(__file__).parent
 FAULTY = TESTS / "faultyrank.py"
 PATIENCE_S = 480.0
 """Shorter than ranks wait for one that says nothing."""
+SOON_S = 2.0
 
 SMALL: dict[str, Any] = {
     "size_px": 128,
@@ -103,7 +105,8 @@ def run_together(
     with ExitStack() as ends:
         processes = [start(ends, line, variables) for line in lines]
         said = [process.communicate(timeout=PATIENCE_S) for process in processes]
-        assert left_of(processes) == []
+        # What is ending has closed its pipes a moment before it is gone.
+        assert wait_until_ended(left_of(processes), SOON_S) == []
     return [(process.returncode, *each) for process, each in zip(processes, said, strict=True)]
 
 
@@ -148,12 +151,12 @@ def ended(exit_code: int, said: str, output: Path) -> Ended:
     return Ended(exit_code, said, output, result)
 
 
-def left_of(ranks: Sequence[subprocess.Popen[str]]) -> list[int]:
+def left_of(ranks: Sequence[subprocess.Popen[str]]) -> list[psutil.Process]:
     """Processes that ranks have started and left; each rank began a session of its own."""
     sessions = {rank.pid for rank in ranks}
     left = []
-    for pid in psutil.pids():
+    for process in psutil.process_iter():
         with suppress(ProcessLookupError, PermissionError):
-            if os.getsid(pid) in sessions:
-                left.append(pid)
+            if os.getsid(process.pid) in sessions:
+                left.append(process)
     return left

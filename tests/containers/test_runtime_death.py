@@ -275,9 +275,11 @@ def of_the_run(run: RunFolder) -> list[psutil.Process]:
     """Processes that work for a run, and helpers that have lost their container."""
     sessions = set(left_scratch(run.path).values())
     found = []
-    for process in psutil.process_iter(["cmdline", "name"]):
+    for process in psutil.process_iter(["cmdline", "name", "status"]):
         named = any(str(run.path) in part for part in process.info["cmdline"] or [])
-        helper = process.info["name"] in CONTAINER_HELPERS
+        # What is left of one that has ended goes when its parent asks for it.
+        alive = process.info["status"] != psutil.STATUS_ZOMBIE
+        helper = alive and process.info["name"] in CONTAINER_HELPERS
         # One that was listed may end before it is looked at.
         with suppress(ProcessLookupError):
             if named or (helper and os.getsid(process.pid) in sessions):

@@ -39,10 +39,11 @@ def only_run() -> RunFolder:
 def wait_for_a_finished_trial(process: subprocess.Popen[str]) -> None:
     Path("runs").mkdir(exist_ok=True)
     for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        assert process.poll() is None, process.communicate()
+        ended = process.poll() is not None
         journals = list(Path("runs").glob("*/journal.jsonl"))
         if journals and any(e.kind == "trial_finished" for e in Journal(journals[0]).read()):
             return
+        assert not ended, process.communicate()
 
 
 def test_both_environments_are_measured_and_compared_after_a_kill(
