@@ -18,7 +18,7 @@ from slurm.test_faults_of_jobs import assert_failed_for, assert_resume_completes
 from trials import outputs
 
 pytestmark = pytest.mark.slow
-KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "3"))
+KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "5"))
 
 
 @pytest.fixture(autouse=True)
