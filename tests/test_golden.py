@@ -29,6 +29,7 @@ from browser.reports import broken_run, results_of, table_results, weak_run
 from commandline import answer_of
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
 from madeuploader import ENTRIES
+from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.references.files import all_references
@@ -250,6 +251,30 @@ def test_commands_say_of_a_run_on_a_cluster_what_they_said(
     cluster_runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compare("cluster", run_views(*cluster_runs, tmp_path, capsys), root=tmp_path)
+
+
+RANKS: dict[str, Callable[..., Path]] = {
+    "ranks-loader": loader_run,
+    "ranks-reconstruct": reconstruct_run,
+}
+"""Made-up folders of what ranks do, whose wall time says nothing."""
+
+
+@pytest.mark.parametrize("kind", RANKS)
+def test_commands_say_of_runs_of_ranks_what_they_said(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [RANKS[kind](tmp_path, name, slower=by) for name, by in (("a1b2", 1.0), ("c3d4", 1.2))]
+    compare(kind, rank_views(runs, capsys), root=tmp_path)
+
+
+def rank_views(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> Iterator[tuple[str, str]]:
+    """What commands make of two runs of ranks."""
+    for view, words in {"compare": ("compare", *runs), "advise": ("advise", runs[0])}.items():
+        answer = answer_of(capsys, "pyscale", *words)
+        yield view, f"{answer.out}== exit code {answer.code}\n{answer.err}"
+    answer = answer_of(capsys, "pyscale", "compare", *runs, "--json")
+    yield "compare-json", json_text(json.loads(answer.out))
 
 
 def test_a_page_of_several_runs_shows_what_it_showed(

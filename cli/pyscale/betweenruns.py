@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.measures import samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.report.comparison import ComparisonContext, OutputComparison
@@ -34,6 +35,8 @@ class MeasuredRun:
     trials : polars.DataFrame
     timings : polars.DataFrame
         Of tests of the machine itself (see `pyscale.store.columns.timing_schema`).
+    samples : polars.DataFrame
+        Of work whose wall time says nothing (see `pyscale.analysis.measures.samples`).
     """
 
     run: RunFolder
@@ -41,6 +44,7 @@ class MeasuredRun:
     nodes: tuple[str, ...]
     trials: pl.DataFrame
     timings: pl.DataFrame
+    samples: pl.DataFrame
 
     @classmethod
     def of(cls, run: RunFolder) -> MeasuredRun:
@@ -57,7 +61,8 @@ class MeasuredRun:
         nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
         manifest = build_manifest(run, tables.sources)
         trials = trial_table(tables.tasks, tables.spans)
-        return cls(run, manifest, tuple(nodes), trials, tables.timings)
+        found = samples({"loading": tables.loading, "reconstruction": tables.reconstruction})
+        return cls(run, manifest, tuple(nodes), trials, tables.timings, found)
 
     def facts(self, entries: set[str]) -> Facts:
         """What it was measured on and with, as far as these entries of the suite go."""

@@ -9,8 +9,17 @@ from pathlib import Path
 
 import polars as pl
 
-from pyscale.analysis.comparison import MARGIN, comparison, other_work, runs_differ_by
+from pyscale.analysis.comparison import (
+    MARGIN,
+    OTHER_WORK,
+    comparison,
+    other_work,
+    runs_differ_by,
+    spread_between,
+)
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.measures import KEY as SAMPLED
+from pyscale.analysis.measures import compared_samples, is_primary, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
@@ -18,7 +27,7 @@ from pyscale.betweenruns import MeasuredRun, between
 from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.report import comparisontests
+from pyscale.report import comparisonsamples, comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
     Row,
@@ -49,7 +58,27 @@ class _Loaded:
     base: pl.DataFrame
     new: pl.DataFrame
     yardsticks: Mapping[str, pl.DataFrame]
+    samples: Sequence[pl.DataFrame]
     tests: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What was found: of wall times, of what else counts, and of tests of the machine."""
+
+    context: ComparisonContext
+    table: pl.DataFrame
+    samples: pl.DataFrame
+    tests: pl.DataFrame | None = None
+
+    @property
+    def conclusion(self) -> str | None:
+        """The answer in short; None where neither wall times nor what else counts was judged."""
+        told = [
+            conclusion(self.context, self.table),
+            *comparisonsamples.conclusions(self.samples, self.context.at_least),
+        ]
+        return " ".join(filter(None, told)) or None
 
 
 def compare(
@@ -88,31 +117,30 @@ def compare(
     """
     counts = MARGIN if at_least is None else _share(at_least)
     if new is None:
-        context, table, tests = *_of_one_run(base, counts, yardsticks), None
+        found = _of_one_run(base, counts, yardsticks)
     else:
-        context, table, tests = _of_two(base, new, counts, yardsticks)
+        found = _of_two(base, new, counts, yardsticks)
     if as_json:
-        print(_json(context, table, tests))  # noqa: T201 - the command's answer
+        print(_json(found))  # noqa: T201 - the command's answer
     else:
-        answer(shown(context, table))
-        if tests is not None:
-            answer(comparisontests.shown(tests, counts))
-        _answer_in_short(context, table)
-    return _gate(table, tests, counts) if fail_on_regression else 0
+        answer(shown(found.context, found.table))
+        if not found.samples.is_empty():
+            answer(comparisonsamples.shown(found.samples, found.context))
+        if found.tests is not None:
+            answer(comparisontests.shown(found.tests, counts))
+        _answer_in_short(found)
+    return _gate(found) if fail_on_regression else 0
 
 
-def _answer_in_short(context: ComparisonContext, table: pl.DataFrame) -> None:
-    """Print the answer in one sentence, where configurations were compared."""
+def _answer_in_short(found: _Compared) -> None:
+    """Print the answer in short, where anything but tests was judged."""
     from rich.text import Text
 
-    told = conclusion(context, table)
-    if told is not None:
-        answer(Text(told, "bold"))
+    if found.conclusion is not None:
+        answer(Text(found.conclusion, "bold"))
 
 
-def _of_one_run(
-    name: str, at_least: float, yardsticks: Sequence[str]
-) -> tuple[ComparisonContext, pl.DataFrame]:
+def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compared:
     """Compare both versions that a run measured."""
     if yardsticks:
         raise UserError(
@@ -131,12 +159,11 @@ def _of_one_run(
             f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
             "measure two by `pyscale run SUITE --against BASE`"
         )
-    return found.context, found.table
+    none = samples({})
+    return _Compared(found.context, found.table, compared_samples(none, none))
 
 
-def _of_two(
-    base: str, new: str, counts: float, yardsticks: Sequence[str]
-) -> tuple[ComparisonContext, pl.DataFrame, pl.DataFrame | None]:
+def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _Compared:
     """Compare two runs, or two tables."""
     loaded = _loaded([base, new, *yardsticks], counts)
     for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
@@ -156,13 +183,25 @@ def _of_two(
         at_least=counts,
         scatter=differ_by or 0.0,
     )
-    tests = loaded.tests
-    if _has_no_verdict(table) and (tests is None or _has_no_verdict(tests)):
+    of_samples = compared_samples(*loaded.samples[:2], at_least=counts, scatter=differ_by or 0.0)
+    found = _Compared(context, table, of_samples, loaded.tests)
+    judged = [table, of_samples, *([] if loaded.tests is None else [loaded.tests])]
+    if all(map(_has_no_verdict, judged)):
+        _refuse_nothing_judged(base, new, of_samples)
+    return found
+
+
+def _refuse_nothing_judged(base: str, new: str, of_samples: pl.DataFrame) -> None:
+    """Say why there is nothing to compare: the work is another, or nothing is in common."""
+    for row in of_samples.filter(reason=OTHER_WORK).to_dicts():
         raise UserError(
-            f"{base} and {new} have no configuration (stage, device and N) in common, and no test "
-            "of the machine: measure the same stages at the same --workers"
+            f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and of "
+            f"{row['new_work']} in {new}, which is different work: measure both on the same"
         )
-    return context, table, tests
+    raise UserError(
+        f"{base} and {new} have no configuration (stage, device and N) in common that was timed, "
+        "and no test of the machine: measure the same stages at the same --workers"
+    )
 
 
 def _share(text: str) -> float:
@@ -181,16 +220,19 @@ def _share(text: str) -> float:
 
 
 def _runs_differ_by(loaded: _Loaded) -> float:
-    found = None
-    if not loaded.new.is_empty():
-        found = runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new)
-    if found is None:
+    base, new, *others = loaded.samples
+    found = [
+        runs_differ_by([loaded.base, *loaded.yardsticks.values()], loaded.new),
+        spread_between([base, *others], new, SAMPLED, "amount"),
+    ]
+    known = [each for each in found if each is not None]
+    if not known:
         raise UserError(
             f"--yardstick {listing(list(loaded.yardsticks))}: no stage was timed there at an N at "
             "which BASE and NEW timed it too, so how far runs differ is unknown: give runs that "
             "measured the same stages at the same --workers"
         )
-    return found
+    return max(known)
 
 
 def _has_no_verdict(table: pl.DataFrame) -> bool:
@@ -204,7 +246,8 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
         _refuse_twice([Path(name) for name in names])
         base, new, *more = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
         context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
-        return _Loaded(context, base, new, dict(zip(names[2:], more, strict=True)))
+        yardsticks = dict(zip(names[2:], more, strict=True))
+        return _Loaded(context, base, new, yardsticks, [samples({})] * len(names))
     runs_folder = load_settings().runs_folder
     if any(are_tables):
         table, run = names[are_tables.index(True)], names[are_tables.index(False)]
@@ -219,15 +262,13 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
         _refuse_other_input(before, other)
     for other in others:
         _refuse_other_version(before, other)
-    tests = tests_compared(before, after, at_least=at_least)
-    if tests is None:
-        _refuse_ranks_alone(before, after)
     return _Loaded(
         between(before, after),
         before.compared_trials,
         after.compared_trials,
         {name: run.compared_trials for name, run in zip(names[2:], others, strict=True)},
-        tests,
+        [run.samples for run in (before, after, *others)],
+        tests_compared(before, after, at_least=at_least),
     )
 
 
@@ -254,26 +295,6 @@ def _refuse_other_version(base: MeasuredRun, yardstick: MeasuredRun) -> None:
         )
 
 
-def _refuse_ranks_alone(base: MeasuredRun, new: MeasuredRun) -> None:
-    """Refuse runs of ranks that meet: by their wall times they cannot be compared."""
-    sides = (base, new)
-    plans = [side.run.plan for side in sides if side.compared_trials.is_empty()]
-    told = {
-        "how patches are loaded": ("loader", any(plan.loader_entries for plan in plans)),
-        "how ranks reconstruct an image": (
-            "reconstruct",
-            any(plan.reconstruct_entries for plan in plans),
-        ),
-    }
-    for what, (table, is_so) in told.items():
-        if is_so:
-            raise UserError(
-                f"{' and '.join(side.run.plan.run_id for side in sides)} measured {what}, and wall "
-                f"times of independent tasks are what is compared: lay the benchmark_{table}.csv "
-                "of their reports side by side"
-            )
-
-
 def _refuse_other_input(base: MeasuredRun, new: MeasuredRun) -> None:
     """Refuse runs on different bytes: their wall times are those of different work."""
     if base.inputs != new.inputs:
@@ -295,7 +316,8 @@ def _refuse_other_work(
         )
 
 
-def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame | None) -> str:
+def _json(compared: _Compared) -> str:
+    context, table, tests = compared.context, compared.table, compared.tests
     found = context.model_dump(mode="json") | {
         "remarks": [
             *remarks(context),
@@ -311,15 +333,19 @@ def _json(context: ComparisonContext, table: pl.DataFrame, tests: pl.DataFrame |
             for row in table.to_dicts()
         ],
         "tests": [] if tests is None else tests.to_dicts(),
-        "conclusion": conclusion(context, table),
+        "values": compared.samples.to_dicts(),
+        "conclusion": compared.conclusion,
     }
     return json.dumps(found, indent=1)
 
 
-def _gate(table: pl.DataFrame, tests: pl.DataFrame | None, at_least: float) -> int:
+def _gate(found: _Compared) -> int:
     """Say whether a regression was found, and what could not be told."""
-    rows = [row for row in table.to_dicts() if row["verdict"] is not None]
-    of_machine = [] if tests is None else tests.drop_nulls("verdict").to_dicts()
+    at_least = found.context.at_least
+    primary = found.samples.filter(is_primary()).with_columns(device=pl.lit(None, pl.String))
+    timed = [row for table in (found.table, primary) for row in table.to_dicts()]
+    rows = [row for row in timed if row["verdict"] is not None]
+    of_machine = [] if found.tests is None else found.tests.drop_nulls("verdict").to_dicts()
     worse = _named(rows, of_machine, "worse")
     if worse:
         talk(f"regression: {worse}")

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import polars as pl
 
+from pyscale.analysis.measures import compared_samples, samples
+from pyscale.analysis.schema import Schema
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
@@ -25,8 +27,10 @@ from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder
 from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
+from pyscale.store.loadingtable import loading_schema
 from pyscale.store.manifest import build_manifest
-from pyscale.store.tables import TIMINGS_FILE
+from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.tables import LOADING_FILE, RECONSTRUCTION_FILE, TIMINGS_FILE
 
 
 def report_several(
@@ -77,9 +81,16 @@ def report_several(
         started=[results.context.started for results in found],
         contexts=[between(measured[0], run) for run in measured[1:]],
         differing=differing([run.facts(entries) for run in measured]),
+        samples=[_samples(measured[0], run) for run in measured[1:]],
     )
     with writing_into(folder):
         return write_comparison(folder, several)
+
+
+def _samples(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame:
+    """What counts beside wall times, compared where both had the same input."""
+    sides = [run.samples if base.inputs == new.inputs else samples({}) for run in (base, new)]
+    return compared_samples(*sides)
 
 
 def href_of(file: Path, folder: Path) -> str:
@@ -91,16 +102,25 @@ def href_of(file: Path, folder: Path) -> str:
 
 def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
     nodes = {name for node in results.context.nodes for name in node.names}
-    manifest, timings = build_manifest(run), _timings(tables_folder(run, report))
-    return MeasuredRun(run, manifest, tuple(sorted(nodes)), results.trials, timings)
-
-
-def _timings(folder: Path) -> pl.DataFrame:
-    """Tests of the machine, as the run's own report has just written them."""
-    path = folder / TIMINGS_FILE
-    return (
-        pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=timing_schema())
+    folder = tables_folder(run, report)
+    return MeasuredRun(
+        run,
+        build_manifest(run),
+        tuple(sorted(nodes)),
+        results.trials,
+        _table(folder / TIMINGS_FILE, timing_schema()),
+        samples(
+            {
+                "loading": _table(folder / LOADING_FILE, loading_schema()),
+                "reconstruction": _table(folder / RECONSTRUCTION_FILE, reconstruction_schema()),
+            }
+        ),
     )
+
+
+def _table(path: Path, schema: Schema) -> pl.DataFrame:
+    """A table that the run's own report has just written, where it has any rows."""
+    return pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=schema)
 
 
 def _machines(

@@ -12,7 +12,6 @@ from pyscale.advicesource import Measured
 from pyscale.advising import _of_processing
 from pyscale.benchmark import Outcome, execute
 from pyscale.betweenruns import MeasuredRun, between
-from pyscale.comparing import _refuse_ranks_alone
 from pyscale.dryrun import show
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -354,11 +353,6 @@ class TestFinished:
         assert measured.trials.height == 2
         assert measured.compared_trials.is_empty()
         assert between(measured, measured).outputs == ()
-
-    def test_what_would_be_compared_of_them_is_named(self, done: RunFolder) -> None:
-        measured = MeasuredRun.of(done)
-        with pytest.raises(UserError, match="lay the benchmark_loader.csv of their reports"):
-            _refuse_ranks_alone(measured, measured)
 
     def test_other_parameters_and_other_slides_are_other_work(
         self, done: RunFolder, loading: PlanMaker, slides: Path, tmp_path: Path

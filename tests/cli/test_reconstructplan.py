@@ -12,7 +12,6 @@ from pyscale.advicesource import Measured
 from pyscale.advising import _of_processing
 from pyscale.benchmark import Outcome, execute, plan_run
 from pyscale.betweenruns import MeasuredRun
-from pyscale.comparing import _refuse_ranks_alone
 from pyscale.doctor.subject import Subject
 from pyscale.dryrun import show
 from pyscale.errors import UserError
@@ -265,11 +264,6 @@ class TestFinished:
             _of_processing(
                 Measured(title="x", measured_for="", trials=measured.trials, plan=done.plan)
             )
-
-    def test_what_would_be_compared_of_two_is_named(self, done: RunFolder) -> None:
-        measured = MeasuredRun.of(done)
-        with pytest.raises(UserError, match="lay the benchmark_reconstruct.csv of their reports"):
-            _refuse_ranks_alone(measured, measured)
 
     def test_other_parameters_are_other_work(
         self, done: RunFolder, sharing: PlanMaker, tmp_path: Path

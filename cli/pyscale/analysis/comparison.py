@@ -267,11 +267,20 @@ def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> floa
         Largest difference of any of these configurations between any two of the runs: 0.05 where
         one took 1.05 times as long. None where no two runs have one of them.
     """
+    return spread_between(
+        [trials.filter("valid") for trials in runs], compared.filter("valid"), KEY, "wall_s"
+    )
+
+
+def spread_between(
+    runs: Sequence[pl.DataFrame], compared: pl.DataFrame, key: Sequence[str], name: str
+) -> float | None:
+    """Tell the same of any column, in tables of what counts, by what names a configuration."""
     medians = pl.concat(
-        trials.filter("valid").group_by(KEY).agg(pl.col("wall_s").median()) for trials in runs
-    ).join(compared.filter("valid"), on=KEY, how="semi", nulls_equal=True)
-    wall_s = pl.col("wall_s")
-    spreads = medians.group_by(KEY).agg(runs=pl.len(), spread=wall_s.max() / wall_s.min() - 1)
+        table.group_by(key).agg(pl.col(name).median().alias("median")) for table in runs
+    ).join(compared, on=key, how="semi", nulls_equal=True)
+    found = pl.col("median")
+    spreads = medians.group_by(key).agg(runs=pl.len(), spread=found.max() / found.min() - 1)
     largest: Any = spreads.filter(pl.col("runs") > 1)["spread"].max()
     return None if largest is None else float(largest)
 

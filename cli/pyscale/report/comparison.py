@@ -222,31 +222,37 @@ def _version_remarks(outputs: Sequence[OutputComparison], table: pl.DataFrame) -
 
 def conclusion(context: ComparisonContext, table: pl.DataFrame) -> str | None:
     """Answer in one sentence whether the new one is slower; None where nothing was compared."""
-    rows = [row for row in table.to_dicts() if row["verdict"] is not None]
+    said = in_short(table.to_dicts(), context.at_least)
+    return said and f"{said}{_outputs_in_short(context)}"
+
+
+def in_short(rows: Sequence[Row], at_least: float, times: str = "times as long") -> str | None:
+    """Say which configurations are slower, faster or the same; None where none was judged."""
+    rows = [row for row in rows if row["verdict"] is not None]
     if not rows:
         return None
     told = []
     for words_of, verdicts in (
         ("slower for {}", ("worse", "slower")),
         ("faster for {}", ("better", "faster")),
-        (f"the same within {percent(context.at_least)} for {{}}", ("same",)),
+        (f"the same within {percent(at_least)} for {{}}", ("same",)),
     ):
         own = [row for row in rows if row["verdict"] in verdicts]
         if own:
             where = words_of.format("every configuration" if own == rows else named(own))
-            told.append(f"{where}{'' if 'same' in verdicts else _times_as_long(own)}")
+            told.append(f"{where}{'' if 'same' in verdicts else _so_many(own, times)}")
     unknown = [row for row in rows if row["verdict"] == "not enough data"]
     lacking = ""
     if unknown:
         where = "any configuration" if unknown == rows else named(unknown)
         lacking = f"not enough data for {where}, see --repeats"
     said = "; ".join(filter(None, (f"New is {', '.join(told)}" if told else "", lacking)))
-    return f"{said[0].upper()}{said[1:]}.{_outputs_in_short(context)}"
+    return f"{said[0].upper()}{said[1:]}."
 
 
-def _times_as_long(rows: Sequence[Row]) -> str:
+def _so_many(rows: Sequence[Row], times: str) -> str:
     least, most = (ratio(choose(row["ratio"] for row in rows)) for choose in (min, max))
-    return f" ({least if least == most else f'{least} to {most}'} times as long)"
+    return f" ({least if least == most else f'{least} to {most}'} {times})"
 
 
 def _outputs_in_short(context: ComparisonContext) -> str:
@@ -372,7 +378,8 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
 _SIDES = ("base", "new")
 
 
-def _empty_table() -> Table:
+def empty_table() -> Table:
+    """Make a table with a line under its head alone."""
     from rich import box
     from rich.table import Table
 
@@ -382,7 +389,7 @@ def _empty_table() -> Table:
 def _differences(differences: Sequence[Difference]) -> Table:
     from rich.text import Text
 
-    table = _empty_table()
+    table = empty_table()
     for header in ("what differs", "base", "new"):
         table.add_column(header, overflow="fold")
     for place, difference in enumerate(differences):
@@ -395,7 +402,7 @@ def _differences(differences: Sequence[Difference]) -> Table:
 def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[str, str]) -> Table:
     from rich.text import Text
 
-    table = _empty_table()
+    table = empty_table()
     table.add_column("stage", overflow="fold")
     table.add_column("N", justify="right", no_wrap=True)
     has_outputs = any("output_agreement" in row for row in rows)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.comparison import OTHER_WORK, reasons
-from pyscale.report import comparisontests
+from pyscale.analysis.comparison import MARGIN, OTHER_WORK, reasons
+from pyscale.report import comparisonsamples, comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
     method,
@@ -48,6 +49,9 @@ class Several:
         What not all have in common.
     machines : MachinesBeside or None
         Tests of the machine of those that have any.
+    samples : sequence of polars.DataFrame
+        What counts beside wall times, of each of the others compared with the first (see
+        `pyscale.analysis.measures.compared_samples`); empty where none has any.
     """
 
     found: SideBySide
@@ -55,6 +59,7 @@ class Several:
     contexts: Sequence[ComparisonContext]
     differing: Sequence[Differing]
     machines: MachinesBeside | None = None
+    samples: Sequence[pl.DataFrame] = ()
 
     @property
     def are_of_machines(self) -> bool:
@@ -150,9 +155,12 @@ def _judged(several: Several, place: int) -> Judged:
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
     names = [stage_name(row, both) for row in both]
+    samples = several.samples[place - 1] if several.samples else None
+    of_samples = () if samples is None else tuple(_of_samples(samples))
+    has_some = bool(both) or (samples is not None and samples["verdict"].count() > 0)
     return Judged(
-        refused=None if both or several.are_of_machines else NOTHING_IN_COMMON,
-        summary=tuple(_summary(rows)),
+        refused=None if has_some or several.are_of_machines else NOTHING_IN_COMMON,
+        summary=(*_summary(rows), *of_samples),
         reasons=tuple(
             f"{named(own)}: {sentence}"
             for reason, sentence in reasons().items()
@@ -182,6 +190,12 @@ def _summary(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         alone = [row for row in rows if row[f"{absent}_repeats"] is None]
         if alone:
             yield f"Only in {side}: {named(alone)}."
+
+
+def _of_samples(table: pl.DataFrame) -> Iterator[str]:
+    """Answer for each kind of what counts beside wall times, and say what one run alone has."""
+    yield from comparisonsamples.conclusions(table, MARGIN)
+    yield from comparisonsamples.differing(table)
 
 
 def _verdict(row: dict[str, Any], column: str) -> Verdict:

@@ -1,0 +1,216 @@
+"""What counts of work whose wall time says nothing: declared once, sampled and compared alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.comparison import MARGIN, OTHER_WORK, Judgement, cells, judge
+from pyscale.analysis.intervals import Interval
+from pyscale.analysis.loader.trials import loader_trials
+from pyscale.analysis.reconstruct.columns import EVERY, column
+from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What counts of one kind of work.
+
+    Attributes
+    ----------
+    title, unit : str
+    trials : callable
+        Gives a row for each trial from the stored table, with `valid` where it counts.
+    values : mapping of str to str
+        What is measured, and its column of the trials. The first decides; others tell why.
+    work : tuple of str
+        Columns of the stored table that are equal where trials did the same work.
+    is_rate : bool
+        Whether a larger value is faster.
+    """
+
+    title: str
+    unit: str
+    trials: Callable[[pl.DataFrame], pl.DataFrame]
+    values: Mapping[str, str]
+    work: tuple[str, ...]
+    is_rate: bool = False
+
+    @property
+    def primary(self) -> str:
+        """The value that decides."""
+        return next(iter(self.values))
+
+
+MEASURES = {
+    "loading": Measure(
+        title="Loading patches",
+        unit="patches/s",
+        trials=loader_trials,
+        values={"rate": "patches_per_s"},
+        work=("patch_px", "mpp"),
+        is_rate=True,
+    ),
+    "reconstruction": Measure(
+        title="An iteration of reconstruction",
+        unit="s",
+        trials=reconstruct_trials,
+        values={component: f"{column(component)}_s" for component in EVERY},
+        work=("problem", "size_px"),
+    ),
+}
+"""By the name of the table that a run stores."""
+
+KEY = ("kind", "value", "stage", "workers")
+"""Columns that name what is compared in both runs."""
+_SIDES = ("base", "new")
+
+
+def samples(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Give every value of every trial that counts, of tables by their key of `MEASURES`.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of `KEY`, `work` in words and `amount` in the measure's unit. What took no time
+        is left out: nothing can be so many times as long.
+    """
+    schema = columns((TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work"))
+    found = [_samples(kind, table) for kind, table in tables.items() if not table.is_empty()]
+    return pl.concat([pl.DataFrame(schema=schema | {"amount": pl.Float64}), *found])
+
+
+def _samples(kind: str, table: pl.DataFrame) -> pl.DataFrame:
+    measure = MEASURES[kind]
+    told = [pl.format(f"{name} {{}}", pl.col(name)) for name in measure.work]
+    work = table.group_by("trial").agg(
+        pl.concat_str(told, separator=", ", ignore_nulls=True).first().alias("work")
+    )
+    return (
+        measure.trials(table)
+        .filter("valid")
+        .select(
+            "trial", "stage", "workers", **{n: pl.col(own) for n, own in measure.values.items()}
+        )
+        .unpivot(
+            list(measure.values),
+            index=["trial", "stage", "workers"],
+            variable_name="value",
+            value_name="amount",
+        )
+        .filter(pl.col("amount") > 0)
+        .join(work, on="trial", how="left", maintain_order="left")
+        .select(pl.lit(kind).alias("kind"), *KEY[1:], "work", pl.col("amount").cast(REAL))
+    )
+
+
+def compared_samples(
+    base: pl.DataFrame, new: pl.DataFrame, *, at_least: float = MARGIN, scatter: float = 0.0
+) -> pl.DataFrame:
+    """Judge every value that either run has, by the statistics of `judge`.
+
+    Equal values of one kind are judged together, so that any wrong verdict among them is rare.
+
+    Parameters
+    ----------
+    base, new : polars.DataFrame
+        As `samples` gives them.
+    at_least, scatter : float
+        As `judge` takes them.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a stage, N and value: its `unit`, of both sides `work`, `repeats` and the median
+        `amount`, and a judgement as `pyscale.analysis.comparison.comparison` gives it, whose ratio
+        is that of the amounts. Without a verdict one side alone has it, or the reason is that the
+        work is another.
+    """
+    sides = [_by_key(side) for side in (base, new)]
+    keys = dict.fromkeys([*sides[0], *sides[1]])
+    both = [key for key in keys if all(key in side for side in sides)]
+    alike = [key for key in both if sides[0][key]["work"] == sides[1][key]["work"]]
+    judged: dict[tuple[Any, ...], Judgement] = {}
+    for family in dict.fromkeys(key[:2] for key in alike):
+        own = [key for key in alike if key[:2] == family]
+        is_rate = MEASURES[family[0]].is_rate
+        arms = [tuple(_costs(side[key]["amount"], is_rate) for side in sides) for key in own]
+        verdicts = judge([(one, other) for one, other in arms], at_least=at_least, scatter=scatter)
+        judged |= zip(own, map(_of_rates, verdicts) if is_rate else verdicts, strict=True)
+    rows = []
+    for key in _in_order(list(keys)):
+        row: dict[str, Any] = {**dict(zip(KEY, key, strict=True)), "unit": MEASURES[key[0]].unit}
+        for name, side in zip(_SIDES, sides, strict=True):
+            if key in side:
+                amounts = side[key]["amount"]
+                row |= {f"{name}_work": side[key]["work"], f"{name}_repeats": len(amounts)}
+                row[f"{name}_amount"] = _median(amounts, MEASURES[key[0]].is_rate)
+        if key in judged:
+            row |= cells(judged[key])
+        elif key in both:
+            row["reason"] = OTHER_WORK
+        rows.append(row)
+    schema = columns(
+        (TEXT, "kind value stage"),
+        (WHOLE, "workers"),
+        (TEXT, "unit base_work new_work"),
+        (WHOLE, "base_repeats new_repeats"),
+        (REAL, "base_amount new_amount ratio ratio_low ratio_high p_adjusted p_beyond"),
+        (TEXT, "verdict reason"),
+    )
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def is_primary() -> pl.Expr:
+    """Whether a row is of the value that decides of its kind."""
+    return pl.any_horizontal(
+        (pl.col("kind") == kind) & (pl.col("value") == measure.primary)
+        for kind, measure in MEASURES.items()
+    )
+
+
+def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
+    grouped = table.group_by(KEY, maintain_order=True).agg(pl.col("work").first(), "amount")
+    return {tuple(row[name] for name in KEY): row for row in grouped.to_dicts()}
+
+
+def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Kind by kind and stage by stage as they come, by rising N, the value that decides first."""
+    stages = list(dict.fromkeys((kind, stage) for kind, _, stage, _ in keys))
+    values = {kind: list(measure.values) for kind, measure in MEASURES.items()}
+    return sorted(
+        keys,
+        key=lambda key: (
+            list(MEASURES).index(key[0]),
+            stages.index((key[0], key[2])),
+            key[3],
+            values[key[0]].index(key[1]),
+        ),
+    )
+
+
+def _costs(amounts: Sequence[float], is_rate: bool) -> list[float]:
+    """Times, of which a longer one is slower."""
+    return [1 / amount for amount in amounts] if is_rate else list(amounts)
+
+
+def _median(amounts: Sequence[float], is_rate: bool) -> float:
+    """Median; of rates by way of their inverses, which are costs."""
+    (found,) = _costs([median(_costs(amounts, is_rate))], is_rate)
+    return found
+
+
+def _of_rates(judgement: Judgement) -> Judgement:
+    """Turn the ratio of costs into that of rates."""
+    ratio, interval = judgement.ratio, judgement.interval
+    return judgement._replace(
+        ratio=None if ratio is None else 1 / ratio,
+        interval=None
+        if interval is None
+        else Interval(1 / interval.high, 1 / interval.low, interval.coverage),
+    )

@@ -1,0 +1,131 @@
+"""Folders of runs whose wall time says nothing, made up: ranks that load, or that reconstruct.
+
+`loader_run` and `reconstruct_run` leave the records of one entry on one rank and on two, six times.
+Every time is that of a block, `slower` times as long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from pyscale.benchmark import execute
+from pyscale.executors.mock import MockExecutor
+from pyscale.planning import Dataset, make_plan
+from pyscale.settings import load_settings
+from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import PROVENANCE_FILE
+from pyscale.store.records import RESULT_FILE
+from pyscale.suite import Suite, SuiteStage
+from pyscale_stages.contract import Record
+from pyscale_stages.loading import BatchWindow, Diversity, Loading
+from pyscale_stages.reconstruction import Iteration, Reconstruction, Tiling
+
+WORKERS = (1, 2)
+REPEATS = 6
+MADE_FROM = {"git_commit": "a" * 40, "git_dirty": False, "pyscale_version": "1.2.3"}
+
+
+def loader_run(
+    root: Path, name: str, *, slower: float = 1.0, repeats: int = REPEATS, patch_px: int = 256
+) -> Path:
+    """Make a run of ranks that load patches of slides."""
+    slides = root / "slides"
+    slides.mkdir(parents=True, exist_ok=True)
+    for number in range(2):
+        (slides / f"{number}.svs").write_bytes(bytes([number]))
+    params = {"num_workers": 2, "pool_size": 8, "patch_px": patch_px}
+    step = SuiteStage(inputs={"slides": "slides"}, params=params)
+    suite = Suite(name="loader", summary="Loads", data="slides", stages={"loader": step})
+
+    def measured(block: int, _workers: int) -> Record:
+        window = BatchWindow(
+            wall_s=slower * (4 + 0.01 * block), waits_s=(0.1, 0.2), steps_s=(0.2, 0.3), patches=320
+        )
+        return Loading(
+            factory="pyscale_stages.loader.factories:pyscale",
+            slides=2,
+            cores=2,
+            batch_size=64,
+            patch_bytes=12 * patch_px**2,
+            free=window,
+            together=window,
+            pss_bytes=500,
+            rss_bytes=800,
+            diversity=Diversity(
+                patches=300, slides_per_batch=3.5, distance_px=None, effective_slides=3.2
+            ),
+            checksum="5eed",
+            checksum_patches=64,
+        )
+
+    dataset = Dataset(slides, frames=2)
+    return _made(root, name, suite, dataset, "loading", measured, repeats)
+
+
+def reconstruct_run(
+    root: Path, name: str, *, slower: float = 1.0, repeats: int = REPEATS, size_px: int = 128
+) -> Path:
+    """Make a run of ranks that reconstruct an image, whose denoiser alone is `slower`."""
+    root.mkdir(parents=True, exist_ok=True)
+    step = SuiteStage(stage="reconstruct", params={"size_px": size_px, "tile_px": 64})
+    suite = Suite(name="deblur", summary="Deblurs", data="phantom", stages={"deblur": step})
+
+    def measured(block: int, workers: int) -> Record:
+        times_s = {
+            "gradient_s": 0.1,
+            "denoiser_s": slower * (0.5 + 0.001 * block) / workers,
+            "communication_s": 0.05 * (workers - 1),
+            "gather_s": 0.0,
+            "barrier_s": 0.0,
+        }
+        one = Iteration(wall_s=sum(times_s.values()) + 0.01, **times_s)
+        return Reconstruction(
+            problem="colour_deblur",
+            shape=(3, size_px, size_px),
+            operators=8,
+            operators_here=8 // workers,
+            weights="random",
+            timing_only=True,
+            tiling=Tiling(tile_px=64, overlap_px=8, tiles=8, tiles_here=4, work_multiplier=1.5),
+            backend="gloo",
+            device="a processor",
+            setup_s=3.5,
+            iterations=(one, one),
+            objective=12.5,
+            objectives_s=(0.3, 0.4),
+            psnr_db=30.0,
+        )
+
+    return _made(root, name, suite, None, "reconstruction", measured, repeats)
+
+
+def _made(
+    root: Path,
+    name: str,
+    suite: Suite,
+    dataset: Dataset | None,
+    table: str,
+    measured: Callable[[int, int], Record],
+    repeats: int,
+) -> Path:
+    """Let ranks pretend to run, and then have measured what their block and N give."""
+    settings = load_settings(repeats=repeats, runs_folder=root / "runs", cpus_per_worker=1)
+    plan = make_plan(
+        suite,
+        dataset,
+        run_id=f"20260317T114224Z-{name}",
+        settings=settings.model_dump(mode="json"),
+        workers=WORKERS,
+    )
+    run = RunFolder.create(root / "runs", plan)
+    execute(run, MockExecutor(), lambda _event: None)
+    for trial in plan.trials:
+        found = measured(trial.block, trial.workers).model_dump(mode="json")
+        for task in trial.window_tasks:
+            file = run.task(trial, task) / RESULT_FILE
+            file.write_text(json.dumps(json.loads(file.read_text()) | {table: found}))
+    file = run.path / PROVENANCE_FILE
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | MADE_FROM))
+    return run.path
