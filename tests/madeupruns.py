@@ -1,7 +1,7 @@
 """Folders of runs whose wall time says nothing, made up: ranks that load, or that reconstruct.
 
-`loader_run` and `reconstruct_run` leave the records of one entry on one rank and on two, six times.
-Every time is that of a block, `slower` times as long.
+`loader_run` and `reconstruct_run` leave the records of their entries on one rank and on two, six
+times. A trial takes longer in each later block, and all that is `slower` so many times as long.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
+from pyscale.plan import Trial
 from pyscale.planning import Dataset, make_plan
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
-from pyscale.store.records import RESULT_FILE
+from pyscale.store.records import RESULT_FILE, SURROUNDINGS_FILE, Bystanders, Surroundings
 from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.contract import Record
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
@@ -24,6 +25,7 @@ from pyscale_stages.reconstruction import Iteration, Reconstruction, Tiling
 
 WORKERS = (1, 2)
 REPEATS = 6
+POOLS = (8, 16)
 MADE_FROM = {"git_commit": "a" * 40, "git_dirty": False, "pyscale_version": "1.2.3"}
 
 
@@ -35,13 +37,24 @@ def loader_run(
     slides.mkdir(parents=True, exist_ok=True)
     for number in range(2):
         (slides / f"{number}.svs").write_bytes(bytes([number]))
-    params = {"num_workers": 2, "pool_size": 8, "patch_px": patch_px}
-    step = SuiteStage(inputs={"slides": "slides"}, params=params)
-    suite = Suite(name="loader", summary="Loads", data="slides", stages={"loader": step})
+    steps = {
+        f"pool{size}": SuiteStage(
+            stage="loader",
+            inputs={"slides": "slides"},
+            params={"num_workers": 2, "pool_size": size, "patch_px": patch_px},
+        )
+        for size in POOLS
+    }
+    suite = Suite(name="loader", summary="Loads", data="slides", stages=steps)
 
-    def measured(block: int, _workers: int) -> Record:
+    def measured(trial: Trial) -> Record:
+        size = int(trial.params["pool_size"])
         window = BatchWindow(
-            wall_s=slower * (4 + 0.01 * block), waits_s=(0.1, 0.2), steps_s=(0.2, 0.3), patches=320
+            wall_s=slower * (4 + 0.1 * size + 0.01 * trial.block),
+            waits_s=(0.1, 0.2),
+            steps_s=(0.2, 0.3),
+            patches=320,
+            cache="verified-cold",
         )
         return Loading(
             factory="pyscale_stages.loader.factories:pyscale",
@@ -54,7 +67,7 @@ def loader_run(
             pss_bytes=500,
             rss_bytes=800,
             diversity=Diversity(
-                patches=300, slides_per_batch=3.5, distance_px=None, effective_slides=3.2
+                patches=300, slides_per_batch=3.5, distance_px=None, effective_slides=size / 2
             ),
             checksum="5eed",
             checksum_patches=64,
@@ -72,15 +85,16 @@ def reconstruct_run(
     step = SuiteStage(stage="reconstruct", params={"size_px": size_px, "tile_px": 64})
     suite = Suite(name="deblur", summary="Deblurs", data="phantom", stages={"deblur": step})
 
-    def measured(block: int, workers: int) -> Record:
+    def measured(trial: Trial) -> Record:
+        workers = trial.workers
         times_s = {
             "gradient_s": 0.1,
-            "denoiser_s": slower * (0.5 + 0.001 * block) / workers,
+            "denoiser_s": slower * (0.5 + 0.001 * trial.block) / workers,
             "communication_s": 0.05 * (workers - 1),
             "gather_s": 0.0,
             "barrier_s": 0.0,
         }
-        one = Iteration(wall_s=sum(times_s.values()) + 0.01, **times_s)
+        one = Iteration(wall_s=sum(times_s.values()) + 0.001, **times_s)
         return Reconstruction(
             problem="colour_deblur",
             shape=(3, size_px, size_px),
@@ -107,7 +121,7 @@ def _made(
     suite: Suite,
     dataset: Dataset | None,
     table: str,
-    measured: Callable[[int, int], Record],
+    measured: Callable[[Trial], Record],
     repeats: int,
 ) -> Path:
     """Let ranks pretend to run, and then have measured what their block and N give."""
@@ -121,8 +135,11 @@ def _made(
     )
     run = RunFolder.create(root / "runs", plan)
     execute(run, MockExecutor(), lambda _event: None)
+    idle = Bystanders(node="node1", cores=32, pyscale_tasks=0, runnable=0.0)
+    alone = Surroundings(start=idle).model_dump_json()
     for trial in plan.trials:
-        found = measured(trial.block, trial.workers).model_dump(mode="json")
+        (run.trial(trial) / SURROUNDINGS_FILE).write_text(alone)
+        found = measured(trial).model_dump(mode="json")
         for task in trial.window_tasks:
             file = run.task(trial, task) / RESULT_FILE
             file.write_text(json.dumps(json.loads(file.read_text()) | {table: found}))

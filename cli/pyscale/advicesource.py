@@ -9,6 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
+from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
 from pyscale.analysis.starts import starts
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
@@ -46,6 +48,10 @@ class Measured:
         What each entry computed.
     starts : polars.DataFrame or None
         Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
+    loader : LoaderFindings or None
+        What ranks that load patches told; None where none did.
+    reconstruct : ReconstructFindings or None
+        What ranks that reconstruct an image told; None where none did.
     """
 
     title: str
@@ -57,6 +63,8 @@ class Measured:
     cores: int | None = None
     works: Mapping[str, Work] = field(default_factory=dict)
     starts: pl.DataFrame | None = None
+    loader: LoaderFindings | None = None
+    reconstruct: ReconstructFindings | None = None
 
 
 def measured_run(name: str | None) -> Measured:
@@ -91,6 +99,8 @@ def measured_run(name: str | None) -> Measured:
         works=works(plan, tables.sources.entry_versions),
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
         starts=starts(tables.tasks, trials),
+        loader=loader_findings(tables.loading, keep=load_settings().keep_diversity),
+        reconstruct=reconstruct_findings(tables.reconstruction),
     )
 
 

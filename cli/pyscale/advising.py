@@ -20,12 +20,13 @@ from pyscale.errors import UserError
 from pyscale.nextruns import experiments_of, next_runs, threads_of
 from pyscale.origin import adds_up
 from pyscale.plan import Plan
-from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.advice import Advice, RankAdvice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.adviceview import shown
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
+from pyscale.report.rankadvice import rank_advice
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
@@ -110,6 +111,22 @@ def _advice(
     dialect: Dialect,
     site: Site,
 ) -> Advice:
+    ranks = _of_ranks(measured)
+    if ranks and _tasks_apart(measured).is_empty():
+        if objective is not None or worker_hours is not None:
+            raise UserError(
+                f"{measured.title}: what ranks do together has one answer, not one for each "
+                "objective: leave out --objective and --budget"
+            )
+        return Advice(
+            title=measured.title,
+            objective="knee",
+            measured_for=measured.measured_for,
+            stages=(),
+            ranks=ranks,
+            doubts=(),
+            directives="",
+        )
     trials = _without_lone_points(_of_processing(measured))
     table = configurations(trials, interleaved=measured.interleaved, drifts=drifts(trials))
     chosen = choices(
@@ -141,6 +158,7 @@ def _advice(
         objective=wanted,
         measured_for=measured.measured_for,
         stages=stages,
+        ranks=ranks,
         doubts=(
             *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
             *doubts(drawn),
@@ -176,6 +194,10 @@ def _results(
             works=dict(measured.works),
             adds_up=None if plan is None else adds_up(plan),
         ),
+        loader=measured.loader,
+        loader_entries=frozenset() if plan is None else plan.loader_entries,
+        reconstruct=measured.reconstruct,
+        reconstruct_entries=frozenset() if plan is None else plan.reconstruct_entries,
         next_runs=next_runs(curves(table), chosen, found, plan, measured.cores),
     )
 
@@ -183,26 +205,16 @@ def _results(
 def _of_processing(measured: Measured) -> Measured:
     """What was measured of independent tasks: wall times of others give no N to request.
 
-    Of two versions the new one is what will be run.
-
     Raises
     ------
     UserError
         If nothing else was measured.
     """
-    if measured.plan is None:
-        return measured
-    apart = measured.plan.entries_apart.union(measured.plan.versions.values())
-    trials = measured.trials.filter(~pl.col("stage").is_in(sorted(apart)))
-    if trials.is_empty() and measured.plan.loader_entries:
+    trials = _tasks_apart(measured)
+    if trials.is_empty() and measured.plan is not None and measured.plan.rank_entries:
         raise UserError(
-            f"{measured.title}: it measured how patches are loaded, and its report says which "
-            "configuration to train with: see `pyscale report`"
-        )
-    if trials.is_empty() and measured.plan.reconstruct_entries:
-        raise UserError(
-            f"{measured.title}: it measured how ranks reconstruct an image together, and its "
-            "report says how many GPUs to ask for: see `pyscale report`"
+            f"{measured.title}: no trial of its ranks counts, so there is nothing to advise; see "
+            "`pyscale status`"
         )
     if trials.is_empty():
         raise UserError(
@@ -210,6 +222,23 @@ def _of_processing(measured: Measured) -> Measured:
             "request; its report says what the machine can do"
         )
     return replace(measured, trials=trials)
+
+
+def _tasks_apart(measured: Measured) -> pl.DataFrame:
+    """Trials of independent tasks; of two versions the new one is what will be run."""
+    if measured.plan is None:
+        return measured.trials
+    others = measured.plan.entries_apart.union(measured.plan.versions.values())
+    return measured.trials.filter(~pl.col("stage").is_in(sorted(others)))
+
+
+def _of_ranks(measured: Measured) -> tuple[RankAdvice, ...]:
+    """What is advised of ranks, whose doubts are of all their trials."""
+    if measured.plan is None or not measured.plan.rank_entries:
+        return ()
+    table = configurations(measured.trials, interleaved=measured.interleaved)
+    results = _results(measured, table, chosen=[], found=[], requests=[])
+    return tuple(rank_advice(results))
 
 
 def _without_lone_points(measured: Measured) -> pl.DataFrame:

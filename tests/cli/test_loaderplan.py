@@ -339,9 +339,9 @@ class TestFinished:
         with pytest.raises(UserError, match="measured the loading of patches"):
             reference_from(done, "ours")
 
-    def test_no_number_of_workers_is_advised_by_them(self, done: RunFolder) -> None:
+    def test_nothing_is_advised_of_ranks_that_loaded_nothing(self, done: RunFolder) -> None:
         measured = MeasuredRun.of(done)
-        with pytest.raises(UserError, match="its report says which configuration to train with"):
+        with pytest.raises(UserError, match="no trial of its ranks counts"):
             _of_processing(
                 Measured(title="x", measured_for="", trials=measured.trials, plan=done.plan)
             )

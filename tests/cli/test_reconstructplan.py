@@ -258,9 +258,9 @@ class TestFinished:
         with pytest.raises(UserError, match="measured distributed reconstruction"):
             reference_from(done, "ours")
 
-    def test_how_many_ranks_to_ask_for_is_said_in_its_report(self, done: RunFolder) -> None:
+    def test_nothing_is_advised_of_ranks_that_measured_nothing(self, done: RunFolder) -> None:
         measured = MeasuredRun.of(done)
-        with pytest.raises(UserError, match="its report says how many GPUs to ask for"):
+        with pytest.raises(UserError, match="no trial of its ranks counts"):
             _of_processing(
                 Measured(title="x", measured_for="", trials=measured.trials, plan=done.plan)
             )

@@ -92,6 +92,16 @@ class StageAdvice(Record):
         return all(len(choice.candidates) < 2 for choice in self.choices)
 
 
+class RankAdvice(Record):
+    """All that is advised of ranks that load patches, or that reconstruct one image together."""
+
+    name: str = Field(description="The question, or the image")
+    answers: tuple[str, ...] = Field(description="Sentences, what to ask for first")
+    lines: tuple[str, ...] = Field((), description="Lines to paste")
+    trust: Trust = Field(description="Whether the numbers can be trusted")
+    reasons: tuple[str, ...] = Field(description="Why, in a few words each")
+
+
 class Advice(Record):
     """The answer of `pyscale advise`."""
 
@@ -99,6 +109,7 @@ class Advice(Record):
     objective: Objective = Field(description="The one that requests and directives are for")
     measured_for: str = Field(description="What was processed, and on what")
     stages: tuple[StageAdvice, ...]
+    ranks: tuple[RankAdvice, ...] = Field((), description="Of what ranks do together")
     doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
     starts: tuple[str, ...] = Field((), description="What warm workers gain, where measured")
     directives: str = Field(description="What asks for the requests, to paste")

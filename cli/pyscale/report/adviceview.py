@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pyscale.analysis.advice import Choice
+from pyscale.analysis.trust import Trust
 from pyscale.report import limits as limit_sentences
 from pyscale.report.advice import (
     HOW_SURE,
@@ -19,7 +20,7 @@ from pyscale.report.advice import (
     sureness,
 )
 from pyscale.report.bottomline import BottomLine
-from pyscale.report.bottomview import answers
+from pyscale.report.bottomview import STYLES, answers, headed
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.wording import ABSENT, listing
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+TRUSTED: dict[Trust, str] = {
+    "yes": "Can be trusted",
+    "with care": "With care",
+    "no": "Not to be trusted",
+}
 ASK_FOR_BUDGET = "the fastest within a budget: ask by --budget WORKER_HOURS"
 
 
@@ -44,6 +50,9 @@ def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str
     if advice.directives:
         yield f"{advice.directives}\n"
     yield Text(advice.title, "bold")
+    yield from _of_ranks(advice)
+    if not advice.stages:
+        return
     yield _requests(advice.line)
     yield from answers(advice.line)
     yield from map(Text, advice.starts)
@@ -53,6 +62,19 @@ def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str
         yield from _reasons(advice)
     else:
         yield Text("Reasons and further runs: --why", "dim")
+
+
+def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
+    """Say what ranks are to be asked for, with the lines to paste, and whether to trust it."""
+    from rich.text import Text
+
+    for one in advice.ranks:
+        yield Text(f"\n{one.name}", "bold")
+        yield from map(Text, one.answers)
+        yield from one.lines
+        yield headed(f"{TRUSTED[one.trust]}: {'; '.join(one.reasons)}.", STYLES[one.trust])
+    if advice.ranks and advice.stages:
+        yield ""
 
 
 def _requests(line: BottomLine) -> Table:

@@ -136,20 +136,21 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
     for sentence in dict.fromkeys(stage.stand_in for stage in line.stages if stage.stand_in):
         yield Text(sentence, "yellow")
     if line.outputs is not None:
-        yield _headed(line.outputs_sentence, "bold red" if line.outputs == "differ" else "bold")
+        yield headed(line.outputs_sentence, "bold red" if line.outputs == "differ" else "bold")
     for sentence in line.request:
         yield Text.assemble((sentence, "bold"))
     if line.confidence:
-        yield _headed(f"Confidence: {line.confidence}.")
+        yield headed(f"Confidence: {line.confidence}.")
     if line.against:
-        yield _headed(f"Not to be trusted: {'; '.join(line.against)}.", STYLES["no"])
+        yield headed(f"Not to be trusted: {'; '.join(line.against)}.", STYLES["no"])
     if line.care:
-        yield _headed(f"With care: {'; '.join(line.care)}.", STYLES["with care"])
+        yield headed(f"With care: {'; '.join(line.care)}.", STYLES["with care"])
     if line.next_run is not None and line.next_run.command is not None:
         yield Unbroken("Surer by: ", line.next_run.command)
 
 
-def _headed(sentence: str, style: str = "bold") -> Text:
+def headed(sentence: str, style: str = "bold") -> Text:
+    """Set what stands before the colon apart."""
     from rich.text import Text
 
     head, colon, rest = sentence.partition(":")
