@@ -92,6 +92,18 @@ def test_what_runs_of_one_version_differ_by_is_no_regression(
 
 
 @every_kind
+def test_the_page_of_other_work_says_so_and_not_that_nothing_is_in_common(
+    kind: str, tmp_path: Path
+) -> None:
+    other = KINDS[kind](tmp_path, "c3d4", repeats=1, **OTHER_WORK[kind])
+    runs = [RunFolder(KINDS[kind](tmp_path, "a1b2", repeats=1)), RunFolder(other)]
+    found = [results_of(run) for run in runs]
+    page = report_several(runs, found, [run.path for run in runs], tmp_path).read_text("utf-8")
+    assert "not compared, as the work is another" in page
+    assert "no stage and N in common" not in page
+
+
+@every_kind
 def test_the_page_of_two_runs_says_how_they_compare(kind: str, tmp_path: Path) -> None:
     runs = [RunFolder(KINDS[kind](tmp_path, name)) for name in ("a1b2", "c3d4")]
     found = [results_of(run) for run in runs]

@@ -31,7 +31,7 @@ from pyscale_stages.contract import Record
 OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
-NOTHING_IN_COMMON = "Not compared in time: the two have no stage and N in common."
+NOTHING_IN_COMMON = "Not compared in time: the two have no stage and N in common that was timed."
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ def _judged(several: Several, place: int) -> Judged:
     names = [stage_name(row, both) for row in both]
     samples = several.samples[place - 1] if several.samples else None
     of_samples = () if samples is None else tuple(_of_samples(samples))
-    has_some = bool(both) or (samples is not None and samples["verdict"].count() > 0)
+    in_both = () if samples is None else samples.drop_nulls(["base_repeats", "new_repeats"])
+    has_some = len(both) > 0 or len(in_both) > 0
     return Judged(
         refused=None if has_some or several.are_of_machines else NOTHING_IN_COMMON,
         summary=(*_summary(rows), *of_samples),

@@ -74,7 +74,9 @@ def test_runs_without_a_stage_and_n_in_common_say_so(full: Results) -> None:
     other = analysed(full.trials.filter(pl.col("stage") == "segment"), full.context)
     judged = compared_runs(beside(one, other))[1].judged
     assert judged is not None
-    assert judged.refused == ("Not compared in time: the two have no stage and N in common.")
+    assert judged.refused == (
+        "Not compared in time: the two have no stage and N in common that was timed."
+    )
 
 
 def test_other_work_at_an_n_is_not_judged_there(full: Results) -> None:
