@@ -237,9 +237,8 @@ def test_status_and_advise_say_what_such_a_run_is(left: Left, pyscale: CommandLi
     for entry in PROBLEMS:
         assert entry in status.text
     advice = pyscale("advise", left.run.path)
-    assert advice.code == 2
-    assert "it measured how ranks reconstruct an image together" in advice.err
-    assert len(advice.err.strip().splitlines()) == 1
+    assert advice.code == 0, advice.err
+    assert advice.out.count("Request: ") == len(PROBLEMS)
 
 
 @pytest.fixture(scope="module")
