@@ -113,8 +113,8 @@ def show(plan: Plan, *, verbose: bool = False) -> None:
     elif prices.is_given and total("total", stages).money(prices) is None:
         talk("?: the site's file has prices under [prices], but not of all that the jobs hold")
     talk(
-        "later submissions of a script differ in their comment only; the run gets another id than "
-        f"{plan.run_id}"
+        "later submissions of a script differ in their comment, and in the job that each waits "
+        f"for; the run gets another id than {plan.run_id}"
     )
     if why_not_held(plan, plan.site) is None:
         _show_ways(plan, plan.site)

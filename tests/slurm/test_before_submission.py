@@ -269,7 +269,11 @@ def test_what_is_shown_is_what_is_submitted(
         for submission in submissions(trial)
     ]
     submitted = [file.read_text() for file in folder.submissions.glob("*_submission.sh")]
-    assert sorted(submitted) == sorted(expected)
+    # Which job each of them waits for is known when it is submitted.
+    unheld = [re.sub(r"#SBATCH --dependency=afterany:\d+\n", "", text) for text in submitted]
+    # A merge and a check wait for one; windows only where Slurm has not ended what was before.
+    assert sum(text != held for text, held in zip(unheld, submitted, strict=True)) >= 2
+    assert sorted(unheld) == sorted(expected)
 
 
 @pytest.mark.slow
