@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from heldtasks import HeldTasks
-from pyscale.store.taskfiles import read_task
+from pyscale.store.taskfiles import forget_jobs, read_task
 from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
@@ -50,11 +50,13 @@ def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
     return HeldTasks(tmp_path)
 
 
-def assert_resume_counts_no_failure(runs: ClusterRuns, *set_aside: str) -> None:
+def assert_resume_counts_no_failure(
+    runs: ClusterRuns, *set_aside: str, or_none: bool = False
+) -> None:
     code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
     assert code == 0, said
     assert set(runs.states().values()) == {"done"}
-    assert tuple(runs.set_aside()) == set_aside
+    assert tuple(runs.set_aside()) in ({set_aside, ()} if or_none else {set_aside})
     assert runs.events("trial_failed", "trial_retried") == []
     assert runs.living_jobs() == []
 
@@ -69,7 +71,8 @@ def test_killed_while_it_submits(runs: ClusterRuns, once: Instead, lines: str) -
     process = runs.start()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
+    # Where Slurm had them, they may have begun before they were cancelled.
+    assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1", or_none=True)
 
 
 def test_killed_before_it_has_recorded_jobs_that_run(runs: ClusterRuns, endless: HeldTasks) -> None:
@@ -79,7 +82,7 @@ def test_killed_before_it_has_recorded_jobs_that_run(runs: ClusterRuns, endless:
     process.kill()
     process.communicate()
     # As it is where the kill comes between the submission and its record.
-    (runs.trial / "windows.jobs.json").unlink()
+    forget_jobs(runs.trial)
     endless.spare_others()
     assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
 
