@@ -74,8 +74,9 @@ class TrialRunner:
         self._settings = run.plan.settings
         # Outputs that others need are kept, so what was whole once need not be looked at again.
         self._whole: set[str] = set()
-        # Trials in the queue of which this process has not begun to wait for the end.
+        # Trials that this process has queued, and those of which it is told that they go on.
         self._ahead: set[str] = set()
+        self._told: set[str] = set()
         self._told_full = False
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
@@ -198,17 +199,20 @@ class TrialRunner:
 
     def _take_up(self, trial: Trial) -> bool:
         """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
-        if trial.id in self._ahead:
+        awaited = trial.id in self._ahead
+        of_interest = {"queued", "running"}
+        if awaited:
+            # They may have ended before their turn came, and nobody has asked why yet.
+            of_interest.add("failed")
             self._journal.append("trial_started", trial.id)
+            self._told.add(trial.id)
         states = self._states(trial)
-        taken_up = False
         steps = ((WINDOWS, trial.window_tasks), *_after_windows(trial))
         for name, tasks in steps:
-            left = [task for task in tasks if states.get(task) in {"queued", "running"}]
+            left = [task for task in tasks if states.get(task) in of_interest]
             if left and self._executor.take_up(self._batch(trial, name, left)):
-                taken_up = True
-        self._ahead.discard(trial.id)
-        return taken_up
+                awaited = True
+        return awaited
 
     def _make_room(self, trial: Trial) -> None:
         """Set aside an earlier attempt, unless all its workers have finished.
@@ -315,9 +319,9 @@ class TrialRunner:
             )
 
         def taken_up() -> None:
-            if trial.id in self._ahead:
-                return
-            self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
+            if trial.id not in self._told:
+                self._journal.append("trial_taken_up", trial.id, detail=", ".join(tasks))
+            self._told.add(trial.id)
 
         node_work = None
         if name == WINDOWS and not self._executor.on_this_node:

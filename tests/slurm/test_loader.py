@@ -72,7 +72,7 @@ def test_ranks_on_two_nodes_meet_by_one_job(
     )
     with runs.in_its_middle(process, "w0", "w1") as launches:
         assert {launch.node for launch in launches} == set(runs.slurm.nodes)
-        assert len(runs.living_jobs()) == 1
+        assert runs.job_of("w0") == runs.job_of("w1")
     code, said = runs.finished(process)
     assert code == 0, said
     (trial,) = runs.run.plan.trials

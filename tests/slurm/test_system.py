@@ -60,7 +60,7 @@ def test_all_nodes_are_measured_at_once_by_one_job(runs: ClusterRuns, place: Pat
     process = start(runs, place)
     with runs.in_its_middle(process, "w0", "w1") as launches:
         assert {launch.node for launch in launches} == set(runs.slurm.nodes)
-        assert len(runs.living_jobs()) == 1
+        assert runs.job_of("w0") == runs.job_of("w1")
     code, said = runs.finished(process)
     assert code == 0, said
     tasks = measured(runs)
