@@ -118,7 +118,7 @@ class TrialRunner:
         if self._executor.on_this_node:
             return
         for number, trial in enumerate(trials[:AHEAD]):
-            if is_complete(self._run, trial) or self.is_under_way(trial):
+            if trial.id in self._ahead or is_complete(self._run, trial) or self.is_under_way(trial):
                 continue
             if number and (len(trial.windows) > trial.workers or self._has_begun(trial)):
                 return

@@ -18,6 +18,7 @@ import pytest
 from pyscale.benchmark import Outcome, execute
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.executors.protocol import Batch
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
@@ -431,3 +432,26 @@ class TestTrialsQueuedAhead:
         assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
         # Nothing was ordered twice.
         assert not any("." in path.name for path in (run.path / "tasks").iterdir())
+
+    def test_one_that_failed_before_its_turn_is_told_and_tried_again(self, run: RunFolder) -> None:
+        class Fast(MockExecutor):
+            def queue(self, batch: Batch) -> str | None:
+                refused = super().queue(batch)
+                for folder in () if refused else batch.orders:
+                    self._pretend(folder)
+                return refused
+
+            def take_up(self, batch: Batch) -> bool:
+                return bool(batch.orders)
+
+        fails_once = failing("w0", "contact-n2-b2", times=1)
+        outcome = carry_out(run, Fast(fails_once._behaviour, on_this_node=False, room=1000))
+        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        told = kinds(run, "contact-n2-b2")
+        assert [kind for kind in told if kind.startswith("trial_")] == [
+            "trial_started",
+            "trial_failed",
+            "trial_retried",
+            "trial_started",
+            "trial_finished",
+        ]
