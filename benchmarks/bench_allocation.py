@@ -58,8 +58,10 @@ def main() -> None:
         (home / "site.toml").write_text(SITE)
         hold = _lasts_s(home, movie, "hold", given)
         each = _lasts_s(home, movie, "each", given)
-    for how, hold_s, each_s in zip(("one by one", "together"), hold, each, strict=True):
-        print(f"hold / each, jobs wait {WAIT_S:.0f} s {how}: {hold_s / each_s:.3f} (bar {BAR})")
+    for how, hold_s, each_s in zip(
+        (f"one by one (bar {BAR})", "together"), hold, each, strict=True
+    ):
+        print(f"hold / each, jobs wait {WAIT_S:.0f} s {how}: {hold_s / each_s:.3f}")
 
 
 def _lasts_s(home: Path, movie: Path, way: str, given: argparse.Namespace) -> tuple[float, float]:
