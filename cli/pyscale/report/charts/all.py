@@ -9,13 +9,12 @@ from pyscale.report.charts import (
     gridcharts,
     gridrows,
     loadercharts,
-    machinecharts,
-    machinerows,
     reconstructcharts,
 )
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
+from pyscale.report.charts.draw import chart_of
 from pyscale.report.charts.loaderrows import labels_mean, pareto_rows
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.losses import LOSSES, losses
@@ -33,6 +32,7 @@ from pyscale.report.charts.timeline import TIMELINE, timeline, timeline_rows
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
+from pyscale.report.plots.machineplots import machine_plots
 from pyscale.report.results import Results
 
 Row = dict[str, Any]
@@ -54,7 +54,7 @@ def charts(results: Results) -> list[Chart]:
             *(_drawn(found, about) if found else []),
             reconstructcharts.components(speedup_rows(results)),
             loadercharts.pareto(pareto_rows(results), labels_mean(results)),
-            *_of_machine(results),
+            *map(chart_of, machine_plots(results)),
         ]
     return [chart for chart in drawn if chart is not None]
 
@@ -67,17 +67,6 @@ def _over_sizes(results: Results) -> list[Chart | None]:
         gridcharts.ratios(found, *compared, elsewhere),
         gridcharts.times(found, gridrows.point_rows(found), elsewhere),
         callparts.call_parts(found, gridrows.part_rows(found)),
-    ]
-
-
-def _of_machine(results: Results) -> list[Chart | None]:
-    found = machinerows.drawn_benches(results)
-    return [
-        machinecharts.nodes(machinerows.node_rows(results)),
-        machinecharts.storage(machinerows.storage_rows(found)),
-        machinecharts.readers(machinerows.reader_rows(found)),
-        machinecharts.codecs(machinerows.codec_rows(found)),
-        machinecharts.kernels(machinerows.kernel_rows(found)),
     ]
 
 
@@ -99,7 +88,7 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
     over_sizes = _datasets_over_sizes(results)
-    apart = _datasets_of_machine(results)
+    apart = {plot.dataset: plot.rows for plot in machine_plots(results) if plot.rows}
     if results.loader is not None:
         apart[loadercharts.LOADING] = pareto_rows(results)
     if results.reconstruct is not None:
@@ -119,19 +108,6 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
         **over_sizes,
         **apart,
-    }
-
-
-def _datasets_of_machine(results: Results) -> dict[str, list[Row]]:
-    if results.machine is None:
-        return {}
-    found = machinerows.drawn_benches(results)
-    return {
-        machinecharts.NODES: machinerows.node_rows(results),
-        machinecharts.STORAGE: machinerows.storage_rows(found),
-        machinecharts.READERS: machinerows.reader_rows(found),
-        machinecharts.CODEC_RATES: machinerows.codec_rows(found),
-        machinecharts.KERNELS: machinerows.kernel_rows(found),
     }
 
 

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from pyscale.report.csv import MACHINE_FILES, csv_texts, write_csv
+from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.machine import machine_kernels, machine_nodes, machine_storage
 from pyscale.report.figures.writing import write_figures
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import benches

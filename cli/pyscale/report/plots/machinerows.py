@@ -1,8 +1,8 @@
-"""Datasets of the charts of the machine: what is drawn as numbers, what is read on it as text."""
+"""Rows of the plots of the machine: what is drawn as numbers, what is read on it as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
@@ -108,7 +108,8 @@ def node_rows(results: Results) -> list[Row]:
         return []
     return [
         {
-            "curve": row["node"],
+            "curve": HERE,
+            "node": row["node"],
             "kind": KINDS.get(row["kind"], row["kind"]),
             "test": label(row),
             **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
@@ -118,11 +119,6 @@ def node_rows(results: Results) -> list[Row]:
         }
         for row in results.machine.nodes.iter_rows(named=True)
     ]
-
-
-def lines_of(rows: Iterable[Row]) -> list[str]:
-    """Names of lines, in order."""
-    return list(dict.fromkeys(row["line"] for row in rows))
 
 
 def _rated(bench: Bench, row: Row) -> Row:

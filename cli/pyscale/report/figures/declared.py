@@ -1,0 +1,41 @@
+"""Figures of plots that are declared: each takes results and a width of 88 or 180 mm.
+
+Each raises `NothingToDrawError` where the results hold nothing of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale.report.figures.draw import figure_of
+from pyscale.report.figures.house import Width
+from pyscale.report.plots import machineplots
+from pyscale.report.results import Results
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
+
+
+def machine_storage(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw what one reader gets of each kind of file, cold, warm and past the page cache."""
+    return figure_of(machineplots.storage(results), results, width_mm)
+
+
+def machine_kernels(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the time of every compute kernel on every device of one node."""
+    return figure_of(machineplots.kernels(results), results, width_mm)
+
+
+def machine_nodes(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw every node's rates over the medians of all nodes."""
+    return figure_of(machineplots.nodes(results), results, width_mm)
+
+
+def machine_readers(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the bandwidth of 1 to N readers together."""
+    return figure_of(machineplots.readers(results), results, width_mm)
+
+
+def machine_codecs(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the rate of decoding over the number of threads, a line a codec."""
+    return figure_of(machineplots.codecs(results), results, width_mm)
