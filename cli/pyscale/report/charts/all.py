@@ -8,18 +8,15 @@ from pyscale.report.charts import (
     callparts,
     gridcharts,
     gridrows,
-    loadercharts,
     reconstructcharts,
 )
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
 from pyscale.report.charts.draw import chart_of
-from pyscale.report.charts.loaderrows import labels_mean, pareto_rows
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.losses import LOSSES, losses
 from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, LAWS, REFERENCES, TRIALS
-from pyscale.report.charts.reconstructrows import speedup_rows
 from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
@@ -32,7 +29,8 @@ from pyscale.report.charts.timeline import TIMELINE, timeline, timeline_rows
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
-from pyscale.report.plots.machineplots import machine_plots
+from pyscale.report.plots.all import plots
+from pyscale.report.plots.reconstructrows import speedup_rows
 from pyscale.report.results import Results
 
 Row = dict[str, Any]
@@ -53,8 +51,7 @@ def charts(results: Results) -> list[Chart]:
             *_over_sizes(results),
             *(_drawn(found, about) if found else []),
             reconstructcharts.components(speedup_rows(results)),
-            loadercharts.pareto(pareto_rows(results), labels_mean(results)),
-            *map(chart_of, machine_plots(results)),
+            *map(chart_of, plots(results)),
         ]
     return [chart for chart in drawn if chart is not None]
 
@@ -88,9 +85,7 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
     over_sizes = _datasets_over_sizes(results)
-    apart = {plot.dataset: plot.rows for plot in machine_plots(results) if plot.rows}
-    if results.loader is not None:
-        apart[loadercharts.LOADING] = pareto_rows(results)
+    apart = {plot.dataset: plot.rows for plot in plots(results) if plot.rows}
     if results.reconstruct is not None:
         apart[reconstructcharts.COMPONENTS] = speedup_rows(results)
     results = about_workers(results)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.look import colour, curve_colours, curve_shapes, dashes
+from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.points import Shown, finished, legend_of, tooltips
 from pyscale.report.plots.plot import Plot
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LANE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
 ROOM = 1.2
-"""Factor by which an axis of counts reaches beyond the marks."""
+"""Factor by which an axis reaches beyond the marks: labels and marks need room."""
 BASES = {"log": 10, "log2": 2}
 
 
@@ -58,7 +58,9 @@ class _Layers:
         """What lies below comes first."""
         rows, low = self.rows(), f"{self.plot.value.column}_low"
         high = {f"{self.across}2": f"{self.plot.value.column}_high:Q"}
-        layers = [self.level(rows)] if self.plot.level is not None else []
+        layers = [self.level(rows)] if self.plot.level else []
+        if self.plot.front:
+            layers += self.front(rows.transform_filter(f"datum.{self.plot.front}"))
         if self.plot.is_joined:
             layers.append(rows.mark_line(strokeWidth=1.5).encode(**self.at(), color=self.colour))
         if self.plot.value.has_bars:
@@ -106,31 +108,30 @@ class _Layers:
         import altair as alt
 
         channel = alt.X if self.plot.lanes else alt.Y
-        base = BASES[self.plot.value.scale]
-        return channel(
-            f"{self.plot.value.column}{end}:Q",
-            title=None,
-            scale=alt.Scale(type="log", base=base, nice=False, padding=16),
-            axis=alt.Axis(grid=True, tickCount=6, format="~g"),
-        )
+        scale, axis = alt.Scale(zero=True, nice=True), alt.Axis(tickCount=5)
+        if self.plot.value.scale in BASES:
+            base = BASES[self.plot.value.scale]
+            scale = alt.Scale(type="log", base=base, nice=False, padding=16)
+            axis = alt.Axis(grid=True, tickCount=6, format="~g")
+        return channel(f"{self.plot.value.column}{end}:Q", title=None, scale=scale, axis=axis)
 
     @property
     def along(self) -> Any:
-        """Axis of what was varied: names from above, or counts that were measured."""
+        """Axis of what was varied: names from above, counts that were measured, or from 0."""
         import altair as alt
 
         along = self.plot.along
         if self.plot.lanes:
             names = alt.Axis(grid=True, labelLimit=LABEL_PX, domain=False)
             return alt.Y(f"{along.column}:N", title=None, sort=self.plot.lanes, axis=names)
-        counts = sorted({row[along.column] for row in self.plot.rows})
-        domain = [counts[0] / ROOM, counts[-1] * ROOM]
-        return alt.X(
-            f"{along.column}:Q",
-            title=along.title,
-            scale=alt.Scale(type="log", base=2, domain=domain, nice=False),
-            axis=alt.Axis(values=counts, format=".0f", labelOverlap="greedy"),
-        )
+        places = sorted({row[along.column] for row in self.plot.rows})
+        scale = alt.Scale(zero=True, nice=True, domainMax=ROOM * places[-1])
+        axis = alt.Axis(tickCount=5)
+        if along.kind == "counts":
+            domain = [places[0] / ROOM, places[-1] * ROOM]
+            scale = alt.Scale(type="log", base=2, domain=domain, nice=False)
+            axis = alt.Axis(values=places, format=".0f", labelOverlap="greedy")
+        return alt.X(f"{along.column}:Q", title=along.title, scale=scale, axis=axis)
 
     @property
     def colour(self) -> alt.Color:
@@ -150,8 +151,17 @@ class _Layers:
 
     def level(self, rows: alt.Chart) -> alt.Chart:
         """A dashed line across, once."""
-        import altair as alt
-
-        once = rows.transform_aggregate(rows="count()").mark_rule(color=colour("ideal"), **dashes())
-        line: alt.Chart = once.encode(**{self.across: alt.datum(self.plot.level)})
+        once = rows.transform_filter(f"isValid(datum.{self.plot.level})").transform_aggregate(
+            level=f"max({self.plot.level})"
+        )
+        rule = once.mark_rule(color=colour("ideal"), **dashes())
+        line: alt.Chart = rule.encode(**{self.across: "level:Q"})
         return line
+
+    def front(self, rows: alt.Chart) -> list[alt.Chart]:
+        """A stepped line with labels; panels are too narrow for those."""
+        # Between two points of the front lies nothing that was measured, and no promise of it.
+        line = rows.mark_line(interpolate="step-before", strokeWidth=1.3, color=colour("quiet"))
+        text = rows.mark_text(align="left", dx=8, dy=-8, color=colour("quiet"), fontSize=TEXT_PX)
+        labels = [text.encode(**self.at(), text="label:N")] if len(self.plot.panels) == 1 else []
+        return [line.encode(**self.at(), order=f"{self.plot.along.column}:Q"), *labels]

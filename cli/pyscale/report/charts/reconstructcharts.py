@@ -15,7 +15,7 @@ from pyscale.report.charts.points import (
     legend_of,
     tooltips,
 )
-from pyscale.report.charts.reconstructrows import lines_of, panels_of
+from pyscale.report.plots.reconstructrows import lines_of, panels_of
 from pyscale.report.wording import listing
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def components(rows: Sequence[Row]) -> Chart | None:
     Parameters
     ----------
     rows : sequence of dict
-        As `pyscale.report.charts.reconstructrows.speedup_rows` gives them.
+        As `pyscale.report.plots.reconstructrows.speedup_rows` gives them.
     """
     import altair as alt
 

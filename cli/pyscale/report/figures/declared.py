@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyscale.report.figures.draw import figure_of
 from pyscale.report.figures.house import Width
-from pyscale.report.plots import machineplots
+from pyscale.report.plots import loaderplots, machineplots
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -39,3 +39,8 @@ def machine_readers(results: Results, *, width_mm: Width = 180) -> ggplot:
 def machine_codecs(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw the rate of decoding over the number of threads, a line a codec."""
     return figure_of(machineplots.codecs(results), results, width_mm)
+
+
+def loader_pareto(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw every configuration of a loader by its diversity and by what it delivers."""
+    return figure_of(loaderplots.pareto(results), results, width_mm)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pyscale.report import palette
 from pyscale.report.figures.axes import log_breaks, tick_labels, workers_axis
 from pyscale.report.figures.dots import Below, Looks
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     LETTER_MM,
+    SMALL_POINTS,
     NothingToDrawError,
     Sheet,
     Width,
@@ -30,6 +32,10 @@ LANE_MM, LEAST_MM = 5.0, 14.0
 """Height of a lane of marks, and of the smallest panel."""
 BESIDE_MM = 3.0
 """Between the names of lanes and the panel."""
+LABELLED_MM = 60
+"""Height of a panel whose marks have labels, so that those of neighbours have room."""
+LABEL_SHARE = 0.2
+"""Of an axis, beyond the outermost mark: room for its label."""
 
 
 def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
@@ -43,13 +49,19 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
     if not plot.rows:
         raise NothingToDrawError(f"there is no figure in {results.context.title} of {plot.absent}")
     sheet = _sheet(plot, width_mm)
-    several = len(plot.panels) > 1
-    titles = {name: sheet.title(name) if several else "" for name in plot.panels}
+    titles = {name: sheet.title(name) for name in plot.panels}
     looks = Looks.of(plot.rows, plot.series, plot.known)
     rows = [{**row, "panel": titles[row["curve"]]} for row in plot.rows]
     table = in_panels(plot.columns, rows, list(titles.values()))
     whole: ggplot = (
-        figure(sheet, list(titles.values()), *plot.sentences, legend=looks.legend)
+        figure(
+            sheet,
+            list(titles.values()),
+            *plot.sentences,
+            *plot.printed,
+            scales="free" if plot.front else "fixed",
+            legend=looks.legend,
+        )
         + drawn(*_layers(plot, table))
         + looks.scales(sheet)
         + _axes(plot, sheet)
@@ -60,7 +72,7 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
 def _sheet(plot: Plot, width_mm: Width) -> Sheet:
     """Panels with lanes lie below each other: names beside them need room."""
     if not plot.lanes:
-        return Sheet(len(plot.panels), width_mm)
+        return Sheet(len(plot.panels), width_mm, LABELLED_MM if plot.front else None)
     beside_mm = LETTER_MM * max(map(len, plot.lanes)) + BESIDE_MM
     return Below(len(plot.panels), width_mm, max(LEAST_MM, LANE_MM * len(plot.lanes)), beside_mm)
 
@@ -74,6 +86,8 @@ def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
         geom_hline,
         geom_line,
         geom_point,
+        geom_step,
+        geom_text,
         geom_vline,
     )
 
@@ -82,10 +96,20 @@ def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
     v, a = ("x", "y") if plot.lanes else ("y", "x")
     place, beside = {v: value}, {a: plot.along.column}
     layers: list[Any] = []
-    if plot.level is not None:
+    if plot.level:
+        levels = table.dropna(subset=[plot.level]).drop_duplicates(["panel", plot.level])
         level: dict[str, Any] = {f"{v}intercept": plot.level}
         line = geom_vline if plot.lanes else geom_hline
-        layers.append(line(**level, **IDEAL_LINE))
+        layers.append(line(aes(**level), levels, **IDEAL_LINE))
+    if plot.front:
+        front = table[table[plot.front].astype(bool)].sort_values(plot.along.column)
+        joined = front[front.duplicated("panel", keep=False)]
+        step: dict[str, Any] = {"direction": "vh", "size": 0.5, "color": palette.SINGLE}
+        layers.append(geom_step(aes(**place, **beside), joined, **step))
+        text: dict[str, Any] = {"size": SMALL_POINTS, "ha": "left", "va": "bottom"}
+        text["nudge_x"] = 0.02 * float(table[plot.along.column].max())
+        labelled = front[front["label"] != ""]
+        layers.append(geom_text(aes(**place, **beside, label="label"), labelled, **text))
     if plot.is_joined:
         # plotnine warns of a line that joins nothing.
         joined = table[table.duplicated(["panel", series], keep=False)]
@@ -109,17 +133,29 @@ def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
 
 
 def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
-    from plotnine import labs, scale_x_log10, scale_y_discrete, scale_y_log10
+    from plotnine import (
+        expand_limits,
+        labs,
+        scale_x_continuous,
+        scale_x_log10,
+        scale_y_continuous,
+        scale_y_discrete,
+        scale_y_log10,
+    )
 
     log: dict[str, Any] = {"breaks": log_breaks, "minor_breaks": [], "labels": tick_labels}
+    title = plot.value.title
     if plot.lanes:
-        return [
-            scale_x_log10(name=plot.value.title, **log),
-            scale_y_discrete(limits=plot.lanes[::-1]),
-            labs(y=""),
-        ]
+        lanes = scale_y_discrete(limits=plot.lanes[::-1])
+        return [scale_x_log10(name=title, **log), lanes, labs(y="")]
+    if plot.value.scale == "linear":
+        room = (0.03, 0, 0.08, 0)
+        scale = scale_y_continuous(name=title, labels=tick_labels, expand=room)
+        values = [scale, expand_limits(y=0)]
+    else:
+        values = [scale_y_log10(name=title, **log)]
+    if plot.along.kind == "linear":
+        along = scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
+        return [*values, along, expand_limits(x=0)]
     counts = sorted({row[plot.along.column] for row in plot.rows})
-    return [
-        workers_axis(counts, sheet, plot.along.title),
-        scale_y_log10(name=plot.value.title, **log),
-    ]
+    return [*values, workers_axis(counts, sheet, plot.along.title)]

@@ -11,13 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pyscale.report.charts.reconstructrows import (
-    DRAWN,
-    Row,
-    panels_of,
-    share_rows,
-    speedup_rows,
-)
 from pyscale.report.figures.axes import tick_labels, workers_axis
 from pyscale.report.figures.dots import Looks
 from pyscale.report.figures.house import (
@@ -30,6 +23,13 @@ from pyscale.report.figures.house import (
     in_panels,
 )
 from pyscale.report.figures.sizes import NO_INTERVAL
+from pyscale.report.plots.reconstructrows import (
+    DRAWN,
+    Row,
+    panels_of,
+    share_rows,
+    speedup_rows,
+)
 from pyscale.report.reconstruct.words import NAMES
 from pyscale.report.results import Results
 

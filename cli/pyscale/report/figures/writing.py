@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.cache import cache
 from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.declared import (
+    loader_pareto,
     machine_codecs,
     machine_kernels,
     machine_nodes,
@@ -16,7 +17,6 @@ from pyscale.report.figures.declared import (
     machine_storage,
 )
 from pyscale.report.figures.house import NothingToDrawError, Width
-from pyscale.report.figures.loader import loader_pareto
 from pyscale.report.figures.losses import losses
 from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import FORMATS, save

@@ -28,11 +28,6 @@ RATED = {"rated": "Rate", "sure": "95 % interval", "timed": "Trials", "doubts": 
 ABSENT = "{}: it needs a run with tests of the machine, on few nodes"
 
 
-def machine_plots(results: Results) -> list[Plot]:
-    """Every plot of the machine, with rows or without."""
-    return [plot(results) for plot in (nodes, storage, readers, codecs, kernels)]
-
-
 def storage(results: Results) -> Plot:
     """Bandwidth of everything that one reader read or wrote."""
     rows = storage_rows(drawn_benches(results))
@@ -152,6 +147,6 @@ def nodes(results: Results) -> Plot:
         ],
         told=f"Apart: {listing(apart)}." if apart else "None stands apart.",
         absent=ABSENT.format("several nodes"),
-        level=1,
+        level="median",
         ringed="apart",
     )

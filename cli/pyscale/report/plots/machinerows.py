@@ -24,7 +24,6 @@ from pyscale.report.results import Results
 from pyscale.report.wording import number, percent, with_interval
 
 Row = dict[str, Any]
-HERE = "this machine"
 KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
 ENDS = ("", "_low", "_high")
 
@@ -33,11 +32,6 @@ def drawn_benches(results: Results) -> list[Bench]:
     """Those that are drawn each by itself: none where they are too many."""
     found = benches(results.machine)
     return found if len(found) <= MOST_BENCHES else []
-
-
-def panel_of(bench: Bench) -> str:
-    """Name the panel of a node."""
-    return bench.name or HERE
 
 
 def storage_rows(found: Sequence[Bench]) -> list[Row]:
@@ -86,7 +80,7 @@ def kernel_rows(found: Sequence[Bench]) -> list[Row]:
         return []
     return [
         {
-            "curve": panel_of(bench),
+            "curve": bench.name,
             "device": device,
             "test": row["test"],
             **{f"wall_s{end}": row[f"wall_s{end}"] for end in ENDS},
@@ -108,11 +102,12 @@ def node_rows(results: Results) -> list[Row]:
         return []
     return [
         {
-            "curve": HERE,
+            "curve": "",
             "node": row["node"],
             "kind": KINDS.get(row["kind"], row["kind"]),
             "test": label(row),
             **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            "median": 1.0,
             "apart": bool(row["outlier"]),
             "told": ratio_text(row),
             "hardware": row["hardware"],
@@ -125,7 +120,7 @@ def _rated(bench: Bench, row: Row) -> Row:
     """What every chart of rates draws and tells."""
     per_s = {end: None if row[f"rate{end}"] is None else row[f"rate{end}"] / MEGA for end in ENDS}
     return {
-        "curve": panel_of(bench),
+        "curve": bench.name,
         "test": name_of(row),
         "at_once": row["at_once"],
         **{f"rate{end}": value for end, value in per_s.items()},

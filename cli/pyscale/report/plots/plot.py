@@ -28,8 +28,10 @@ class Along(Record):
 
     column: str = Field(description="Of the rows")
     title: str = Field("", description="What it is, with its unit")
-    kind: Literal["names", "counts"] = Field(
-        "counts", description="Counts are logarithmic, with a tick at each that was measured"
+    kind: Literal["names", "counts", "linear"] = Field(
+        "counts",
+        description="Counts are logarithmic, with a tick at each that was measured; `linear` "
+        "begins at 0",
     )
 
 
@@ -51,12 +53,17 @@ class Plot(Record):
     told: str = Field(description="What can be seen in it, for those who do not see it")
     absent: str = Field(description="What there is no figure of without rows, and what it needs")
     is_joined: bool = Field(False, description="Whether lines join the marks of a series")
-    level: float | None = Field(None, description="Where a dashed line lies across")
+    printed: list[str] = Field([], description="More sentences of the caption in print")
+    level: str | None = Field(None, description="Column that says where a dashed line lies across")
+    front: str | None = Field(
+        None,
+        description="Column that says which marks a stepped line joins, with what `label` holds",
+    )
     ringed: str | None = Field(None, description="Column that says which marks have a ring")
 
     @property
     def panels(self) -> list[str]:
-        """Names of the panels, in order."""
+        """Names of the panels, in order; empty where there is nothing to tell apart."""
         return list(dict.fromkeys(row["curve"] for row in self.rows))
 
     @property
@@ -69,7 +76,8 @@ class Plot(Record):
         """Columns that are drawn."""
         value = self.value.column
         drawn = (self.along.column, value, f"{value}_low", f"{value}_high", self.series)
-        return [*drawn, *([self.ringed] if self.ringed else [])]
+        front = (self.front, "label") if self.front else ()
+        return [name for name in (*drawn, self.ringed, self.level, *front) if name]
 
     @property
     def lanes(self) -> list[str]:
@@ -84,4 +92,7 @@ def told_by(rows: Iterable[Row], column: str, words: Callable[[Row], str]) -> st
     told: dict[str, list[str]] = {}
     for row in rows:
         told.setdefault(row[column], []).append(words(row))
-    return " ".join(f"{name}: {'; '.join(said)}." for name, said in told.items())
+    return " ".join(
+        f"{name}: {'; '.join(said)}." if name else f"{'; '.join(said)}."
+        for name, said in told.items()
+    )

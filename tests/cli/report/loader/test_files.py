@@ -14,8 +14,8 @@ from madeuploader import ENTRIES
 from madeuploaderrun import made_up
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import LOADER_FILES, write_csv
+from pyscale.report.figures import loader_pareto
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.loader import loader_pareto
 from pyscale.report.figures.writing import write_figures
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.values import LOADER_POINT, LOADER_RANK

@@ -56,11 +56,6 @@ def labels_mean(results: Results) -> str:
     return f"Numbers beside the front: {'/'.join(labelled)}." if labelled else ""
 
 
-def panels_of(rows: list[Row]) -> list[str]:
-    """Panels, in order: a number of ranks each, and a size of patches where that varies."""
-    return list(dict.fromkeys(row["curve"] for row in rows))
-
-
 def lines_of(rows: list[Row]) -> list[str]:
     """Numbers of loader processes, in order; each is told by a colour and a mark."""
     return sorted({row["line"] for row in rows}, key=lambda line: (int(line.split()[0]), line))

@@ -1,0 +1,13 @@
+"""All plots that are declared."""
+
+from __future__ import annotations
+
+from pyscale.report.plots.loaderplots import pareto
+from pyscale.report.plots.machineplots import codecs, kernels, nodes, readers, storage
+from pyscale.report.plots.plot import Plot
+from pyscale.report.results import Results
+
+
+def plots(results: Results) -> list[Plot]:
+    """Every plot, with rows or without, in the order of the page."""
+    return [draw(results) for draw in (pareto, nodes, storage, readers, codecs, kernels)]
