@@ -32,6 +32,7 @@ from pyscale.store.journal import Journal, Listener, both
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, load_suite
+from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
 from pyscale.withsystem import with_system
 from pyscale_stages.atomic import naming
@@ -190,8 +191,9 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             journal.append("jobs_ended", detail=str(strays))
         done = set()
         with attended(run, executor, journal):
+            records = TrialRecords(run)
             # What an earlier pyscale left running is waited for, and nothing else runs beside it.
-            order = sorted(run.plan.trials, key=lambda trial: not runner.is_under_way(trial))
+            order = sorted(run.plan.trials, key=lambda trial: not records.is_under_way(trial))
             for number, trial in enumerate(order):
                 runner.queue_ahead(order[number:])
                 if runner.finish(trial):

@@ -43,7 +43,7 @@ from pyscale.store.allocations import (
 from pyscale.store.folder import RunFolder, written_by_owner_alone
 from pyscale.store.journal import Event, EventKind, Journal, Listener
 from pyscale.store.lock import run_lock
-from pyscale.trialrunner import is_complete
+from pyscale.trialrecords import is_complete
 from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 

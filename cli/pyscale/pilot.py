@@ -26,7 +26,8 @@ from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.taskfiles import forget_ends_by_another
-from pyscale.trialrunner import TrialRunner, is_complete
+from pyscale.trialrecords import is_complete
+from pyscale.trialrunner import TrialRunner
 from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import node_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pyscale.bystanders import look_around
 from pyscale.errors import UserError
@@ -14,12 +14,10 @@ from pyscale.inputcache import bring_inputs_to
 from pyscale.plan import Trial
 from pyscale.retrying import why_not_again
 from pyscale.runtimes.protocol import Runtime
-from pyscale.startorder import earlier_trials, longest_first
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import (
     CACHE_FILE,
-    LAUNCH_FILE,
     SURROUNDINGS_FILE,
     Bystanders,
     Jobs,
@@ -28,24 +26,13 @@ from pyscale.store.records import (
 )
 from pyscale.store.taskfiles import read_task, write_jobs
 from pyscale.taskwriter import TaskWriter
+from pyscale.trialrecords import UNDER_WAY, Failure, TrialRecords, is_complete, steps_of
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.contract import TaskError
-from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.rank_failure import LostRank
 
 AHEAD = 8
 """Trials that may wait in the queue at once: enough for their waits to overlap, and far from the
 number of jobs that sites let a user have."""
-COMPARING = frozenset(["check", "beside"])
-"""Tasks that compare the output of a trial, and add nothing to it."""
-
-
-class _Failure(NamedTuple):
-    """A failed task of a trial."""
-
-    task: str
-    error: TaskError
 
 
 class TrialRunner:
@@ -71,9 +58,8 @@ class TrialRunner:
         self._executor = executor
         self._journal = journal
         self._tasks = TaskWriter(run, runtime)
+        self._records = TrialRecords(run)
         self._settings = run.plan.settings
-        # Outputs that others need are kept, so what was whole once need not be looked at again.
-        self._whole: set[str] = set()
         # Trials that this process has queued, and those of which it is told that they go on.
         self._ahead: set[str] = set()
         self._told: set[str] = set()
@@ -92,12 +78,12 @@ class TrialRunner:
                 self._journal.append("trial_finished", trial.id)
             self._drop_outputs(trial)
             return True
-        missing = self._missing_input(trial)
+        missing = self._records.missing_input(trial)
         if missing is not None:
             self._journal.append("trial_skipped", trial.id, detail=missing)
             return False
         # What was queued before and is waited for is a try like any other.
-        failure = self._first_failure(trial) if self._take_up(trial) else None
+        failure = self._records.first_failure(trial) if self._take_up(trial) else None
         for _ in range(1 + self._settings["retries"]):
             failure = failure or self._attempt(trial)
             if failure is None:
@@ -118,11 +104,15 @@ class TrialRunner:
         if self._executor.on_this_node:
             return
         for number, trial in enumerate(trials[:AHEAD]):
-            if trial.id in self._ahead or is_complete(self._run, trial) or self.is_under_way(trial):
+            if (
+                trial.id in self._ahead
+                or is_complete(self._run, trial)
+                or self._records.is_under_way(trial)
+            ):
                 continue
-            if number and (len(trial.windows) > trial.workers or self._has_begun(trial)):
+            if number and (len(trial.windows) > trial.workers or self._records.has_begun(trial)):
                 return
-            if self._missing_input(trial) or not self._queued(trial):
+            if self._records.missing_input(trial) or not self._queued(trial):
                 return
 
     def refuse_workers_elsewhere(self) -> None:
@@ -140,16 +130,12 @@ class TrialRunner:
                         f"remove {self._run.trial(trial)} if the node is gone"
                     )
 
-    def is_under_way(self, trial: Trial) -> bool:
-        """Whether tasks of the trial were ordered and have not ended, so that they may run."""
-        return not {"queued", "running"}.isdisjoint(self._states(trial).values())
-
     def _queued(self, trial: Trial) -> bool:
         """Queue what is missing of a trial; return whether all of it is in the queue."""
         self._run.refuse_moved()
         self._make_room(trial)
-        for name, tasks in self._steps_left(trial):
-            if self._stands_alone(trial, name):
+        for name, tasks in self._records.steps_left(trial):
+            if self._records.stands_alone(trial, name):
                 return False
             for task in tasks:
                 self._tasks.write_spec(trial, task)
@@ -162,11 +148,7 @@ class TrialRunner:
             self._ahead.add(trial.id)
         return True
 
-    def _has_begun(self, trial: Trial) -> bool:
-        """Whether a task of the trial was ever started."""
-        return any(self._run.trial(trial).glob(f"*/{LAUNCH_FILE}"))
-
-    def _try_again(self, trial: Trial, failure: _Failure) -> bool:
+    def _try_again(self, trial: Trial, failure: Failure) -> bool:
         """Tell of a failure; return whether another try may end better."""
         why_not = why_not_again(failure.error)
         self._journal.append(
@@ -177,39 +159,17 @@ class TrialRunner:
         )
         return why_not is None
 
-    def _failure(self, trial: Trial, tasks: Sequence[str]) -> _Failure | None:
-        """Return the failed task that says most: the first that no other try would mend.
-
-        A rank that ended because another one had says least.
-        """
-        failures = [
-            _Failure(task, record.error)
-            for task in tasks
-            if (record := read_task(self._run.task(trial, task))).error
-        ]
-        final = [failure for failure in failures if why_not_again(failure.error)]
-        own = [failure for failure in failures if failure.error.kind != LostRank.__name__]
-        return next(iter([*final, *own, *failures]), None)
-
-    def _first_failure(self, trial: Trial) -> _Failure | None:
-        """The failure of the first step that has one: what follows had nothing to work on."""
-        steps = (trial.window_tasks, *(tasks for _, tasks in _after_windows(trial)))
-        failures = (self._failure(trial, tasks) for tasks in steps)
-        return next((failure for failure in failures if failure), None)
-
     def _take_up(self, trial: Trial) -> bool:
         """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
         awaited = trial.id in self._ahead
-        of_interest = {"queued", "running"}
+        # Those that were queued may have ended before their turn, and nobody has asked why yet.
+        of_interest = UNDER_WAY | {"failed"} if awaited else UNDER_WAY
         if awaited:
-            # They may have ended before their turn came, and nobody has asked why yet.
-            of_interest.add("failed")
             self._journal.append("trial_started", trial.id)
             self._told.add(trial.id)
-        states = self._states(trial)
-        steps = ((WINDOWS, trial.window_tasks), *_after_windows(trial))
-        for name, tasks in steps:
-            left = [task for task in tasks if states.get(task) in of_interest]
+        states = self._records.states(trial)
+        for name, tasks in steps_of(trial):
+            left = [task for task in tasks if states[task] in of_interest]
             if left and self._executor.take_up(self._batch(trial, name, left)):
                 awaited = True
         return awaited
@@ -222,11 +182,11 @@ class TrialRunner:
         """
         if not self._run.trial(trial).exists():
             return
-        if not self._has_begun(trial):
+        if not self._records.has_begun(trial):
             # It was in the queue alone.
             shutil.rmtree(self._run.trial(trial))
             return
-        states = self._states(trial)
+        states = self._records.states(trial)
         workers = {states[task] for task in trial.window_tasks}
         if "failed" in workers:
             number = self._run.attempts(trial) + 1
@@ -243,15 +203,12 @@ class TrialRunner:
                 elif state != "done":
                     self._run.set_task_aside(trial, task, "interrupted")
 
-    def _states(self, trial: Trial) -> dict[str, str]:
-        return {task: read_task(self._run.task(trial, task)).state for task in trial.tasks}
-
-    def _attempt(self, trial: Trial) -> _Failure | None:
+    def _attempt(self, trial: Trial) -> Failure | None:
         """Run the tasks of a trial that have no record, as far as they succeed."""
         self._run.refuse_moved()
         self._make_room(trial)
         before: Bystanders | None = None
-        steps = self._steps_left(trial)
+        steps = self._records.steps_left(trial)
         if steps and steps[0][0] == WINDOWS:
             if self._executor.on_this_node:
                 before = look_around()
@@ -260,7 +217,7 @@ class TrialRunner:
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
         for name, tasks in steps:
-            if alone := self._stands_alone(trial, name):
+            if alone := self._records.stands_alone(trial, name):
                 return alone
             for task in tasks:
                 self._tasks.write_spec(trial, task)
@@ -268,32 +225,10 @@ class TrialRunner:
             self._run.refuse_moved()
             if before is not None and name == WINDOWS:
                 self._write_surroundings(trial, before)
-            failure = self._failure(trial, tasks)
+            failure = self._records.failure(trial, tasks)
             if failure is not None:
                 return failure
         return None
-
-    def _steps_left(self, trial: Trial) -> list[tuple[str, tuple[str, ...]]]:
-        """Batches of a trial that are not done, in their order."""
-        states = self._states(trial)
-        steps = [(name, tasks) for name, tasks in _after_windows(trial) if states[name] != "done"]
-        if any(states[task] != "done" for task in trial.window_tasks):
-            steps.insert(0, (WINDOWS, self._in_order_of_start(trial)))
-        return steps
-
-    def _in_order_of_start(self, trial: Trial) -> tuple[str, ...]:
-        """Names of a trial's windows, the first to start first."""
-        if len(trial.windows) <= trial.workers:
-            return trial.window_tasks
-        measured = [self._window_times(other) for other in earlier_trials(self._run.plan, trial)]
-        order = longest_first(trial.windows, [times for times in measured if times])
-        return tuple(trial.window_tasks[window] for window in order)
-
-    def _window_times(self, trial: Trial) -> list[tuple[tuple[int, int], float]]:
-        """Windows of a trial and their wall times; empty where any is missing."""
-        results = [read_task(self._run.task(trial, task)).result for task in trial.window_tasks]
-        times = [result.wall_s for result in results if result and result.status == "done"]
-        return list(zip(trial.windows, times, strict=True)) if len(times) == len(results) else []
 
     def _prepare_cache(self, trial: Trial) -> None:
         cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
@@ -353,50 +288,7 @@ class TrialRunner:
         places = {item.slot for item in trial.inputs if item.is_place}
         return [path for slot, path in self._tasks.inputs(trial) if slot not in places]
 
-    def _missing_input(self, trial: Trial) -> str | None:
-        needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
-        if trial.compared and not trial.is_reference and not trial.shares_image:
-            needed[trial.reference_trial] = "its baseline"
-        for trial_id, why in needed.items():
-            if not self._has_output(self._run.plan.trial(trial_id)):
-                return f"{why}, the output of {trial_id}, is missing"
-        return None
-
-    def _stands_alone(self, trial: Trial, task: str) -> _Failure | None:
-        """Say that a task has nothing to compare a trial with, which is no reason not to time it.
-
-        An image that is too large for the fewest ranks is still one for more of them.
-        """
-        others = {
-            "check": (trial.reference_trial, "its baseline"),
-            "beside": (trial.beside_trial, "its counterpart"),
-        }
-        other, what = others.get(task, (None, ""))
-        if other is None or self._has_output(self._run.plan.trial(other)):
-            return None
-        message = f"{what}, the output of {other}, is missing"
-        return _Failure(task, TaskError(kind="NoOutput", message=message, exit_code=EXIT_BAD_INPUT))
-
-    def _has_output(self, trial: Trial) -> bool:
-        """Whether a trial's output is whole; comparing it may have failed all the same."""
-        timed = [task for task in trial.tasks if task not in COMPARING]
-        if trial.id not in self._whole and all(
-            read_task(self._run.task(trial, task)).state == "done" for task in timed
-        ):
-            self._whole.add(trial.id)
-        return trial.id in self._whole
-
     def _drop_outputs(self, trial: Trial) -> None:
         keeps_all = self._settings["keep_outputs"] == "all"
         if not (keeps_all or self._run.plan.keeps_output(trial)):
             self._run.drop_outputs(trial)
-
-
-def is_complete(run: RunFolder, trial: Trial) -> bool:
-    """Whether every task of the trial has its record."""
-    return all(read_task(run.task(trial, task)).state == "done" for task in trial.tasks)
-
-
-def _after_windows(trial: Trial) -> list[tuple[str, tuple[str, ...]]]:
-    """Batches that follow the windows, in their order: each is one task, and named for it."""
-    return [(task, (task,)) for task in trial.tasks[len(trial.windows) :]]
