@@ -194,10 +194,6 @@ def _results(
             works=dict(measured.works),
             adds_up=None if plan is None else adds_up(plan),
         ),
-        loader=measured.loader,
-        loader_entries=frozenset() if plan is None else plan.loader_entries,
-        reconstruct=measured.reconstruct,
-        reconstruct_entries=frozenset() if plan is None else plan.reconstruct_entries,
         next_runs=next_runs(curves(table), chosen, found, plan, measured.cores),
     )
 
@@ -237,8 +233,7 @@ def _of_ranks(measured: Measured) -> tuple[RankAdvice, ...]:
     if measured.plan is None or not measured.plan.rank_entries:
         return ()
     table = configurations(measured.trials, interleaved=measured.interleaved)
-    results = _results(measured, table, chosen=[], found=[], requests=[])
-    return tuple(rank_advice(results))
+    return tuple(rank_advice(measured.loader, measured.reconstruct, table))
 
 
 def _without_lone_points(measured: Measured) -> pl.DataFrame:

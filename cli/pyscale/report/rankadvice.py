@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import polars as pl
+
+from pyscale.analysis.loader.findings import LoaderFindings
+from pyscale.analysis.reconstruct.findings import ReconstructFindings
 from pyscale.report.advice import RankAdvice
-from pyscale.report.loader import section as of_loading
+from pyscale.report.loader.answer import to_paste
+from pyscale.report.loader.verdict import verdict
 from pyscale.report.page.answers import Answered
-from pyscale.report.reconstruct import section as of_reconstruction
-from pyscale.report.results import Results
+from pyscale.report.reconstruct.parts import Parts
+from pyscale.report.reconstruct.verdict import verdicts
 
 FIRST = ("request", "settings")
 """Answers that say what to ask for."""
 
 
-def rank_advice(results: Results) -> Iterator[RankAdvice]:
+def rank_advice(
+    loader: LoaderFindings | None,
+    reconstruct: ReconstructFindings | None,
+    configurations: pl.DataFrame,
+) -> Iterator[RankAdvice]:
     """Give what is advised of each loading and each reconstruction of which anything was timed."""
-    if (loading := of_loading.section(results)) is not None:
-        yield from _advice(loading["verdict"], [line for _, line in loading["paste"]])
-    if (reconstruction := of_reconstruction.section(results)) is not None:
-        for answered in reconstruction["verdicts"]:
+    if loader is not None and not loader.points.is_empty():
+        row = loader.chosen
+        lines = [line for _, line in to_paste(row)] if row else []
+        yield from _advice(verdict(loader, configurations), lines)
+    if reconstruct is not None and not reconstruct.points.is_empty():
+        advised = {one.stage: one for one in reconstruct.answers}
+        for answered in verdicts(Parts.of(reconstruct), advised, configurations):
             yield from _advice(answered)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pyscale.analysis.flags import flags_of_trials
 from pyscale.report import sentences
 from pyscale.report.loader import answer, published, tables, told
 from pyscale.report.loader.verdict import QUESTION, verdict
@@ -30,12 +29,11 @@ def section(results: Results) -> dict[str, Any] | None:
         one for one in every_rank if row and all(one[of] == row[of] for of in ("stage", "workers"))
     ]
     is_long = len(every_rank) > MOST_RANKS
-    of_trials = flags_of_trials(results.configurations, [row["stage"]] if row else [])
     return {
         "title": QUESTION,
         "heading": "Patch loading",
         "ran": told.ran(points),
-        "verdict": verdict(findings, of_trials),
+        "verdict": verdict(findings, results.configurations),
         "feeds": said.text if (said := answer.feeds(findings)) else answer.NOT_TIMED,
         "advised": [
             f"Take {answer.settings(findings, advice).text} It gives up "

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.report.loader import answer
 from pyscale.report.page.answers import Answer, Answered
@@ -15,8 +18,10 @@ if TYPE_CHECKING:
 QUESTION = "Can storage feed the GPU?"
 
 
-def verdict(findings: LoaderFindings, of_trials: Sequence[str] = ()) -> Answered:
+def verdict(findings: LoaderFindings, configurations: pl.DataFrame) -> Answered:
     """Answer whether storage feeds the GPU, with which settings, and with which trust."""
+    row = findings.chosen
+    of_trials = flags_of_trials(configurations, [row["stage"]] if row else [])
     trusted = trust_in_loading(findings, of_trials)
     return Answered.of(QUESTION, _answers(findings), trusted)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.analysis.flags import flags_of_trials
 from pyscale.report import sentences
 from pyscale.report.reconstruct import answer, published, qualitytables, tables, told
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.verdict import verdict
+from pyscale.report.reconstruct.verdict import verdicts
 from pyscale.report.results import Results
 
 QUESTION = "Which component of the reconstruction scales?"
@@ -26,10 +25,7 @@ def section(results: Results) -> dict[str, Any] | None:
         "title": QUESTION,
         "heading": "Distributed reconstruction",
         "ran": told.ran(parts.points),
-        "verdicts": [
-            verdict(parts, stage, advised.get(stage), flags_of_trials(trials, [stage]))
-            for stage in parts.names
-        ],
+        "verdicts": list(verdicts(parts, advised, trials)),
         "answers": [
             (name, [said.text for said in answer.answers(parts, stage, advised.get(stage))])
             for stage, name in parts.names.items()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.trust import trust_in_reconstruction
 from pyscale.report.page.answers import Answered
 from pyscale.report.reconstruct import answer
@@ -14,9 +17,11 @@ if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.answers import ReconstructAnswer
 
 
-def verdict(
-    parts: Parts, stage: str, advised: ReconstructAnswer | None, of_trials: Sequence[str] = ()
-) -> Answered:
-    """Answer how one entry scales, what holds it back, and whether to trust that."""
-    trusted = trust_in_reconstruction(parts.own(stage), advised, of_trials)
-    return Answered.of(parts.names[stage], answer.answers(parts, stage, advised), trusted)
+def verdicts(
+    parts: Parts, advised: Mapping[str, ReconstructAnswer], configurations: pl.DataFrame
+) -> Iterator[Answered]:
+    """Answer how each entry scales, what holds it back, and whether to trust that."""
+    for stage, name in parts.names.items():
+        own, of_trials = advised.get(stage), flags_of_trials(configurations, [stage])
+        trusted = trust_in_reconstruction(parts.own(stage), own, of_trials)
+        yield Answered.of(name, answer.answers(parts, stage, own), trusted)
