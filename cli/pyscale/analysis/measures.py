@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.aggregate import median_rate
 from pyscale.analysis.comparison import MARGIN, OTHER_WORK, Judgement, cells, judge
 from pyscale.analysis.intervals import Interval
 from pyscale.analysis.loader.trials import loader_trials
@@ -149,7 +149,8 @@ def compared_samples(
             if key in side:
                 amounts = side[key]["amount"]
                 row |= {f"{name}_work": side[key]["work"], f"{name}_repeats": len(amounts)}
-                row[f"{name}_amount"] = _median(amounts, MEASURES[key[0]].is_rate)
+                middle = median_rate if MEASURES[key[0]].is_rate else pl.Series.median
+                row[f"{name}_amount"] = middle(pl.Series(amounts))
         if key in judged:
             row |= cells(judged[key])
         elif key in both:
@@ -197,12 +198,6 @@ def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 def _costs(amounts: Sequence[float], is_rate: bool) -> list[float]:
     """Times, of which a longer one is slower."""
     return [1 / amount for amount in amounts] if is_rate else list(amounts)
-
-
-def _median(amounts: Sequence[float], is_rate: bool) -> float:
-    """Median; of rates by way of their inverses, which are costs."""
-    (found,) = _costs([median(_costs(amounts, is_rate))], is_rate)
-    return found
 
 
 def _of_rates(judgement: Judgement) -> Judgement:

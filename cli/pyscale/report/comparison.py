@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -29,6 +29,7 @@ from pyscale_stages.contract import Record
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
+    from rich.text import Text
 
 Row = dict[str, Any]
 
@@ -350,8 +351,7 @@ def shown(context: ComparisonContext, table: pl.DataFrame) -> RenderableType:
     raised = {flag for row in shared for side in _SIDES for flag in row[f"{side}_flags"]}
     letters = {code: letter for code, letter in LETTERS.items() if code in raised}
     sentences = reasons(context.at_least, paired=context.paired)
-    given = [reason for reason in sentences if reason in {row["reason"] for row in shared}]
-    marks = {reason: str(place) for place, reason in enumerate(given, start=1)}
+    marks = marks_of(shared, sentences)
     lines = [
         Text.assemble(("base", "bold"), f": {context.base}"),
         Text.assemble(("new", "bold"), f": {context.new}"),
@@ -399,6 +399,23 @@ def _differences(differences: Sequence[Difference]) -> Table:
     return table
 
 
+def marks_of(rows: Iterable[Row], sentences: Iterable[str]) -> dict[str, str]:
+    """Number the reasons that verdicts have, in the order of their sentences."""
+    raised = {row["reason"] for row in rows}
+    given = [reason for reason in sentences if reason in raised]
+    return {reason: str(place) for place, reason in enumerate(given, start=1)}
+
+
+def verdict_of(row: Row, marks: Mapping[str, str]) -> Text:
+    """Write a verdict with the mark of its reason."""
+    from rich.text import Text
+
+    verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
+    if row["reason"] is not None:
+        verdict.append(f" ({marks[row['reason']]})")
+    return verdict
+
+
 def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[str, str]) -> Table:
     from rich.text import Text
 
@@ -412,9 +429,7 @@ def _verdicts(rows: Sequence[Row], letters: Mapping[str, str], marks: Mapping[st
     names = [stage_name(row, rows) for row in rows]
     for place, row in enumerate(rows):
         flags = ["".join(letters[code] for code in row[f"{side}_flags"]) for side in _SIDES]
-        verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
-        if row["reason"] is not None:
-            verdict.append(f" ({marks[row['reason']]})")
+        verdict = verdict_of(row, marks)
         if any(row[f"{side}_invalid"] for side in _SIDES):
             verdict.append(f", {INVALID}", style="bold red")
         if has_other_result(row):

@@ -11,13 +11,14 @@ import polars as pl
 from pyscale.analysis.comparison import OTHER_WORK, reasons
 from pyscale.analysis.measures import MEASURES, is_primary
 from pyscale.report.comparison import (
-    STYLES,
     ComparisonContext,
     Row,
     empty_table,
     in_short,
+    marks_of,
     named,
     ratio3,
+    verdict_of,
     verdicts_mean,
 )
 from pyscale.report.wording import ABSENT, listing, number, with_interval
@@ -73,11 +74,7 @@ def shown(table: pl.DataFrame, context: ComparisonContext) -> RenderableType:
 
     judged = table.drop_nulls("verdict")
     sentences = reasons(context.at_least)
-    given = set(judged["reason"].drop_nulls())
-    marks = {
-        reason: str(place)
-        for place, reason in enumerate(filter(given.__contains__, sentences), start=1)
-    }
+    marks = marks_of(judged.to_dicts(), sentences)
     parts: list[RenderableType] = []
     for kind, rows in _by_kind(judged):
         parts += [Text(f"\n{MEASURES[kind].title}", "bold"), _verdicts(rows, marks)]
@@ -104,9 +101,6 @@ def _verdicts(rows: Sequence[Row], marks: dict[str, str]) -> Table:
         table.add_column(header, no_wrap=True)
     for (stage, workers), own in groupby(rows, lambda row: (row["stage"], row["workers"])):
         for place, row in enumerate(found := list(own)):
-            verdict = Text(row["verdict"], style=STYLES.get(row["verdict"], ""))
-            if row["reason"] is not None:
-                verdict.append(f" ({marks[row['reason']]})")
             ratio = (ratio3(row[end]) for end in ("ratio", "ratio_low", "ratio_high"))
             table.add_row(
                 Text("" if place else stage),
@@ -114,7 +108,7 @@ def _verdicts(rows: Sequence[Row], marks: dict[str, str]) -> Table:
                 *((row["value"],) if several else ()),
                 *(_amount(row, side) for side in ("base", "new")),
                 Text(with_interval(*ratio)),
-                verdict,
+                verdict_of(row, marks),
                 end_section=several and place + 1 == len(found),
             )
     return table
