@@ -71,14 +71,20 @@ def _bounded() -> Iterator[None]:
 
 
 def fuzz(names: list[str], seed: int, seconds: float, cases: int | None) -> int:
-    """Read damaged inputs of each target in turn; return how many kinds of failures there are."""
+    """Read damaged inputs of each target in turn; return how many kinds of failures there are.
+
+    It goes on until time is up, or where a number of cases is asked for until all are read.
+    """
     shutil.rmtree(KEPT, ignore_errors=True)
     for name in names:
         (KEPT / "whole" / name).mkdir(parents=True)
         TARGETS[name].make(KEPT / "whole" / name)
+        # Nothing could be damaged in what is not whole.
+        for whole in sorted((KEPT / "whole" / name).iterdir()):
+            TARGETS[name].read(whole)
     end, done, seen = time.monotonic() + seconds, Counter[str](), Counter[str]()
     for case in count() if cases is None else range(cases):
-        if time.monotonic() > end:
+        if cases is None and time.monotonic() > end:
             break
         for name in names:
             folder = KEPT / f"{name}-{case}"
