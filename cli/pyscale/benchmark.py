@@ -31,7 +31,7 @@ from pyscale.store.folder import RunFolder, new_run_id, written_by_owner_alone
 from pyscale.store.journal import Journal, Listener, both
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import Suite, suite_of
 from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
 from pyscale.withsystem import with_system
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def plan_run(
-    suite_name: str,
+    named: str | Suite,
     settings: Settings,
     only: Sequence[str] = (),
     *,
@@ -61,8 +61,8 @@ def plan_run(
 
     Parameters
     ----------
-    suite_name : str
-        Name of a shipped suite, or path of one.
+    named : str or Suite
+        A suite, the name of a shipped one, or the path of one's own.
     settings : Settings
         Those of `pyscale.runsettings.settings_for`.
     only : sequence of str
@@ -78,7 +78,7 @@ def plan_run(
         If the suite, the data or a parameter cannot be used.
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
-    suite = measured_suite(load_suite(suite_name), settings, site or scripts_for, only)
+    suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
     base = None
     if settings.against is not None:
         base = read_base(settings.against, settings.runtime)

@@ -131,7 +131,7 @@ def adds_up(plan: Plan) -> bool:
 def _input(plan: Plan, files: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
     if plan.movie is None:
         return
-    yield "slides" if plan.suite.data == "slides" else "frames", str(plan.movie_frames)
+    yield plan.suite.unit, str(plan.movie_frames)
     for own in plan.own_data:
         yield f"frames of {Path(own.data).name}", str(own.frames)
     if len(files) > MOST_FILES:

@@ -269,10 +269,10 @@ class Plan(Record):
 
     @property
     def how_much(self) -> str:
-        """Frames of the movie, or slides of the folder, in words."""
-        if self.suite.data != "slides":
-            return f"{self.movie_frames} frames"
-        return f"{self.movie_frames} slide{'s' * (self.movie_frames != 1)}"
+        """Frames of the movie, or slides or files of the folder, in words."""
+        unit = self.suite.unit
+        one = self.movie_frames == 1 and unit != "frames"
+        return f"{self.movie_frames} {unit.removesuffix('s') if one else unit}"
 
     @property
     def measured_for(self) -> str:

@@ -345,6 +345,8 @@ class _Entry:
 
     name: str
     stage: Stage
+    output: str
+    compared: bool
     inputs: tuple[TrialInput, ...]
     data: str | None
     params: dict[str, JsonValue]
@@ -389,7 +391,7 @@ class _Entry:
             else TrialInput(
                 slot=slot,
                 from_trial=trial_id(source, sweep.feeding, 1),
-                file=load_stage(suite.stage_name(source)).output,
+                file=earlier[source].output,
             )
             for slot, source in step.inputs.items()
         )
@@ -410,9 +412,16 @@ class _Entry:
         # A stage without a kernel for the device runs on the CPU, and its record says so.
         wanted: Device = step.device or settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
-        image = image_for(own, stage, params, device, settings["images"])
-        if older is not None and older.kind == "images":
-            image += OF_BASE
+        if stage.runs_outside and settings["runtime"] != "native" and not given.get("image"):
+            raise UserError(
+                f"{name} is a step without an image, and --runtime {settings['runtime']} runs "
+                "tasks in images: give it one by --image or the key image, or use --runtime native"
+            )
+        image = None
+        if not stage.runs_outside:
+            image = image_for(own, stage, params, device, settings["images"])
+            if older is not None and older.kind == "images":
+                image += OF_BASE
         return cls(
             name=name,
             stage=stage,
@@ -428,6 +437,8 @@ class _Entry:
             beside=step.beside,
             base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
             repeats=settings["repeats"],
+            output=stage.output_with(params),
+            compared=stage.is_compared(params),
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             truth=truth,
@@ -455,14 +466,15 @@ class _Entry:
             image=self.image,
             interpreter=self.interpreter,
             layout=self.layout,
-            movie_frames=frames if self.sweep.is_weak else None,
+            # What a step of the user's own reads may be no movie, which would tell its length.
+            movie_frames=frames if self.sweep.is_weak or self.stage.runs_outside else None,
             windows=even_windows(frames, min(frames, workers * self.chunks)),
             inputs=self.inputs,
             data=self.data,
             params=self.params,
             truth=self.truth,
             reference_trial=trial_id(self.name, self.sweep.feeding, 1),
-            compared=not self.sweep.is_weak,
+            compared=self.compared and not self.sweep.is_weak,
             beside_trial=self._beside_trial(workers, block, measured),
         )
 

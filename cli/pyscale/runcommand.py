@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 MEASURED = "What to measure"
+STEP = "A step of your own"
 HOW = "How to measure it"
 WHERE = "Where tasks run"
 COURSE = "Course of the run"
@@ -26,6 +27,50 @@ def run(
     suite: Annotated[
         str | None,
         typer.Argument(help="Suite (see pyscale suites), or the path of a .toml of your own."),
+    ] = None,
+    step: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
+            "{output} --frames {first}:{stop}'.",
+            "COMMAND",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Name of what it writes; without an ending, a folder.",
+            "NAME",
+            show_default="output.tif, or a folder for --split files",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        _option(STEP, "Workers share frames of a movie, or files of a folder.", "frames|files"),
+    ] = None,
+    merge: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Join outputs as frames, tables or folder, or by a command with {inputs} and {output}.",
+            "HOW",
+            show_default="by the ending of the output",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|none"),
+    ] = None,
+    environment: Annotated[
+        Path | None,
+        _option(STEP, "Prefix of the conda or virtual environment that it runs in.", "DIR"),
+    ] = None,
+    image: Annotated[Path | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
+    shell: Annotated[
+        bool | None,
+        typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),
     ] = None,
     data: Annotated[
         str | None,
@@ -219,7 +264,7 @@ def run(
     ] = False,
 ) -> None:
     """Measure a suite on a movie, and report."""
-    from pyscale import running
+    from pyscale import ownstep, running
     from pyscale.runsettings import axes_asked_for, parameters_set
 
     flags = {
@@ -250,6 +295,15 @@ def run(
         "keep_outputs": keep_outputs,
         "site": site,
     }
+    of_step = {
+        "output": output,
+        "split": split,
+        "merge": merge,
+        "check": check,
+        "environment": environment,
+        "image": image,
+        "shell": shell,
+    }
     earlier = resume or extend
     if earlier is not None:
         others = {
@@ -258,6 +312,8 @@ def run(
             "accept_terms": accept_terms,
             "dry_run": dry_run,
             "emit_sbatch": emit_sbatch,
+            "step": step,
+            **of_step,
             "extend": resume and extend,
         }
         own = () if resume else ("repeats", "workers")
@@ -278,6 +334,7 @@ def run(
                 verbose=verbose,
             )
         raise typer.Exit(code)
+    chosen = ownstep.suite_asked_for(suite, step, of_step)
     if emit_sbatch is not None:
         if dry_run or detach or strict:
             raise typer.BadParameter(
@@ -285,11 +342,11 @@ def run(
             )
         from pyscale.sbatch.emit import emit
 
-        emit(suite, flags, only or [], emit_sbatch, accept_terms=accept_terms)
+        emit(chosen, flags, only or [], emit_sbatch, accept_terms=accept_terms)
         return
     raise typer.Exit(
         running.start(
-            suite,
+            chosen,
             flags,
             only or [],
             accept_terms=accept_terms,

@@ -51,7 +51,7 @@ from pyscale.store.folder import RunFolder, find_run, written_by_owner_alone
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.store.provenance import refuse_changed_input
-from pyscale.suite import suite_names
+from pyscale.suite import Suite, suite_names
 from pyscale.validation.fixed import refuse_other_work
 
 EXIT_INCOMPLETE = 1
@@ -60,7 +60,7 @@ EXIT_INTERRUPTED = 130
 
 
 def start(
-    suite: str | None,
+    suite: str | Suite | None,
     flags: dict[str, Any],
     only: Sequence[str],
     *,
@@ -72,9 +72,13 @@ def start(
 ) -> int:
     """Plan a new run and carry it out; return the exit code."""
     if suite is None:
-        raise UserError(f"name a suite to run: {', '.join(suite_names())}")
+        raise UserError(
+            f"name a suite to run: {', '.join(suite_names())}; or give a command of your own by "
+            "--step"
+        )
     _refuse_strict(strict, {"--dry-run": dry_run, "--detach": detach})
-    _refuse_data(suite)
+    if isinstance(suite, str):
+        _refuse_data(suite)
     settings = settings_for(suite, flags)
     _refuse_unfitting(settings, flags)
     plan = plan_run(suite, settings, only, accept_terms=accept_terms)
@@ -266,7 +270,8 @@ def _refuse_data(suite: str) -> None:
         return
     if suite in load_registry(shipped("config")).datasets or Path(suite).suffix or "/" in suite:
         raise UserError(
-            f"{suite} is not a suite: to measure on it, run `pyscale run pipeline --data {suite}`"
+            f"{suite} is not a suite: to measure on it, run `pyscale run pipeline --data {suite}`, "
+            "or give a command of your own by --step"
         )
 
 

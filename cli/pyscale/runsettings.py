@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from pyscale.errors import UserError
 from pyscale.gridaxes import DEVICE, START, THREADS
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
-from pyscale.suite import ALL_CORES, Suite, load_suite
+from pyscale.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.tomlfile import file_of, parsed
 from pyscale.withsystem import BRIEF
 from pyscale_stages.wording import did_you_mean
@@ -23,12 +23,14 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
 
 WITHOUT_MEANING = {
+    "files": ("truth", "axes"),
     "place": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
     "slides": ("truth", "axes", "scaling"),
     "phantom": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
 }
 """Settings that say how a movie is read and shared, by the data of suites that read none."""
 INSTEAD = {
+    "files": "shares the files of a folder",
     "place": "measures the machine itself",
     "slides": "loads patches of slides",
     "phantom": "works on images that it makes itself",
@@ -93,7 +95,7 @@ def parameter_value(text: str) -> JsonValue:
     return value
 
 
-def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
+def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
     """Settings of a run of a suite: those that suit it are below the user's own.
 
     What the user says of the device or the threads chooses from the suite's axis where it has one;
@@ -104,8 +106,8 @@ def settings_for(suite_name: str, flags: dict[str, Any]) -> Settings:
     UserError
         If the suite, a file, a value or a key is wrong.
     """
-    suite = load_suite(suite_name)
-    layer = SuiteLayer(file_of("suite", suite_name), suite.settings)
+    suite = suite_of(named)
+    layer = SuiteLayer(file_of("suite", named), suite.settings) if isinstance(named, str) else None
     _refuse_other_stages(suite, flags)
     axes = {axis for step in suite.stages.values() for axis in step.grid}
     if any(step.threads == ALL_CORES for step in suite.stages.values()):

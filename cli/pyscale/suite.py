@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from pyscale.errors import UserError, why_no_name
 from pyscale.tomlfile import file_of, read_toml, shipped_names
+from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
 from pyscale_stages.errors import StageError
 from pyscale_stages.registry import load_stage
@@ -28,6 +29,8 @@ SLIDES = "slides"
 """The name by which a suite calls the folder of slides that ranks load patches from."""
 ALL_CORES: Final = "all"
 """As many threads as a worker's node has cores."""
+OWN_STEP = "command"
+"""Name of the stage that runs a step of the user's own."""
 EntryName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 """Name of an entry; folders and files of a run are named by it."""
 GridValue = bool | int | float | str
@@ -43,7 +46,11 @@ def _named(name: str) -> str:
 
 
 class SuiteStage(Record):
-    """One stage of a suite."""
+    """One stage of a suite; with the key `command`, a step of the user's own.
+
+    What that step takes beside, like `output` or `split`, stands beside `command`, and parameters
+    of the user's own program below `params`.
+    """
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
@@ -108,6 +115,32 @@ class SuiteStage(Record):
         None, description="Entry whose base version this is; filled by `with_base`"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _own_step(cls, given: Any) -> Any:
+        """Take the keys of a step of the user's own to its parameters."""
+        if not isinstance(given, dict) or "command" not in given:
+            return given
+        of_step = {key: given[key] for key in given.keys() & CommandParams.model_fields.keys()}
+        own = given.get("params", {})
+        twice = sorted(CommandParams.model_fields.keys() & own) if isinstance(own, dict) else []
+        if twice:
+            raise ValueError(
+                f"params.{twice[0]} has the name of a key of the step: write it beside command, or "
+                "give the program's parameter another name"
+            )
+        rest = {key: value for key, value in given.items() if key not in of_step}
+        for key in rest:
+            if key not in cls.model_fields:
+                known = {*cls.model_fields, *CommandParams.model_fields}
+                raise ValueError(f"unknown key {key!r}; {did_you_mean(key, known)}")
+        return {
+            "stage": OWN_STEP,
+            "inputs": {"input": "movie"},
+            **rest,
+            "params": of_step | own,
+        }
+
     @property
     def cores(self) -> int | None:
         """Cores and threads of each worker, once `unfolded`; None is the run's choice."""
@@ -120,10 +153,11 @@ class Suite(Record):
 
     name: Annotated[str, AfterValidator(_named)]
     summary: str = Field(description="What the suite measures, in a line")
-    data: Literal["movie", "labels", "slides", "place", "phantom"] = Field(
+    data: Literal["movie", "labels", "files", "slides", "place", "phantom"] = Field(
         "movie",
-        description="What it measures on: frames of a movie, labels of one, a folder of slides, "
-        "no data but a folder whose storage it measures, or images that its stages make themselves",
+        description="What it measures on: frames of a movie, labels of one, files of a folder, a "
+        "folder of slides, no data but a folder whose storage it measures, or images that its "
+        "stages make themselves",
     )
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="Settings that suit it, where nobody gives others"
@@ -183,6 +217,11 @@ class Suite(Record):
         return frozenset(entry for entry in self.stages if load_stage(self.stage_name(entry)).meets)
 
     @property
+    def unit(self) -> str:
+        """What is counted of the data: frames, slides or files."""
+        return self.data if self.data in {"slides", "files"} else "frames"
+
+    @property
     def reads_data(self) -> bool:
         """Whether it measures on a dataset, and not on a folder or on images of its own."""
         return self.data not in {"place", "phantom"}
@@ -210,9 +249,35 @@ def load_suite(name_or_path: str) -> Suite:
         If there is no such suite, or its file is wrong.
     """
     path = file_of("suite", name_or_path)
-    suite = read_toml("suite", path, Suite)
+    suite = in_its_folder(read_toml("suite", path, Suite), path.parent.absolute())
     _check_inputs(suite, path)
     return suite
+
+
+def suite_of(named: str | Suite) -> Suite:
+    """A suite that is at hand, or the one of a name or path.
+
+    Raises
+    ------
+    UserError
+        If there is no such suite, or its file is wrong.
+    """
+    return named if isinstance(named, Suite) else load_suite(named)
+
+
+def in_its_folder(suite: Suite, folder: Path) -> Suite:
+    """Let steps of the user's own run in a folder, and find files from it, where they name none."""
+    stages = dict(suite.stages)
+    for entry, step in suite.stages.items():
+        if suite.stage_name(entry) == OWN_STEP:
+            files = {
+                key: str(folder / Path(str(step.params[key])).expanduser())
+                for key in ("folder", "environment", "image")
+                if step.params.get(key) is not None
+            }
+            params = {"folder": str(folder), **step.params, **files}
+            stages[entry] = step.model_copy(update={"params": params})
+    return suite.model_copy(update={"stages": stages})
 
 
 def _check_inputs(suite: Suite, path: Path) -> None:
@@ -264,6 +329,11 @@ def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> No
         raise UserError(
             f"the suite {path} has stages.{entry}, which loads patches of slides: set data = "
             '"slides" above its stages'
+        )
+    if suite.data == "files" and not (stage.name == OWN_STEP or stage.is_of_machine):
+        raise UserError(
+            f'the suite {path} has stages.{entry}, which reads a movie, but data = "files" is for '
+            "steps of one's own: put it into another suite"
         )
     if suite.data == "phantom" and not (stage.shares_image or stage.is_of_machine):
         raise UserError(

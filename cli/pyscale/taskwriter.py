@@ -86,7 +86,10 @@ class TaskWriter:
         return WarmStart(memory_bytes=int(declared * 2**30), draft=draft)
 
     def _runtime_of(self, trial: Trial) -> Runtime:
-        return NativeRuntime(trial.interpreter) if trial.interpreter else self._runtime
+        # What has no image runs here, and starts one itself where the user names one.
+        if trial.interpreter or trial.image is None:
+            return NativeRuntime(trial.interpreter)
+        return self._runtime
 
     def _is_warm(self, trial: Trial, task: str) -> bool:
         return trial.start == "warm" and task in trial.window_tasks

@@ -345,6 +345,10 @@ def _moves_nothing(_params: StageParams) -> bool:
     return False
 
 
+def _always(_params: StageParams) -> bool:
+    return True
+
+
 def _no_room(_params: StageParams) -> int:
     return 0
 
@@ -398,11 +402,21 @@ class Stage:
     needs them, and the folder to write into."""
     shares_image: bool = False
     """Whether these ranks work on one image together, which the stage makes itself."""
+    outputs: Callable[[Any], str] | None = None
+    """Name of the main output with given parameters, where `output` is not always its name."""
+    is_compared: Callable[[Any], bool] = _always
+    """Whether outputs at other N are compared with the baseline's, with given parameters."""
+    runs_outside: bool = False
+    """Whether it has no image of its own: its process starts what it measures, in an image too."""
     preload: Callable[[Task], None] = _is_ready
     """Imports and loads what `run` needs, before a warm worker's first task, from a task without
     inputs. Where the worker forks it starts no thread: a fork has none but its own."""
     why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus
     """Why a warm worker must do its tasks itself with given parameters; empty where it forks."""
+
+    def output_with(self, params: StageParams) -> str:
+        """File name of the main output with given parameters."""
+        return self.outputs(params) if self.outputs else self.output
 
     @property
     def is_of_machine(self) -> bool:

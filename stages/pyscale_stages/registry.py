@@ -19,6 +19,7 @@ STAGE_NAMES = (
     "kernels",
     "loader",
     "reconstruct",
+    "command",
 )
 
 

@@ -70,6 +70,10 @@ class Task:
         """Record the block as time spent in `phase`."""
         return self._recorder.span(phase)
 
+    def add_span(self, phase: Phase, start: float, end: float) -> None:
+        """Record a phase that lies in the past, in seconds of the monotonic clock."""
+        self._recorder.add(phase, start, end)
+
     def input(self, slot: str) -> Path | None:
         """Path of an input, or None where an optional one was not given."""
         return dict(self.spec.inputs).get(slot)
@@ -88,6 +92,10 @@ class Task:
         movie = self.counted(Movie.open(path, axes=self.spec.axes))
         self._fingerprints[slot] = fingerprint_of(movie.files)
         return movie
+
+    def know_input(self, slot: str, fingerprint: str) -> None:
+        """Keep by what an input is known that is no movie."""
+        self._fingerprints[slot] = fingerprint
 
     def valid_area(self, slot: str, movie: Movie) -> Movie | None:
         """Open what lies beside the frames of a slot and says which pixels the camera saw.

@@ -47,7 +47,9 @@ def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     said = IN_PLAIN_WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
     if not key:
         return said
-    return f"{key!r}: {said[0].lower()}{said[1:]} (given: {found['input']!r})"
+    # A whole table would hide the sentence.
+    given = "" if isinstance(found["input"], dict) else f" (given: {found['input']!r})"
+    return f"{key!r}: {said[0].lower()}{said[1:]}{given}"
 
 
 def _fields_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

@@ -21,11 +21,11 @@ from pyscale.executors.containernode import prepared
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import ApptainerRuntime
-from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import ImageFile, read_provenance
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
 from pyscale.store.taskfiles import read_cache, read_task
+from pyscale_stages.binds import task_binds
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache

@@ -22,12 +22,11 @@ from pyscale.executors.protocol import Batch
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.placement import local_placement
-from pyscale.runtimes.apptainer import OPTIONS
-from pyscale.runtimes.binds import task_binds
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import ContainerOrder, TaskOrder
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.binds import OPTIONS, task_binds
 from trials import one_trial
 
 PATIENCE_S = 300

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,13 +17,15 @@ from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
 from pyscale.shipped import shipped
-from pyscale.suite import Suite
+from pyscale.suite import OWN_STEP, Suite
+from pyscale_stages.command.share import files_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.files import slide_files
 from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
-KIND_IN_WORDS: dict[Kind | Literal["place", "phantom"], str] = {
+KIND_IN_WORDS: dict[Kind | Literal["files", "place", "phantom"], str] = {
+    "files": "a folder of files",
     "movie": "a movie",
     "labels": "labels of a movie",
     "images": "single images",
@@ -60,7 +63,9 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
         If there is no such dataset or path, or what is there is not what the suite measures.
     """
     path = _brought(settings, suite, accept_terms=accept_terms)
-    return _slides(path) if suite.data == "slides" else _movie(path, settings, suite)
+    if suite.data in {"slides", "files"}:
+        return _counted(path, slide_files if suite.data == "slides" else files_of)
+    return _movie(path, settings, suite)
 
 
 def find_own_data(
@@ -107,9 +112,9 @@ def _kind_by_name(settings: Settings, registry: Registry) -> Kind | None:
     return synthetic_kinds(registry, settings.data_folder).get(settings.data)
 
 
-def _slides(path: Path) -> Dataset:
+def _counted(path: Path, found_in: Callable[[Path], Sequence[Path]]) -> Dataset:
     try:
-        return Dataset(movie=path, frames=len(slide_files(path)))
+        return Dataset(movie=path, frames=len(found_in(path)))
     except BadInput as error:
         raise UserError(str(error)) from error
 
@@ -183,6 +188,9 @@ def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
         return
     # One slide is as good as a folder of one.
     if kind == suite.data or (kind == "slide" and suite.data == "slides"):
+        return
+    # What a program of the user's own can read, they know.
+    if {*map(suite.stage_name, suite.stages)} == {OWN_STEP}:
         return
     by_path = (
         ", name a stack of images or an OME-Zarr by its path," if suite.data == "slides" else ""

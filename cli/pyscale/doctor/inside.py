@@ -29,6 +29,7 @@ LIBRARIES = {
     "kernels": ("torch", "scipy.ndimage", "polars"),
     "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
     "reconstruct": ("torch", "torchvision", "deepinv", "tifffile"),
+    "command": (),
 }
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
@@ -472,6 +473,15 @@ def _threads_of_this_process() -> int | None:
         return None
 
 
+def _own_step(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+    """Find the user's program."""
+    from pyscale_stages.command.finding import found_program
+
+    tell.step("find the program")
+    where = found_program(params)
+    tell.ok("works", f"the program of the step is there: {where}", where)
+
+
 _CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
     "register_denoise": _register_denoise,
     "segment": _segment,
@@ -482,6 +492,7 @@ _CHECKS: dict[str, Callable[[Teller, Any, dict[str, Any]], None]] = {
     "kernels": _of_machine,
     "loader": _loader,
     "reconstruct": _reconstruct,
+    "command": _own_step,
 }
 
 

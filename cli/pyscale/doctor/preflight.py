@@ -50,6 +50,7 @@ _MODULES = {
     "kernels": ("torch", "scipy"),
     "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr"),
     "reconstruct": ("torch", "torchvision", "deepinv"),
+    "command": (),
 }
 _OF_CHOICE = {
     ("backend", "opencl"): (("pyclesperanto", "scipy"), "contact"),
@@ -128,7 +129,7 @@ def _beside_the_nodes(subject: Subject, movie: Path | None) -> Iterator[Finding]
 def _parts(subject: Subject, looks: Looks) -> Iterator[Finding]:
     """Look for what the stages need in this environment; an image has its own."""
     for entry in distinct(subject.entries):
-        if subject.runtime == "native":
+        if subject.runtime == "native" or entry.definition.runs_outside:
             yield from _native(entry, looks)
 
 
@@ -168,6 +169,13 @@ def _look_for_denoiser(entry: Entry) -> None:
     from pyscale_stages.reconstruct.params import ReconstructParams
 
     weights_of(ReconstructParams.model_validate(entry.params))
+
+
+def _look_for_program(entry: Entry) -> None:
+    from pyscale_stages.command.finding import found_program
+    from pyscale_stages.command.params import CommandParams
+
+    found_program(CommandParams.model_validate(entry.params))
 
 
 def _look_for_opencl(entry: Entry) -> None:
@@ -220,6 +228,7 @@ _LOOKS: Looks = {
     "contact": _look_for_opencl,
     "track": _look_for_java,
     "reconstruct": _look_for_denoiser,
+    "command": _look_for_program,
 }
 _LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jars}
 """Without what each node has of its own: drivers and Java."""

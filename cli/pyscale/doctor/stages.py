@@ -19,9 +19,9 @@ from pyscale.executors.containernode import prepared
 from pyscale.images.engine import find_engine
 from pyscale.images.inspection import IMAGE_PYTHON
 from pyscale.images.lockfile import ImageFolder
-from pyscale.runtimes.apptainer import AMD_VARIABLES, OPTIONS
-from pyscale.runtimes.binds import Bind
+from pyscale.runtimes.apptainer import AMD_VARIABLES
 from pyscale.runtimes.words import killed_by, why_no_container
+from pyscale_stages.binds import OPTIONS, Bind
 from pyscale_stages.libraries import IMAGE_AGAIN, how_to_install
 from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
 
@@ -52,7 +52,7 @@ def distinct(entries: Sequence[Entry]) -> list[Entry]:
 def stages(subject: Subject) -> Iterator[Finding]:
     """Ask the interpreter that would run each stage what it can do for it."""
     for entry in distinct(subject.entries):
-        if subject.runtime == "native":
+        if subject.runtime == "native" or entry.definition.runs_outside:
             yield from asked(entry, [sys.executable])
         else:
             yield from _in_image(entry, subject)

@@ -159,4 +159,5 @@ class Subject(Record):
 
     def image_names(self) -> list[str]:
         """Images that the entries run in, each once."""
-        return list(dict.fromkeys(self.image_of(entry) for entry in self.entries))
+        inside = (entry for entry in self.entries if not entry.definition.runs_outside)
+        return list(dict.fromkeys(map(self.image_of, inside)))

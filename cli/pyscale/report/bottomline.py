@@ -230,15 +230,11 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
         return "not checked", "Outputs: not checked."
     at = "at every N" if any(len(rows) > 1 for rows in timed.values()) else "in every trial"
     rest = f"; not checked: {listing(unchecked)}" if unchecked else ""
-    if all(row["identical"] for rows in checked.values() for row in rows):
+    compared = [row for rows in checked.values() for row in rows if row["agreement"] is not None]
+    if all(row["identical"] for row in compared):
         told = f"Outputs: same bytes {at}{rest}."
         return ("partly checked" if unchecked else "same bytes"), told
-    least = min(
-        row["agreement"]
-        for rows in checked.values()
-        for row in rows
-        if row["agreement"] is not None
-    )
+    least = min(row["agreement"] for row in compared)
     told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
     return ("partly checked" if unchecked else "agree"), told
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pyscale.executors.containernode import scratch_prefix
 from pyscale.images.engine import Engine
-from pyscale.runtimes.binds import Bind, task_binds
 from pyscale.runtimes.protocol import Start, serving
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
+from pyscale_stages.binds import OPTIONS, Bind, task_binds
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.stamp import (
     COMMIT_VARIABLE,
@@ -22,13 +22,6 @@ from pyscale_stages.ranks.network import INTERFACE_VARIABLE
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE
 
-OPTIONS = (
-    "--containall",
-    "--cleanenv",
-    "--no-home",
-    # Variables reach the inside as they are: without it a dollar sign in a path is a command.
-    "--no-eval",
-)
 AMD_VARIABLES = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 """GPUs of AMD that a job was given; NVIDIA's are among `THREAD_VARIABLES`."""
 

@@ -17,7 +17,7 @@ from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
 from pyscale.plan import Plan, Trial
 from pyscale.runtimes import identity
-from pyscale.runtimes.apptainer import OPTIONS
+from pyscale_stages.binds import OPTIONS
 from pyscale_stages.contract import Stage, TaskResult
 from pyscale_stages.registry import load_stage
 

@@ -16,14 +16,16 @@ from pyscale.images.labels import PREFIX, UNKNOWN
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.sif import read_sif, refuse_foreign
 from pyscale.images.verify import Verdict, sha256_of, verdict_on
-from pyscale.plan import Plan
-from pyscale.runtimes.apptainer import OPTIONS, ApptainerRuntime
+from pyscale.plan import Plan, Trial
+from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.native import NativeRuntime
 from pyscale.runtimes.protocol import Runtime
 from pyscale.runtimes.words import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance
+from pyscale_stages.binds import OPTIONS
+from pyscale_stages.registry import load_stage
 
 
 def freeze_containers(plan: Plan, report: Report) -> Containers | None:
@@ -36,10 +38,12 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
     MissingPart
         If this machine has no container program.
     """
-    if plan.settings["runtime"] == "native":
+    of_steps = sorted({str(trial.params["image"]) for trial in plan.trials if _names_image(trial)})
+    if plan.settings["runtime"] == "native" and not of_steps:
         return None
     engine = find_engine()
-    return Containers(engine=f"{engine.name} {engine.version}", images=frozen_images(plan, report))
+    images = [*frozen_images(plan, report), *(_of_step(Path(one), report) for one in of_steps)]
+    return Containers(engine=f"{engine.name} {engine.version}", images=tuple(images))
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
@@ -80,6 +84,17 @@ def runtime_of(run: RunFolder) -> Runtime:
     return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
 
 
+def _names_image(trial: Trial) -> bool:
+    """Whether a trial runs a step of the user's own in an image of theirs."""
+    return load_stage(trial.stage).runs_outside and trial.params.get("image") is not None
+
+
+def _of_step(sif: Path, report: Report) -> ImageFile:
+    """An image of the user's own, which is what is meant, whatever any lock says."""
+    refuse_foreign(sif, read_sif(sif))
+    return _described(Verdict(name=sif.name, file=sif, state="unlocked"), report)
+
+
 def _frozen(
     folder: ImageFolder, name: str, report: Report, *, unlocked: bool, warns: bool = True
 ) -> ImageFile:
@@ -102,9 +117,7 @@ def _frozen_base(base: BaseVersion, name: str, report: Report, *, unlocked: bool
     """An image of the base version, which may well be made from other code."""
     sif = base.sif(name)
     if sif == base.path:
-        # Named by itself, it is what is meant, whatever any lock says.
-        refuse_foreign(sif, read_sif(sif))
-        found = _described(Verdict(name=name, file=sif, state="unlocked"), report)
+        found = _of_step(sif, report)
     else:
         plain = name.removesuffix(OF_BASE)
         found = _frozen(ImageFolder(base.path), plain, report, unlocked=unlocked, warns=False)

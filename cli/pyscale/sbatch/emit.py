@@ -18,7 +18,7 @@ from pyscale.sbatch.folder import refuse_unusable, write_scripts
 from pyscale.sbatch.gpus import warn_of_no_gpus
 from pyscale.sbatch.scripts import SUBMIT_FILE, render
 from pyscale.sites import load_site
-from pyscale.suite import suite_names
+from pyscale.suite import Suite, suite_names
 
 MEASURING = (
     *("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs"),
@@ -28,7 +28,7 @@ MEASURING = (
 
 
 def emit(
-    suite: str | None,
+    suite: str | Suite | None,
     flags: dict[str, Any],
     only: Sequence[str],
     folder: Path,

@@ -14,11 +14,10 @@ from jinja2 import Environment
 
 from pyscale.images.engine import Engine
 from pyscale.plan import Plan, Trial, TrialInput
-from pyscale.runtimes.apptainer import OPTIONS
-from pyscale.runtimes.binds import task_binds
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
 from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE

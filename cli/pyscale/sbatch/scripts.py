@@ -57,7 +57,7 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
         texts |= job.texts(templates)
     if images:
         texts[IMAGES_FILE] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
-    data = "the slides" if plan.suite.data == "slides" else "the movie"
+    data = "the movie" if plan.suite.unit == "frames" else f"the {plan.suite.unit}"
     needs = [data] if plan.movie else []
     needs += ["the folder to be measured"] if plan.place else []
     if images:

@@ -54,7 +54,7 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
         "settings": plan.settings,
         "input": {
             "path": None if plan.movie is None else str(plan.movie),
-            "slides" if plan.suite.data == "slides" else "frames": plan.movie_frames,
+            plan.suite.unit: plan.movie_frames,
             "files": [file.model_dump(mode="json") for file in origin.input_files],
             "truth": [file.model_dump(mode="json") for file in origin.truth_files],
             "own_data": [own.model_dump(mode="json") for own in plan.own_data],

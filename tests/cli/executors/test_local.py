@@ -231,7 +231,8 @@ class TestWorkersThatShareAGpuAtOnce:
     ) -> None:
         start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tmp_path))
         assert len(list(places.iterdir())) == 1
-        assert executor.end_strays() == 1
+        # Its tasks end with it too, and may not have come to that yet.
+        assert executor.end_strays() >= 1
         assert list(places.iterdir()) == []
 
 

@@ -48,7 +48,7 @@ def test_a_gpu_takes_the_variant_that_is_built_for_it() -> None:
 
 
 def test_every_stage_has_an_image_that_the_catalog_knows() -> None:
-    for stage in STAGE_NAMES:
+    for stage in (name for name in STAGE_NAMES if not load_stage(name).runs_outside):
         assert catalog()[chosen(stage)].stage == stage
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.runtimes.binds import Bind, task_binds
+from pyscale_stages.binds import Bind, task_binds
 
 
 @pytest.mark.parametrize(

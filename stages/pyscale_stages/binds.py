@@ -9,6 +9,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+OPTIONS = (
+    "--containall",
+    "--cleanenv",
+    "--no-home",
+    # Variables reach the inside as they are: without it a dollar sign in a path is a command.
+    "--no-eval",
+)
+"""By which a container sees nothing of this machine but what it is shown."""
+
 
 @dataclass(frozen=True)
 class Bind:

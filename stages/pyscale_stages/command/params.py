@@ -1,0 +1,183 @@
+"""What a user says of a step of their own, and what is refused before anything runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
+
+from pyscale_stages.command.placeholders import PARAMS, fields_of
+from pyscale_stages.contract import Device, StageParams
+from pyscale_stages.method import Method
+from pyscale_stages.wording import did_you_mean
+
+OF_ALL = ("input", "input2", "input3", "output", "threads", "seed", "device", "folder")
+"""What a command may name of every task."""
+OF_FRAMES = ("first", "stop", "frames")
+"""What it may name of a window: its first frame and its end (excluded), and how many there are."""
+OF_FILES = ("files", "file", "name")
+"""What it may name of its share of a folder: a list file, or one file at a time and its stem."""
+OF_MERGE = ("inputs", "output", "folder")
+"""What a merge of the user's own may name."""
+MERGES = {
+    **dict.fromkeys((".tif", ".tiff"), "frames"),
+    **dict.fromkeys((".csv", ".tsv", ".parquet"), "tables"),
+    "": "folder",
+}
+"""How outputs are joined where nobody says it, by the ending of their name."""
+
+SCRIPTS = {".py", ".R", ".jl", ".sh", ".pl", ".js", ".ijm", ".groovy", ".m"}
+"""Endings of files that an interpreter runs, which tell more than the interpreter's name."""
+JOINED = ("frames", "tables", "folder")
+
+
+class CommandParams(StageParams):
+    """A step of the user's own; what else is given are parameters that the command names."""
+
+    # Parameters of the user's own program stand beside these.
+    model_config = ConfigDict(extra="allow")
+
+    shell: bool = Field(False, description="Whether `sh` runs the command, for pipes and the like")
+    command: tuple[str, ...] = Field(
+        min_length=1,
+        description="What runs, with placeholders such as {input} and {output}; a text is split "
+        "as a shell does, but no shell runs it",
+    )
+    folder: Path = Field(Path(), description="Folder that it runs in: the suite's, or the caller's")
+    split: Literal["frames", "files"] = Field(
+        "frames", description="What workers share: the frames of a movie, or files of a folder"
+    )
+    window: Literal["whole", "file"] = Field(
+        "whole",
+        description="Whether {input} is the whole movie, or a TIFF that pyscale cuts of the "
+        "window's frames",
+    )
+    output: str = Field(
+        "",
+        pattern=r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$",
+        description="Name of what it writes; without an ending, a folder. By default output.tif, "
+        "or the folder output where files are shared",
+    )
+    merge: str = Field(
+        "",
+        description="How outputs become one: frames, tables, folder, or a command of one's own "
+        "with {inputs} and {output}; by the ending of the output where nothing is given",
+    )
+    offset: str | None = Field(
+        None,
+        description="Column of tables to which the window's first frame is added when they are "
+        "joined",
+    )
+    check: Literal["equal", "none"] = Field(
+        "equal", description="How outputs at other N are compared with the baseline's"
+    )
+    tolerance: float = Field(
+        0.0, ge=0, description="Largest difference of pixels, or of numbers in tables, that is none"
+    )
+    environment: Path | None = Field(
+        None, description="Prefix of the conda or virtual environment that it runs in"
+    )
+    image: Path | None = Field(None, description="Apptainer image that it runs in")
+    at_most_s: float | None = Field(
+        None, gt=0, description="Seconds after which it is ended as hanging; None never ends it"
+    )
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _as_words(cls, given: Any, known: ValidationInfo) -> Any:
+        if not isinstance(given, str):
+            return given
+        return (given,) if known.data.get("shell") else tuple(_words(given))
+
+    @model_validator(mode="after")
+    def _can_be_filled(self) -> Self:
+        named = {field for word in self.command for field in fields_of(word)}
+        own = {f"{PARAMS}{name}" for name in self.own}
+        of_share = OF_FRAMES if self.split == "frames" else OF_FILES
+        _refuse_unknown(named, {*OF_ALL, *of_share, *own})
+        for name in sorted(own - named):
+            fields = {*type(self).model_fields, *(one.removeprefix(PARAMS) for one in named)}
+            raise ValueError(
+                f"{name.removeprefix(PARAMS)!r} is set, and the command names no {{{name}}}; "
+                f"{did_you_mean(name.removeprefix(PARAMS), fields)}"
+            )
+        reads = {"files", "file"} if self.split == "files" else {"input"}
+        if not named & {*reads, "input"}:
+            raise ValueError(f"the command never names what it reads: use {_braced(reads)}")
+        if "output" not in named:
+            raise ValueError("the command never names where it writes: use {output}")
+        if "files" in named and named & {"file", "name"}:
+            raise ValueError("the command names {files} and {file}: it gets a list, or one file")
+        if self.window == "file" and self.split != "frames":
+            raise ValueError('window = "file" cuts frames, and this step shares files')
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_joined(self) -> Self:
+        if not self.merge and self.joined is None:
+            raise ValueError(
+                f"nothing says how windows of {self.output_name} become one: set merge to "
+                f"{', '.join(JOINED)} or a command with {_braced(OF_MERGE[:2])}"
+            )
+        if self.merge and self.joined is None:
+            named = {field for word in _words(self.merge) for field in fields_of(word)}
+            if not named:
+                raise ValueError(f"merge: {did_you_mean(self.merge, JOINED)}")
+            _refuse_unknown(named, {*OF_MERGE})
+            if not {*OF_MERGE[:2]} <= named:
+                raise ValueError(f"a merge of one's own names {_braced(OF_MERGE[:2])}")
+        return self
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """Parameters of the user's own program."""
+        return dict(self.model_extra or {})
+
+    @property
+    def output_name(self) -> str:
+        """Name of what it writes: a movie of windows, or a folder of files."""
+        return self.output or ("output.tif" if self.split == "frames" else "output")
+
+    @property
+    def writes_folder(self) -> bool:
+        """Whether its output is a folder."""
+        return not Path(self.output_name).suffix
+
+    @property
+    def joined(self) -> str | None:
+        """How pyscale joins windows; None where a command of the user's does."""
+        joined = self.merge or MERGES.get(Path(self.output_name).suffix.lower())
+        return joined if joined in JOINED else None
+
+    @property
+    def a_call_per_file(self) -> bool:
+        """Whether the command is called for each file by itself."""
+        return any(fields_of(word) & {"file", "name"} for word in self.command)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no command line: {error}") from error
+
+
+def _refuse_unknown(named: set[str], known: set[str]) -> None:
+    for name in sorted(named - known):
+        raise ValueError(
+            f"the command names {{{name}}}, which there is not; {did_you_mean(name, known)}"
+        )
+
+
+def _braced(names: Iterable[str]) -> str:
+    return " and ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def method(params: CommandParams, device: Device) -> Method:  # noqa: ARG001 - the contract's
+    """Name the user's program, or the script that it runs."""
+    words = [word for text in params.command for word in text.split()]
+    script = next((word for word in words if Path(word).suffix in SCRIPTS), words[0])
+    return Method(name=f"own step, {Path(script).name}")

@@ -1,0 +1,173 @@
+"""Runs the command of a step on one worker's share, and looks at what it left."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pyscale_stages.command.container import in_container
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.command.placeholders import PARAMS, all_filled
+from pyscale_stages.command.process import run_command
+from pyscale_stages.command.share import share_of
+from pyscale_stages.commandline import THREAD_VARIABLES
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.task import Task
+
+
+def run(task: Task) -> None:
+    """Call the command for the frames or files of this task.
+
+    Raises
+    ------
+    BadInput
+        If what it reads cannot be used, or the program cannot be started.
+    StageError
+        If it fails, takes too long, or does not leave its output.
+    """
+    params = params_of(task)
+    with share_of(task, params) as share:
+        fresh_output(task)
+        for call in share.calls:
+            execute(task, params.command, {**common(task), **call}, share.reads)
+        with task.span("write"):
+            n = share.window[1] - share.window[0]
+            take(task, frames=n if params.joined == "frames" else None, calls=len(share.calls))
+            task.write_window(share.window, share.whole)
+    task.count(frames=n)
+
+
+def params_of(task: Task) -> CommandParams:
+    """Parameters of a step."""
+    assert isinstance(task.params, CommandParams)
+    return task.params
+
+
+def common(task: Task) -> dict[str, str]:
+    """What placeholders stand for in every call of a task."""
+    params = params_of(task)
+    return {
+        **{slot: str(path.absolute()) for slot, path in task.spec.inputs},
+        **{f"{PARAMS}{name}": _as_text(value) for name, value in params.own.items()},
+        "output": str(output_of(task).absolute()),
+        "folder": str(params.folder),
+        "threads": str(task.spec.threads),
+        "seed": str(task.spec.seed),
+        "device": task.spec.device,
+    }
+
+
+def output_of(task: Task) -> Path:
+    """Path that the command writes to: a file, or a folder that is there."""
+    return task.output / params_of(task).output_name
+
+
+def fresh_output(task: Task) -> Path:
+    """Path that the command writes to; the folder is there that it writes into.
+
+    Raises
+    ------
+    BadInput
+        If something is there already, which would be taken for what it writes.
+    """
+    output = output_of(task)
+    if output.is_file() or (output.is_dir() and any(output.iterdir())):
+        raise BadInput(f"{output} is there already: remove it, or name another --output")
+    (output if params_of(task).writes_folder else output.parent).mkdir(parents=True, exist_ok=True)
+    return output
+
+
+def execute(
+    task: Task, command: Sequence[str], values: Mapping[str, str], reads: Iterable[Path] = ()
+) -> None:
+    """Fill a command and run it where the step says, with its phases in the record."""
+    params = params_of(task)
+    if params.shell:
+        quoted = {name: shlex.quote(value) for name, value in values.items()}
+        words = ["/bin/sh", "-c", *all_filled(command, quoted)]
+    else:
+        words = [*all_filled(command, values)]
+    environment = environment_of(params)
+    if params.image is not None:
+        words = in_container(
+            words,
+            params.image,
+            params.folder,
+            reads=[*(path for _, path in task.spec.inputs), *reads],
+            output=task.output.absolute(),
+            environment={name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+            device=task.spec.device,
+        )
+    heard = run_command(words, params.folder, environment, params.at_most_s)
+    for phase, start, end in heard.phases:
+        task.add_span(phase, start, end)
+    for name in dict.fromkeys(heard.unknown):
+        task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
+    if heard.left_running:
+        task.warn(
+            "the command left processes running when it ended, and they were ended",
+            "left-running",
+            doubts_result=True,
+        )
+
+
+def take(task: Task, *, frames: int | None = None, calls: int = 1) -> None:
+    """Record what the command left.
+
+    Parameters
+    ----------
+    task : Task
+    frames : int, optional
+        Frames that it must hold; None looks at none.
+    calls : int
+        How often the command was called: each must have left a file of its own.
+
+    Raises
+    ------
+    BadInput
+        If there is nothing, or less than that.
+    """
+    output = output_of(task)
+    if output.is_dir():
+        files = [path for path in sorted(output.rglob("*")) if path.is_file()]
+    else:
+        files = [output] if output.is_file() and output.stat().st_size else []
+    if not files:
+        elsewhere = params_of(task).folder / output.name
+        hint = f"; there is {elsewhere}, which is another place" if elsewhere.exists() else ""
+        raise BadInput(f"the command ended and left nothing at {output.absolute()}{hint}")
+    if len(files) < calls:
+        raise BadInput(
+            f"{calls} calls of the command left {len(files)} files, so some overwrote others: name "
+            "files by {name}, as in {output}/{name}.png"
+        )
+    if frames is not None:
+        try:
+            found = Movie.open(output).n_frames
+        except BadInput as error:
+            raise BadInput(f"what the command wrote is no movie: {error}") from error
+        if found != frames:
+            raise BadInput(
+                f"the command wrote {found} frames to {output.name}, and was given {frames}"
+            )
+    task.written += files
+
+
+def environment_of(params: CommandParams) -> dict[str, str]:
+    """Variables that the command sees outside of an image."""
+    if params.environment is None:
+        return dict(os.environ)
+    prefix = params.environment
+    if not (prefix / "bin").is_dir():
+        raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
+    kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
+    path = f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, kind: str(prefix)}
+
+
+def _as_text(value: object) -> str:
+    """A parameter as a command line has it; true and false as TOML has them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

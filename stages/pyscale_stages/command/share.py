@@ -1,0 +1,105 @@
+"""What one worker gets: a window of frames, or its share of the files of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import fingerprint_of
+from pyscale_stages.movie import natural_order
+from pyscale_stages.task import Task
+
+
+@dataclass(frozen=True)
+class Share:
+    """A worker's part of the whole, and the values of each call of the command."""
+
+    window: tuple[int, int]
+    """First frame or file and end (excluded)."""
+    whole: int
+    """Frames or files of all workers together."""
+    calls: tuple[Mapping[str, str], ...]
+    """What placeholders stand for, a call each."""
+    reads: tuple[Path, ...]
+    """What the calls read, beside the inputs of the task."""
+
+
+@contextmanager
+def share_of(task: Task, params: CommandParams) -> Iterator[Share]:
+    """Give a worker its part, with files that are removed when the work is done.
+
+    Raises
+    ------
+    BadInput
+        If an input cannot be used, or the window does not lie in it.
+    """
+    path = task.input("input")
+    if path is None:
+        raise BadInput("a step needs what it reads: give --input input=PATH")
+    with TemporaryDirectory(prefix="pyscale-step-") as scratch:
+        split = _of_files if params.split == "files" else _of_frames
+        with task.span("read"):
+            share = split(task, params, path.absolute(), Path(scratch))
+        yield share
+
+
+def files_of(folder: Path) -> tuple[Path, ...]:
+    """Files of a folder in the natural order of their names, but for hidden ones.
+
+    Raises
+    ------
+    BadInput
+        If it is no folder, or has no file.
+    """
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
+    files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
+    found = sorted(files, key=natural_order)
+    if not found:
+        raise BadInput(f"the folder {folder} holds no file: name one that does")
+    return tuple(found)
+
+
+def _of_files(task: Task, params: CommandParams, folder: Path, scratch: Path) -> Share:
+    files = files_of(folder)
+    start, stop = task.spec.frames or (0, len(files))
+    if not 0 <= start < stop <= len(files):
+        raise BadInput(f"files {start}:{stop} are not among the {len(files)} of {folder}")
+    task.know_input("input", fingerprint_of(files))
+    own = files[start:stop]
+    values = {"input": str(folder)}
+    if params.a_call_per_file:
+        calls = tuple(values | {"file": str(file), "name": file.stem} for file in own)
+        return Share((start, stop), len(files), calls, ())
+    listed = scratch / "files.txt"
+    listed.write_text("".join(f"{file}\n" for file in own), encoding="utf-8")
+    return Share((start, stop), len(files), (values | {"files": str(listed)},), (listed,))
+
+
+def _of_frames(task: Task, params: CommandParams, path: Path, scratch: Path) -> Share:
+    whole = task.spec.movie_frames
+    reads: tuple[Path, ...] = ()
+    if params.window == "file" or whole is None or task.spec.frames is None:
+        movie = task.movie("input")
+        whole = movie.n_frames
+        start, stop = task.window(movie)
+        if params.window == "file":
+            from pyscale_stages.command.cutting import cut
+
+            path = cut(movie, (start, stop), scratch / "window.ome.tif")
+            reads = (path,)
+    else:
+        # It may be a table or a folder that another step wrote of these frames.
+        start, stop = task.spec.frames
+        if not path.exists():
+            raise BadInput(f"{path} is not there: name what the step reads")
+        files = files_of(path) if path.is_dir() else (path,)
+        task.know_input("input", fingerprint_of(files))
+    numbers = {"first": start, "stop": stop, "frames": stop - start}
+    values = {"input": str(path), **{name: str(number) for name, number in numbers.items()}}
+    return Share((start, stop), whole, (values,), reads)

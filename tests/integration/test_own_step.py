@@ -1,0 +1,174 @@
+"""Steps of a user's own, asked for as a user would, from the command line to the report."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from commandline import Answer
+from pyscale.store.folder import RunFolder
+
+CommandLine = Callable[..., Answer]
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
+FEW = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
+
+
+@pytest.fixture
+def movie(shared_data: Path) -> Path:
+    return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+
+
+def example(name: str, home: Path) -> None:
+    """Copy an example into the working folder, and let it run with this Python."""
+    for path in (EXAMPLES / name).iterdir():
+        text = path.read_text().replace("python ", f"{sys.executable} ")
+        (home / path.name).write_text(text if path.suffix == ".toml" else path.read_text())
+
+
+def outputs(home: Path, entry: str) -> tuple[Path, Path]:
+    """Outputs of the only run at N = 1 and N = 2."""
+    (path,) = (home / "runs").iterdir()
+    run = RunFolder(path)
+    one, two = (run.output(run.plan.trial(f"{entry}-n{n}-b1")) for n in (1, 2))
+    return one, two
+
+
+def test_a_script_over_frames_in_one_line(pyscale: CommandLine, home: Path, movie: Path) -> None:
+    example("threshold", home)
+    step = f"{sys.executable} threshold.py {{input}} {{output}} --frames {{first}}:{{stop}}"
+    told = pyscale("run", "--step", step, "--data", movie, *FEW)
+    assert told.code == 0, told.err
+    assert "own step, threshold.py" in told.out
+    assert "Outputs: agree within tolerance at every N (lowest score 1)." in told.text
+    one, two = outputs(home, "step")
+    assert np.array_equal(tifffile.imread(one / "output.tif"), tifffile.imread(two / "output.tif"))
+    assert tifffile.imread(one / "output.tif").max() > 0
+    again = pyscale("run", "--step", step, "--data", movie, *FEW, "--dry-run")
+    assert again.code == 0, again.err
+    advised = pyscale("advise")
+    assert "#SBATCH --cpus-per-task=1" in advised.out
+
+
+def test_files_of_a_folder_with_one_call_each(
+    pyscale: CommandLine, home: Path, shared_data: Path
+) -> None:
+    example("blur", home)
+    folder = home / "images"
+    folder.mkdir()
+    for path in sorted((shared_data / "drosophila-nuclei").glob("*.tif"))[:8]:
+        shutil.copy(path, folder)
+    told = pyscale("run", "blur.toml", "--data", folder, *FEW)
+    assert told.code == 0, told.err
+    assert "Outputs: same bytes at every N." in told.text
+    one, two = outputs(home, "blur")
+    names = {path.name for path in (two / "output").iterdir()}
+    assert names == {f"{path.stem}.png" for path in folder.iterdir()}
+    assert {path.name for path in (one / "output").iterdir()} == names
+
+
+def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    example("measure", home)
+    told = pyscale("run", "measure.toml", "--data", movie, *FEW)
+    assert told.code == 0, told.err
+    one, two = outputs(home, "measure")
+    table = pl.read_csv(two / "cells.csv")
+    assert table.equals(pl.read_csv(one / "cells.csv"))
+    # Windows count their frames from 0, and the whole counts on.
+    assert table["frame"].to_list() == sorted(table["frame"].to_list())
+    assert table["frame"].max() == tifffile.TiffFile(movie).series[0].shape[0] - 1
+    (summary,) = (outputs(home, "summary")[1] / "summary.csv",)
+    assert pl.read_csv(summary)["cells"].sum() == table.height
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "pipeline", "--step", "a {input} {output}"), "leave out the suite pipeline"),
+        (("run", "--split", "files"), "--split: that is said of a step"),
+        (("run", "--step", "a {inptu} {output}"), "did you mean 'input'?"),
+        (("run", "--step", "true {input} {output}", "--merge", "frame"), "did you mean 'frames'?"),
+        (("run", "--step", "no-such {input} {output}"), "the program 'no-such' of the step is not"),
+        (
+            ("run", "--step", "true {input} {output}", "--runtime", "apptainer"),
+            "step is a step without an image",
+        ),
+        (
+            ("run", "--step", "true {input} {output}", "--image", "absent.sif"),
+            "absent.sif",
+        ),
+        (
+            ("run", "--step", "true {input} {output} {params.n}", "--set", "step.m=3"),
+            "did you mean 'params.m'?",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_runs(
+    pyscale: CommandLine, home: Path, movie: Path, words: tuple[str, ...], said: str
+) -> None:
+    told = pyscale(*words, "--data", movie, *FEW)
+    assert told.code == 2
+    assert said in " ".join(told.err.split()), told.err
+    assert not (home / "runs").exists()
+
+
+def test_a_step_that_fails_is_told_with_its_last_lines(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    (home / "fails.py").write_text("import sys\nsys.exit('the model is not here')\n")
+    step = f"{sys.executable} fails.py {{input}} {{output}}"
+    told = pyscale("run", "--step", step, "--data", movie, "--workers", "1", "--repeats", "1")
+    assert told.code == 1
+    assert "failed with exit code 1; its last lines: the model is not here" in told.err
+    assert "the model is not here" in pyscale("status", "--log").out
+
+
+def test_differing_outputs_are_told_and_fail_a_strict_run(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    (home / "counts.py").write_text(
+        "import sys\n_, source, out, first, stop = sys.argv\n"
+        "rows = [f'{frame},{int(stop) - int(first)}' for frame in range(int(first), int(stop))]\n"
+        "open(out, 'w').write('frame,size\\n' + '\\n'.join(rows) + '\\n')\n"
+    )
+    step = f"{sys.executable} counts.py {{input}} {{output}} {{first}} {{stop}}"
+    asked = ("run", "--step", step, "--output", "rows.csv", "--data", movie, *FEW, "--strict")
+    told = pyscale(*asked)
+    assert told.code == 1
+    assert "Outputs differ from the baseline's: step at N = 2." in told.text
+    unchecked = pyscale(*asked[:-1], "--check", "none")
+    assert unchecked.code == 0, unchecked.err
+    assert "Outputs: not checked." in unchecked.text
+
+
+def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale: CommandLine, home: Path) -> None:
+    suite = home / "mine.toml"
+    suite.write_text(
+        'name = "mine"\nsummary = "Mine"\n[stages.cells]\ncommand = "true {input} {output}"\n'
+        'outptu = "cells.csv"\n'
+    )
+    told = pyscale("run", suite, "--data", "any.tif")
+    assert told.code == 2
+    assert "'stages.cells': unknown key 'outptu'; did you mean 'output'?" in " ".join(
+        told.err.split()
+    )
+
+
+def test_the_example_scripts_are_programs_of_their_own(home: Path, movie: Path) -> None:
+    """They know nothing of pyscale, and run without it."""
+    example("threshold", home)
+    asked = [sys.executable, "threshold.py", movie, "out.tif", "--frames", "0:2"]
+    subprocess.run(asked, cwd=home, check=True)
+    assert len(tifffile.imread(home / "out.tif")) == 2

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale_stages.contract import Agreement, TaskResult
+
+RunStep = Callable[..., TaskResult]
+
+IMAGE = """\
+import numpy, sys, tifffile
+frames = numpy.zeros((4, 10, 10), "float32")
+frames[0, 0, {n}] = {value}
+tifffile.imwrite(sys.argv[2], frames, photometric="minisblack"{more})
+"""
+TABLE = """\
+import sys
+open(sys.argv[2], "w").write("cell,size\\na,1.0\\nb,{value}\\n")
+"""
+
+
+def compared(step: RunStep, folder: Path, first: str, second: str, **keys: Any) -> Agreement:
+    for name, program in (("one", first), ("other", second)):
+        made = step(program, into=folder / name, **keys)
+        assert made.status == "done", made.error
+    result = step("", verb="check", inputs=[folder / "one", folder / "other"], **keys)
+    assert result.agreement is not None, result.error
+    return result.agreement
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "same", "score"),
+    [(0.0, 0.0, True, 1.0), (0.25, 0.0, False, 0.9975), (0.25, 0.25, True, 1.0)],
+)
+def test_images_are_compared_by_pixels(
+    step: RunStep, tmp_path: Path, value: float, tolerance: float, same: bool, score: float
+) -> None:
+    first = IMAGE.format(n=0, value=0.0, more="")
+    second = IMAGE.format(n=0, value=value, more=", compression='zlib'")
+    found = compared(step, tmp_path, first, second, tolerance=tolerance)
+    # The same pixels in other bytes are the same.
+    assert (found.same, found.identical, found.score) == (same, False, score)
+    assert found.details["largest_difference"] == value
+
+
+def test_images_of_other_sizes_have_nothing_in_common(step: RunStep, tmp_path: Path) -> None:
+    first = IMAGE.format(n=0, value=1, more="")
+    found = compared(step, tmp_path, first, first.replace("10, 10", "10, 12"))
+    assert (found.same, found.score) == (False, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "tolerance", "score"),
+    [("2.0", 0.0, 1.0), ("2.5", 0.0, 0.5), ("2.5", 0.5, 1.0), ("2.0\\nc,3.0", 0.0, 0.0)],
+)
+def test_tables_are_compared_by_rows(
+    step: RunStep, tmp_path: Path, value: str, tolerance: float, score: float
+) -> None:
+    first, second = (TABLE.replace("{value}", each) for each in ("2.0", value))
+    keys = {"output": "cells.csv", "tolerance": tolerance}
+    found = compared(step, tmp_path, first, second, **keys)
+    assert (found.same, found.score) == (score == 1.0, score)
+    assert found.identical == (value == "2.0")
+
+
+def test_folders_are_compared_file_by_file(step: RunStep, tmp_path: Path) -> None:
+    writes = (
+        "import sys\nfor name in {names!r}: open(f'{{sys.argv[2]}}/{{name}}', 'w').write('x')\n"
+    )
+    first, second = (writes.format(names=names) for names in ("abc", "abd"))
+    found = compared(step, tmp_path, first, second, output="crops")
+    assert (found.same, found.score) == (False, 0.5)
+    assert found.details["files_of_one_alone"] == 2
+    (tmp_path / "again").mkdir()
+    assert compared(step, tmp_path / "again", first, first, output="crops").identical

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+
+RunStep = Callable[..., TaskResult]
+
+FRAMES = """\
+import sys, tifffile
+frames = tifffile.imread(sys.argv[1])[int(sys.argv[3]) : int(sys.argv[4])]
+tifffile.imwrite(sys.argv[2], frames, photometric="minisblack")
+"""
+ROWS = """\
+import sys
+first, stop = map(int, sys.argv[3:])
+between = "\\t" if sys.argv[2].endswith("tsv") else ","
+rows = "".join(f"{frame - first}{between}{frame * 0.5}\\n" for frame in range(first, stop))
+open(sys.argv[2], "w").write(f"frame{between}size\\n" + (rows if first else ""))
+"""
+FILES = """\
+import sys
+for frame in range(*map(int, sys.argv[3:])):
+    open(f"{sys.argv[2]}/{frame}.txt", "w").write(str(frame))
+"""
+WINDOWS = ((0, 3), (3, 4), (4, 6))
+
+
+def merged(step: RunStep, folder: Path, program: str, **keys: Any) -> TaskResult:
+    """Run a program over windows of which one has a single frame, and join them."""
+    parts = []
+    for number, frames in enumerate(WINDOWS):
+        parts.append(folder / f"w{number}")
+        made = step(program, frames=frames, into=parts[-1], **keys)
+        assert made.status == "done", made.error
+    # In any order.
+    return step(program, verb="merge", inputs=parts[::-1], into=folder / "merged", **keys)
+
+
+def test_frames_are_joined_to_the_whole_movie(step: RunStep, movie: Path, tmp_path: Path) -> None:
+    result = merged(step, tmp_path, FRAMES)
+    assert result.status == "done", result.error
+    joined = tifffile.imread(tmp_path / "merged" / "output.tif")
+    assert np.array_equal(joined, tifffile.imread(movie))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
+def test_tables_are_appended_and_frames_counted_on(
+    step: RunStep, tmp_path: Path, name: str
+) -> None:
+    result = merged(step, tmp_path, ROWS, output=name, offset="frame")
+    assert result.status == "done", result.error
+    table = pl.read_csv(tmp_path / "merged" / name, separator="\t" if name.endswith("tsv") else ",")
+    # The first window found nothing.
+    assert table["frame"].to_list() == [3, 4, 5]
+    assert table["size"].to_list() == [1.5, 2.0, 2.5]
+
+
+def test_folders_are_joined(step: RunStep, tmp_path: Path) -> None:
+    result = merged(step, tmp_path, FILES, output="crops")
+    assert result.status == "done", result.error
+    assert {path.name for path in (tmp_path / "merged" / "crops").iterdir()} == {
+        f"{frame}.txt" for frame in range(6)
+    }
+
+
+def test_a_file_of_two_windows_is_refused(step: RunStep, tmp_path: Path) -> None:
+    same = "import sys; open(f'{sys.argv[2]}/same.txt', 'w').write('x')"
+    result = merged(step, tmp_path, same, output="crops")
+    assert result.error is not None
+    assert "two windows wrote a file same.txt" in result.error.message
+
+
+def test_a_command_of_ones_own_joins(step: RunStep, tmp_path: Path) -> None:
+    joins = "import sys; open(sys.argv[-1], 'w').write(str(len(sys.argv) - 2))"
+    (tmp_path / "join.py").write_text(joins)
+    keys = {"merge": "python3 join.py {inputs} {output}", "output": "rows.json"}
+    result = merged(step, tmp_path, ROWS, **keys)
+    assert result.status == "done", result.error
+    assert (tmp_path / "merged" / "rows.json").read_text() == "3"
+
+
+@pytest.mark.parametrize(
+    ("program", "keys", "words"),
+    [
+        (ROWS, {"output": "rows.csv", "offset": "fram"}, "has no column 'fram' of numbers"),
+        (
+            ROWS.replace("}size", "}size{first}"),
+            {"output": "rows.csv"},
+            "have other columns than each other",
+        ),
+        (
+            FRAMES.replace("frames, photo", "frames[..., : 9 + int(sys.argv[3])], photo"),
+            {},
+            "cannot be one movie",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_told(
+    step: RunStep, tmp_path: Path, program: str, keys: dict[str, Any], words: str
+) -> None:
+    result = merged(step, tmp_path, program, **keys)
+    assert result.error is not None
+    assert words in result.error.message

@@ -1,0 +1,209 @@
+"""What becomes of a program that does what it should, and of one that does not."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psutil
+import pytest
+import tifffile
+
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.task import WINDOW_FILE
+from pyscale_stages.windows import read_window
+
+RunStep = Callable[..., TaskResult]
+
+COPIES = """\
+import sys, tifffile
+source, out, first, stop = sys.argv[1:5]
+frames = tifffile.imread(source)[int(first) : int(stop)]
+tifffile.imwrite(out, frames, photometric="minisblack")
+"""
+SAYS = """\
+import os, sys, tifffile
+print("::phase read", file=sys.stderr)
+frames = tifffile.imread(sys.argv[1])[:4]
+print("::phase compute", file=sys.stderr)
+print("::phase thinking", file=sys.stderr)
+print("::phase write", file=sys.stderr)
+tifffile.imwrite(sys.argv[2], frames)
+"""
+
+
+def assert_frames(path: Path, expected: npt.NDArray[Any]) -> None:
+    assert np.array_equal(tifffile.imread(path), expected)
+
+
+def message_of(result: TaskResult) -> str:
+    assert result.status == "failed"
+    assert result.error is not None
+    return result.error.message
+
+
+def test_a_window_is_told_by_its_frames(step: RunStep, movie: Path, tmp_path: Path) -> None:
+    result = step(COPIES, frames=(2, 5))
+    assert result.status == "done", result.error
+    assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
+    assert read_window(tmp_path / "out").frames == (2, 5)
+    assert result.counters.frames == 3
+    assert {output.name for output in result.outputs} == {"output.tif", WINDOW_FILE}
+
+
+def test_a_window_can_be_a_file_of_its_own(step: RunStep, movie: Path, tmp_path: Path) -> None:
+    result = step(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
+    assert result.status == "done", result.error
+    assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
+
+
+def test_phases_that_a_program_names_are_in_the_record(step: RunStep) -> None:
+    result = step(SAYS)
+    own = [span.phase for span in result.spans]
+    assert own[-5:] == ["import", "read", "compute", "write", "write"]
+    assert [warning.code for warning in result.warned] == ["unknown-phase"]
+    assert all(
+        before.end_monotonic_s <= after.start_monotonic_s
+        for before, after in pairwise(result.spans)
+    )
+
+
+def test_a_program_that_names_no_phase_computes_all_the_time(step: RunStep) -> None:
+    assert [span.phase for span in step(COPIES).spans][-2:] == ["compute", "write"]
+
+
+def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(
+    step: RunStep, tmp_path: Path
+) -> None:
+    odd = "a 'b' \"c\" $HOME ; {x} *"
+    says = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.argv[3][:0])"
+    result = step(says, "{output} {params.odd} {input}", odd=odd, output="said.csv")
+    assert result.status == "done", result.error
+    assert (tmp_path / "out" / "said.csv").read_text() == odd
+
+
+def test_a_shell_runs_pipes_and_quotes_what_is_filled_in(step: RunStep, tmp_path: Path) -> None:
+    odd = "a'b $HOME"
+    command = "printf %s {params.odd} | tr a-z A-Z > {output}; test -e {input}"
+    result = step("", command=command, shell=True, odd=odd, output="said.csv")
+    assert result.status == "done", result.error
+    assert (tmp_path / "out" / "said.csv").read_text() == odd.upper()
+
+
+def test_each_file_of_a_share_has_a_call_of_its_own(step: RunStep, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(12):
+        (folder / f"im{number}.txt").write_text(str(number))
+    copies = "import shutil, sys; shutil.copy(*sys.argv[1:])"
+    keys = {"split": "files", "inputs": [folder], "movie_frames": 12}
+    result = step(copies, "{file} {output}/{name}.txt", frames=(1, 4), **keys)
+    assert result.status == "done", result.error
+    # In the order of their numbers.
+    assert {path.name for path in (tmp_path / "out" / "output").iterdir()} == {
+        "im1.txt",
+        "im2.txt",
+        "im3.txt",
+    }
+    lists = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/list.txt')"
+    step(lists, "{files} {output}", frames=(10, 12), into=tmp_path / "out2", **keys)
+    told = (tmp_path / "out2" / "output" / "list.txt").read_text().splitlines()
+    assert [Path(line).name for line in told] == ["im10.txt", "im11.txt"]
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import sys; sys.exit(3)", "failed with exit code 3"),
+        ("1/0", "its last lines: .*ZeroDivisionError: division by zero"),
+        ("import os; os.kill(os.getpid(), 9)", "was killed by SIGKILL"),
+        ("", r"left nothing at .*output\.tif"),
+        ("import sys; open(sys.argv[2], 'w')", "left nothing"),
+        ("import sys; open(sys.argv[2], 'w').write('no')", "is no movie"),
+        ("open('output.tif', 'w').write('x')", "there is .*output.tif, which is another place"),
+        (COPIES.replace("int(stop)", "3"), "wrote 3 frames to output.tif, and was given 4"),
+        ("import time; time.sleep(99)", "took longer than 1 s"),
+    ],
+)
+def test_a_program_that_fails_is_told_in_a_sentence(
+    step: RunStep, program: str, words: str
+) -> None:
+    keys = {"at_most_s": 1} if "sleep" in program else {}
+    said = message_of(step(program, **keys))
+    assert re.search(words, said), said
+    assert "\n" not in said
+
+
+def test_what_is_there_already_is_not_taken_for_output(step: RunStep) -> None:
+    assert step(COPIES).status == "done"
+    assert "output.tif is there already" in message_of(step(COPIES))
+
+
+def test_a_call_that_overwrites_what_another_left_is_found(step: RunStep, tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("x")
+    copies = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/same.txt')"
+    result = step(
+        copies, "{file} {output}", split="files", inputs=[folder], frames=(0, 3), movie_frames=3
+    )
+    assert "3 calls of the command left 1 files" in message_of(result)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("no-such-program {input} {output}", "'no-such-program' of the step is not found"),
+        ("./program.py {input} {output}", "may not be run: make it executable"),
+    ],
+)
+def test_a_program_that_cannot_start_is_told_with_the_remedy(
+    step: RunStep, command: str, words: str
+) -> None:
+    assert words in message_of(step("", command=command))
+
+
+def test_a_program_runs_in_its_environment(step: RunStep, tmp_path: Path) -> None:
+    bin_folder = tmp_path / "env" / "bin"
+    bin_folder.mkdir(parents=True)
+    tool = bin_folder / "tool"
+    tool.write_text('#!/bin/sh\nprintf %s "$VIRTUAL_ENV" > "$2"\n')
+    tool.chmod(0o755)
+    keys = {"command": "tool {input} {output}", "output": "said.csv"}
+    assert step("", environment=str(tmp_path / "env"), **keys).status == "done"
+    assert (tmp_path / "out" / "said.csv").read_text() == str(tmp_path / "env")
+    absent = step("", environment=str(tmp_path), into=tmp_path / "out2", **keys)
+    assert "is no environment" in message_of(absent)
+
+
+def test_what_outlives_the_program_is_ended_and_told(step: RunStep, tmp_path: Path) -> None:
+    forks = COPIES + (
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '1000'])\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
+    )
+    result = step(forks)
+    assert result.status == "done", result.error
+    assert [warning.code for warning in result.warned] == ["left-running"]
+    pid = int((tmp_path / "pid").read_text())
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_threads_and_seed_reach_the_program(
+    step: RunStep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "7")
+    says = (
+        "import os, sys\n"
+        "words = [*sys.argv[3:], os.environ['OMP_NUM_THREADS']]\n"
+        "open(sys.argv[2], 'w').write(' '.join(words))"
+    )
+    step(says, "{input} {output} {threads} {seed} {device}", output="said.csv")
+    assert (tmp_path / "out" / "said.csv").read_text() == "1 0 cpu 7"
