@@ -149,7 +149,8 @@ def _usual_workers(
         threads = max(step.cores or settings.cpus_per_worker for step in sharing)
         most = local_placement(threads).most_workers
     lengths = [dataset.frames for dataset in datasets if dataset is not None]
-    most = min([most, *(length // (suite.frames_per_worker or 1) for length in lengths)])
+    if not suite.is_of_threads:
+        most = min([most, *(length // (suite.frames_per_worker or 1) for length in lengths)])
     return powers_of_two(max(1, most))
 
 

@@ -128,6 +128,11 @@ class Trial(Record):
         return load_stage(self.stage).shares_image
 
     @property
+    def processes(self) -> int:
+        """Tasks that run at once: one for each worker, or one whose threads they are."""
+        return min(self.workers, len(self.windows))
+
+    @property
     def window_tasks(self) -> tuple[str, ...]:
         """Names of the tasks that process windows."""
         return tuple(f"w{window}" for window in range(len(self.windows)))

@@ -194,7 +194,8 @@ def _sweep(
         refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
         return Sweep.of_ranks(workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
-    sweep.refuse_too_short(dataset.movie.name)
+    if not suite.is_of_threads:
+        sweep.refuse_too_short(dataset.movie.name)
     return sweep
 
 
@@ -347,6 +348,7 @@ class _Entry:
     stage: Stage
     output: str
     compared: bool
+    in_one_process: bool
     inputs: tuple[TrialInput, ...]
     data: str | None
     params: dict[str, JsonValue]
@@ -439,6 +441,7 @@ class _Entry:
             repeats=settings["repeats"],
             output=stage.output_with(params),
             compared=stage.is_compared(params),
+            in_one_process=stage.in_one_process(params),
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             truth=truth,
@@ -468,7 +471,9 @@ class _Entry:
             layout=self.layout,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if self.sweep.is_weak or self.stage.runs_outside else None,
-            windows=even_windows(frames, min(frames, workers * self.chunks)),
+            windows=even_windows(
+                frames, 1 if self.in_one_process else min(frames, workers * self.chunks)
+            ),
             inputs=self.inputs,
             data=self.data,
             params=self.params,
@@ -491,6 +496,8 @@ class _Entry:
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
+        if self.in_one_process:
+            return workers * (self.threads or 1)
         if self.threads is None or not self.shares_cores:
             return self.threads
         return max(1, self.threads // workers)

@@ -28,50 +28,6 @@ def run(
         str | None,
         typer.Argument(help="Suite (see pyscale suites), or the path of a .toml of your own."),
     ] = None,
-    step: Annotated[
-        str | None,
-        _option(
-            STEP,
-            "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
-            "{output} --frames {first}:{stop}'.",
-            "COMMAND",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        _option(
-            STEP,
-            "Name of what it writes; without an ending, a folder.",
-            "NAME",
-            show_default="output.tif, or a folder for --split files",
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        _option(STEP, "Workers share frames of a movie, or files of a folder.", "frames|files"),
-    ] = None,
-    merge: Annotated[
-        str | None,
-        _option(
-            STEP,
-            "Join outputs as frames, tables or folder, or by a command with {inputs} and {output}.",
-            "HOW",
-            show_default="by the ending of the output",
-        ),
-    ] = None,
-    check: Annotated[
-        str | None,
-        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|none"),
-    ] = None,
-    environment: Annotated[
-        Path | None,
-        _option(STEP, "Prefix of the conda or virtual environment that it runs in.", "DIR"),
-    ] = None,
-    image: Annotated[Path | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
-    shell: Annotated[
-        bool | None,
-        typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),
-    ] = None,
     data: Annotated[
         str | None,
         _option(MEASURED, "Dataset (see pyscale data list), or path of a movie.", "NAME|PATH"),
@@ -130,6 +86,50 @@ def run(
             "DIR",
             show_default="that of the runs",
         ),
+    ] = None,
+    step: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
+            "{output} --frames {first}:{stop}'.",
+            "COMMAND",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Name of what it writes; without an ending, a folder.",
+            "NAME",
+            show_default="output.tif, or a folder for --split files",
+        ),
+    ] = None,
+    split: Annotated[
+        str | None,
+        _option(STEP, "Workers share frames of a movie, or files of a folder.", "frames|files"),
+    ] = None,
+    merge: Annotated[
+        str | None,
+        _option(
+            STEP,
+            "Join outputs as frames, tables or folder, or by a command with {inputs} and {output}.",
+            "HOW",
+            show_default="by the ending of the output",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|none"),
+    ] = None,
+    environment: Annotated[
+        Path | None,
+        _option(STEP, "Prefix of the conda or virtual environment that it runs in.", "DIR"),
+    ] = None,
+    image: Annotated[Path | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
+    shell: Annotated[
+        bool | None,
+        typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),
     ] = None,
     workers: Annotated[
         str | None,

@@ -332,7 +332,7 @@ def _warn_of_sharing(plan: Plan) -> None:
     for trial in plan.trials:
         threads = plan.threads_of(trial)
         place = local_placement(threads).of(
-            0, trial.workers, trial.device, trial.gpu_sharing, trial.gpus
+            0, trial.processes, trial.device, trial.gpu_sharing, trial.gpus
         )
         if place.shared:
             sharing.setdefault(threads, set()).add(trial.workers)

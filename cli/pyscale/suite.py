@@ -222,6 +222,12 @@ class Suite(Record):
         return self.data if self.data in {"slides", "files"} else "frames"
 
     @property
+    def is_of_threads(self) -> bool:
+        """Whether N workers are threads of one process in every entry, and share no frames."""
+        own = (step.params.get("split") for step in self.stages.values())
+        return {*map(self.stage_name, self.stages)} == {OWN_STEP} and {*own} == {"threads"}
+
+    @property
     def reads_data(self) -> bool:
         """Whether it measures on a dataset, and not on a folder or on images of its own."""
         return self.data not in {"place", "phantom"}

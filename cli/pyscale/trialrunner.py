@@ -269,7 +269,7 @@ class TrialRunner:
             trial=trial,
             name=name,
             orders=self._tasks.drafts(trial, tasks, node_work),
-            at_once=trial.workers if name == WINDOWS else 1,
+            at_once=trial.processes if name == WINDOWS else 1,
             threads=self._run.plan.threads_of(trial),
             warm=self._tasks.warm_start(trial)
             if name == WINDOWS and trial.start == "warm"

@@ -82,7 +82,7 @@ def ways(
     for trial in plan.trials:
         lasts_s = known_s.get(trial.id, limit_s(plan, site, trial))
         wanted = asked_for(site, trial, WINDOWS, plan.threads_of(trial))
-        at_once = min(trial.workers, len(trial.windows))
+        at_once = trial.processes
         work_s += lasts_s
         tasks_s += lasts_s * at_once
         used_s += lasts_s * at_once * wanted.cpus

@@ -341,7 +341,7 @@ def _no_surroundings(_params: StageParams) -> Surroundings:
     return Surroundings()
 
 
-def _moves_nothing(_params: StageParams) -> bool:
+def _never(_params: StageParams) -> bool:
     return False
 
 
@@ -393,7 +393,7 @@ class Stage:
     """What the stage takes from the machine beside its inputs, with given parameters."""
     room_bytes: Callable[[Any], int] = _no_room
     """Most that a task writes into the folder that it measures, with given parameters."""
-    moves_frames: Callable[[Any], bool] = _moves_nothing
+    moves_frames: Callable[[Any], bool] = _never
     """Whether its output is in other coordinates than its input, with given parameters."""
     meets: bool = False
     """Whether its workers are ranks that meet, so that all must run at the same time."""
@@ -404,6 +404,8 @@ class Stage:
     """Whether these ranks work on one image together, which the stage makes itself."""
     outputs: Callable[[Any], str] | None = None
     """Name of the main output with given parameters, where `output` is not always its name."""
+    in_one_process: Callable[[Any], bool] = _never
+    """Whether N workers are N threads of one process, with given parameters."""
     is_compared: Callable[[Any], bool] = _always
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False

@@ -64,7 +64,13 @@ def test_options_of_a_run_stand_in_groups() -> None:
     said = help_of("run").splitlines()
     headings = [line for line in said if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
-        *("Arguments:", "What to measure:", "How to measure it:", "Where tasks run:"),
+        *(
+            "Arguments:",
+            "What to measure:",
+            "A step of your own:",
+            "How to measure it:",
+            "Where tasks run:",
+        ),
         *("Course of the run:", "Options:", "Examples:"),
     ]
 

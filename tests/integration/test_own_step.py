@@ -93,6 +93,28 @@ def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(
     assert pl.read_csv(summary)["cells"].sum() == table.height
 
 
+def test_threads_of_one_process_on_a_single_image(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    tifffile.imwrite(home / "one.tif", tifffile.imread(movie, key=0))
+    (home / "threads.py").write_text(
+        "import os, sys, tifffile\n_, source, out, threads = sys.argv\n"
+        "assert threads == os.environ['OMP_NUM_THREADS']\n"
+        "tifffile.imwrite(out, tifffile.imread(source))\n"
+    )
+    step = f"{sys.executable} threads.py {{input}} {{output}} {{threads}}"
+    told = pyscale("run", "--step", step, "--split", "threads", "--data", "one.tif", *FEW)
+    assert told.code == 0, told.err
+    one, two = outputs(home, "step")
+    assert (two / "output.tif").read_bytes() == (one / "output.tif").read_bytes()
+    (path,) = (home / "runs").iterdir()
+    trial = RunFolder(path).plan.trial("step-n2-b1")
+    assert (trial.tasks, trial.threads) == (("w0", "check"), 2)
+    trials = pl.read_csv(path / "report" / "benchmark_trials.csv")
+    # The process holds both cores all the time: nothing of them is idle.
+    assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -22,7 +22,7 @@ TIME_STEP_S = 300
 class Request(OfCurve):
     """Resources of one task of a stage, and the number of tasks that run at once."""
 
-    workers: int = Field(description="N: tasks that run at once")
+    workers: int = Field(description="Tasks that run at once")
     windows: int = Field(description="Tasks in all")
     cpus: int | None = Field(description="Cores of a task; None is not known")
     gpus: int = Field(description="GPUs of a task")
@@ -70,9 +70,9 @@ def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None)
     work = largest(timed["work"])
     return Request(
         **choice.curve,
-        workers=choice.workers,
+        workers=min(choice.workers, windows),
         windows=windows,
-        cpus=cpus if asked_cpus is None else asked_cpus,
+        cpus=asked_cpus if asked_cpus is not None else _cores(cpus, choice.workers, windows),
         gpus=int(choice.device == "cuda") if asked_gpus is None else asked_gpus,
         memory_bytes=None if peak is None else memory_to_request(peak),
         time_s=max(1, math.ceil(TIME_MARGIN * longest_s / TIME_STEP_S)) * TIME_STEP_S,
@@ -81,3 +81,8 @@ def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None)
         tasks_timed=longest_task_s is not None,
         work_per_window=None if work is None else work / windows,
     )
+
+
+def _cores(each: int | None, workers: int, windows: int) -> int | None:
+    """Cores of a task: those of a worker, or of all that are threads of one process."""
+    return None if each is None else each * max(1, workers // windows)

@@ -81,13 +81,19 @@ def trial_table(
         .join(of_tasks(latest), on="trial", how="left", maintain_order="left")
     )
     wall_s = pl.col("slowest_s") + pl.col("merge_s")
-    table = table.with_columns(
-        wall_s=wall_s,
-        idle_s=pl.col("workers") * wall_s - pl.col("busy_s"),
-        useful_s=pl.col("phase_compute_s"),
-        unattributed_s=pl.col("busy_s") - pl.sum_horizontal(PHASE_COLUMNS),
-        complete=~pl.col("failed") & pl.col("_has_all_tasks"),
-    ).with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
+    # Fewer tasks than workers have them as threads: each of their seconds is one of all these.
+    threads = pl.max_horizontal(pl.col("workers") / pl.col("windows"), pl.lit(1.0))
+    table = (
+        table.with_columns(pl.col("busy_s", *PHASE_COLUMNS) * threads)
+        .with_columns(
+            wall_s=wall_s,
+            idle_s=pl.col("workers") * wall_s - pl.col("busy_s"),
+            useful_s=pl.col("phase_compute_s"),
+            unattributed_s=pl.col("busy_s") - pl.sum_horizontal(PHASE_COLUMNS),
+            complete=~pl.col("failed") & pl.col("_has_all_tasks"),
+        )
+        .with_columns(valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)))
+    )
     return table.with_columns(
         pl.when("complete").then(column).alias(column) for column in TIMING_COLUMNS
     ).drop("_has_all_tasks")

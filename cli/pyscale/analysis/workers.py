@@ -70,13 +70,19 @@ def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(windows: pl.DataFrame) -> pl.DataFrame:
-    """Time in which as many tasks of a trial ran at once as it had workers."""
+    """Time in which as many tasks of a trial ran at once as it had processes for them."""
     events = pl.concat(
-        windows.select("trial", "workers", at=at, step=pl.lit(step))
+        windows.select(
+            "trial",
+            at=at,
+            step=pl.lit(step),
+            # One process may have all workers as its threads.
+            at_once=pl.min_horizontal("workers", "windows"),
+        )
         for at, step in (("start_utc", 1), ("end_utc", -1))
     )
     running = (
-        events.group_by("trial", "workers", "at")
+        events.group_by("trial", "at_once", "at")
         .agg(pl.col("step").sum())
         .sort("trial", "at")
         .with_columns(
@@ -85,7 +91,7 @@ def _together(windows: pl.DataFrame) -> pl.DataFrame:
         )
     )
     return running.group_by("trial").agg(
-        together_s=pl.col("lasting_s").filter(pl.col("running") >= pl.col("workers")).sum()
+        together_s=pl.col("lasting_s").filter(pl.col("running") >= pl.col("at_once")).sum()
     )
 
 

@@ -96,9 +96,9 @@ class Subject(Record):
             device=settings["device"],
             runtime=settings["runtime"],
             cache=settings["cache"],
-            workers=max(trial.workers for trial in plan.trials),
+            workers=max(trial.processes for trial in plan.trials),
             widest=max(
-                ((trial.workers, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
+                ((trial.processes, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
             ),
             shares_gpu=any(
                 trial.device == "cuda" and trial.gpu_sharing == "mps" for trial in plan.trials

@@ -144,7 +144,7 @@ class LocalExecutor:
     def _place(self, batch: Batch, slot: int) -> Place:
         trial = batch.trial
         placement = self._placement(batch.threads)
-        return placement.of(slot, trial.workers, trial.device, trial.gpu_sharing, trial.gpus)
+        return placement.of(slot, trial.processes, trial.device, trial.gpu_sharing, trial.gpus)
 
     def _placed(
         self, batch: Batch, order: TaskOrder, slot: int, variables: dict[str, str]

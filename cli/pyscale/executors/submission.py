@@ -57,7 +57,7 @@ class Submission:
 
 def submissions(trial: Trial) -> Iterator[Submission]:
     """All that a trial submits, in the order in which it does."""
-    yield Submission(trial, WINDOWS, len(trial.windows), min(trial.workers, len(trial.windows)))
+    yield Submission(trial, WINDOWS, len(trial.windows), trial.processes)
     for task in trial.tasks[len(trial.windows) :]:
         yield Submission(trial, task, 1, 1)
 

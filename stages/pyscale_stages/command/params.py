@@ -47,8 +47,10 @@ class CommandParams(StageParams):
         "as a shell does, but no shell runs it",
     )
     folder: Path = Field(Path(), description="Folder that it runs in: the suite's, or the caller's")
-    split: Literal["frames", "files"] = Field(
-        "frames", description="What workers share: the frames of a movie, or files of a folder"
+    split: Literal["frames", "files", "threads"] = Field(
+        "frames",
+        description="What workers share: the frames of a movie, or files of a folder; or they are "
+        "the {threads} of one process",
     )
     window: Literal["whole", "file"] = Field(
         "whole",
@@ -96,7 +98,7 @@ class CommandParams(StageParams):
     def _can_be_filled(self) -> Self:
         named = {field for word in self.command for field in fields_of(word)}
         own = {f"{PARAMS}{name}" for name in self.own}
-        of_share = OF_FRAMES if self.split == "frames" else OF_FILES
+        of_share = OF_FILES if self.split == "files" else OF_FRAMES
         _refuse_unknown(named, {*OF_ALL, *of_share, *own})
         for name in sorted(own - named):
             fields = {*type(self).model_fields, *(one.removeprefix(PARAMS) for one in named)}
@@ -111,7 +113,7 @@ class CommandParams(StageParams):
             raise ValueError("the command never names where it writes: use {output}")
         if "files" in named and named & {"file", "name"}:
             raise ValueError("the command names {files} and {file}: it gets a list, or one file")
-        if self.window == "file" and self.split != "frames":
+        if self.window == "file" and self.split == "files":
             raise ValueError('window = "file" cuts frames, and this step shares files')
         return self
 
@@ -139,7 +141,7 @@ class CommandParams(StageParams):
     @property
     def output_name(self) -> str:
         """Name of what it writes: a movie of windows, or a folder of files."""
-        return self.output or ("output.tif" if self.split == "frames" else "output")
+        return self.output or ("output" if self.split == "files" else "output.tif")
 
     @property
     def writes_folder(self) -> bool:

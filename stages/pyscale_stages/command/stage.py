@@ -26,6 +26,7 @@ STAGE = Stage(
     check=check,
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
+    in_one_process=lambda params: params.split == "threads",
     is_compared=lambda params: params.check != "none",
     runs_outside=True,
 )

@@ -60,6 +60,15 @@ def test_cores_are_those_that_were_asked_for_else_those_given(new_run: Any) -> N
     assert request(table(new_run)).cpus is None
 
 
+def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run: Any) -> None:
+    run = new_run()
+    for n, seconds in ((1, 600.0), (4, 200.0)):
+        run.trial("segment", [{"compute": seconds}] * n)
+    trials = trial_table(run.tasks, run.spans).with_columns(windows=pl.lit(1, pl.Int64))
+    found = request(trials, cpus=1)
+    assert (found.workers, found.cpus) == (1, 4)
+
+
 def test_windows_and_work_are_told(new_run: Any) -> None:
     found = request(table(new_run, frames=40))
     assert (found.windows, found.work_per_window) == (2, 40)

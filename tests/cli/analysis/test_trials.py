@@ -59,6 +59,14 @@ def test_phases_are_summed_over_workers_and_merge_and_the_rest_is_unattributed(o
     ] == pytest.approx(row["busy_s"])
 
 
+def test_a_process_keeps_all_its_threads_busy_and_idles_in_none(new_run):
+    run = new_run().trial("segment", [{"import": 1.0, "compute": 5.0}])
+    tasks = run.tasks.with_columns(workers=pl.lit(4, pl.Int64))
+    (row,) = trial_table(tasks, run.spans).rows(named=True)
+    assert (row["wall_s"], row["busy_s"], row["idle_s"]) == pytest.approx((6, 24, 0))
+    assert (row["phase_compute_s"], row["overlap"]) == pytest.approx((20, 1))
+
+
 def test_stagger_and_overlap_say_when_the_workers_ran(one_trial):
     row = row_of(one_trial)
     assert row["start_stagger_s"] == pytest.approx(3)
