@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pyscale.plan import Trial
 from pyscale.planning import Dataset, make_plan
-from pyscale.runtimes.native import NativeRuntime
+from pyscale.runtimes.protocol import NativeRuntime
 from pyscale.settings import load_settings
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder, new_run_id

@@ -9,8 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from pyscale.runqueue import WAITS, Queue
-from pyscale.slurm.queue import job_of
-from pyscale.slurm.reasons import why_it_waits
+from pyscale.slurm.queue import job_of, why_it_waits
 from pyscale.store.allocations import Allocated
 from pyscale.store.journal import Event
 from pyscale_stages.contract import Record

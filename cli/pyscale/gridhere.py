@@ -13,8 +13,7 @@ from pyscale.grid import Cores, unfolded
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE, THREADS, WHOLE, Grid
 from pyscale.placement import is_apple_silicon, visible_gpus
 from pyscale.report.wording import listing
-from pyscale.sbatch.gpus import speaks_of_gpus
-from pyscale.sbatch.options import asked_at
+from pyscale.sbatch.options import asked_at, speaks_of_gpus
 from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import ALL_CORES, GridValue, Suite

@@ -13,9 +13,9 @@ from pydantic import JsonValue, ValidationError
 from pyscale.baseversion import OF_BASE, BaseVersion
 from pyscale.blockorder import FROM_OUTSIDE, block_order
 from pyscale.errors import UserError
+from pyscale.images.catalog import image_for
 from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
-from pyscale.runtimes.choice import image_for
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep

@@ -41,8 +41,8 @@ from pyscale.report.wording import listing
 from pyscale.runprogress import RunProgress
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import freeze_containers
-from pyscale.sbatch.gpus import warn_of_no_gpus
 from pyscale.sbatch.held import is_held
+from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.settings import Settings, load_settings
 from pyscale.shipped import shipped
 from pyscale.status import run_status

@@ -11,8 +11,7 @@ from typing import Literal
 from pyscale.plan import Plan
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import cause_of
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named
-from pyscale.slurm.reasons import why_it_waits
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named, why_it_waits
 
 PERIOD_S = 5.0
 """Between questions of one who watches: the controller is everybody's."""

@@ -9,8 +9,7 @@ from typing import Any
 
 from pyscale.executors.protocol import WarmStart
 from pyscale.plan import Trial
-from pyscale.runtimes.native import NativeRuntime
-from pyscale.runtimes.protocol import Runtime
+from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import (
     MEETING_FILE,

@@ -25,7 +25,7 @@ from pyscale.references.workid import work_id_of
 from pyscale.runline import repeat_line
 from pyscale.running import _refuse_blind_gate
 from pyscale.runsettings import settings_for
-from pyscale.runtimes.native import NativeRuntime
+from pyscale.runtimes.protocol import NativeRuntime
 from pyscale.sites import Site
 from pyscale.store.crateinput import add_input
 from pyscale.store.folder import RunFolder

@@ -14,7 +14,7 @@ from pyscale.plan import Plan
 from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
 from pyscale.runsettings import settings_for
-from pyscale.runtimes.native import NativeRuntime
+from pyscale.runtimes.protocol import NativeRuntime
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.suite import load_suite

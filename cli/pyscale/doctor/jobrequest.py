@@ -10,7 +10,7 @@ from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.submission import Submission, options_of, submissions
 from pyscale.plan import Plan
 from pyscale.sbatch.held import held_by, is_held, limit_of
-from pyscale.sbatch.options import allocation, slurm_options
+from pyscale.sbatch.options import allocation, as_words, slurm_options
 from pyscale.sites import Site
 from pyscale.slurm.commands import default_partition
 from pyscale_stages.contract import Device
@@ -72,10 +72,7 @@ class JobRequest:
 
     def directives(self) -> list[str]:
         """Options as sbatch takes them."""
-        options = {"partition": self.partition, **self.options}
-        return [
-            f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
-        ]
+        return as_words({"partition": self.partition, **self.options})
 
 
 def job_requests(subject: Subject, site: Site, partition: str | None) -> list[JobRequest]:

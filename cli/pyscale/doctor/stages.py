@@ -52,7 +52,7 @@ def distinct(entries: Sequence[Entry]) -> list[Entry]:
 def stages(subject: Subject) -> Iterator[Finding]:
     """Ask the interpreter that would run each stage what it can do for it."""
     for entry in distinct(subject.entries):
-        if subject.runtime == "native" or entry.definition.runs_outside:
+        if subject.runtime == "native":
             yield from asked(entry, [sys.executable])
         else:
             yield from _in_image(entry, subject)

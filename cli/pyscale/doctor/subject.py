@@ -9,9 +9,9 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from pyscale.gridhere import measured_suite
+from pyscale.images.catalog import image_for
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan, powers_of_two
-from pyscale.runtimes.choice import image_for
 from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import load_suite

@@ -20,8 +20,7 @@ from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
 from pyscale.slurm.commands import slurm_is_here
-from pyscale.slurm.jobids import array_of
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_name, jobs_named
+from pyscale.slurm.queue import QueuedJob, SlurmSilent, array_of, cancel, job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.taskfiles import (

@@ -1,9 +1,9 @@
-"""The images that pyscale knows, as `containers/images.toml` names them."""
+"""The images of `containers/images.toml`, and which of them runs an entry."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
-from pyscale_stages.contract import Record
+from pyscale_stages.contract import Device, Record, Stage, StageParams
 from pyscale_stages.wording import did_you_mean
 
 
@@ -63,3 +63,34 @@ def definitions(names: Sequence[str]) -> list[ImageDefinition]:
         if name not in known:
             raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
     return [known[name] for name in names] if names else list(known.values())
+
+
+def image_for(
+    entry: str, stage: Stage, params: StageParams, device: Device, given: Mapping[str, str]
+) -> str:
+    """Name of the image of an entry: that of the setting `images`, else its stage's choice.
+
+    For cuda the image's variant with that ending is taken, where there is one.
+
+    Raises
+    ------
+    UserError
+        If the setting names no image, or one of another stage.
+    """
+    known = catalog()
+    name = given.get(entry, given.get(stage.name))
+    if name is None:
+        own = stage.image(params) if stage.image else stage.name
+        variant = f"{own}-{device}"
+        return variant if variant in known else own
+    if name not in known:
+        raise UserError(
+            f"unknown image {name!r} for {entry} in the setting images: {did_you_mean(name, known)}"
+        )
+    if known[name].stage != stage.name:
+        fitting = [other for other, image in known.items() if image.stage == stage.name]
+        raise UserError(
+            f"the setting images gives {entry} the image {name}, which runs {known[name].stage}: "
+            f"use one of {', '.join(fitting)}"
+        )
+    return name

@@ -30,17 +30,7 @@ NETWORK_VARIABLES = (INTERFACE_VARIABLE, "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA")
 
 
 class ApptainerRuntime:
-    """Starts tasks in images.
-
-    Parameters
-    ----------
-    engine : Engine
-        The container program.
-    images : mapping of str to ImageFile
-        The run's images by name.
-    run : Path
-        The run's folder.
-    """
+    """Starts tasks in images."""
 
     def __init__(self, engine: Engine, images: Mapping[str, ImageFile], run: Path) -> None:
         self._engine = engine
@@ -115,19 +105,7 @@ class ApptainerRuntime:
 def command(
     engine: Engine, sif: Path, binds: Iterable[Bind], folder: Path, arguments: Iterable[str]
 ) -> list[str]:
-    """Command line that runs an image as it runs alone: its runscript knows its stage.
-
-    Parameters
-    ----------
-    engine : Engine
-    sif : Path
-    binds : iterable of Bind
-        All that the task sees of this machine.
-    folder : Path
-        Where the task works.
-    arguments : iterable of str
-        What follows the stage's name, as in `run --input …`.
-    """
+    """Command line that runs an image as it runs alone: its runscript knows its stage."""
     options = [*OPTIONS, "--pwd", str(folder)]
     for bind in binds:
         options += bind.option()

@@ -76,12 +76,7 @@ def fitted_to_base(plan: Plan) -> Plan:
 
 
 def refuse_changed_base(plan: Plan, run: str) -> None:
-    """Raise where the environment that a run is measured against is not what it began with.
-
-    Raises
-    ------
-    UserError
-    """
+    """Raise where the environment that a run is measured against is not what it began with."""
     base = plan.base
     if base is None or base.kind != "environment":
         return

@@ -19,8 +19,7 @@ from pyscale.images.verify import Verdict, sha256_of, verdict_on
 from pyscale.plan import Plan, Trial
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base
-from pyscale.runtimes.native import NativeRuntime
-from pyscale.runtimes.protocol import Runtime
+from pyscale.runtimes.protocol import NativeRuntime, Runtime
 from pyscale.runtimes.words import SLOW_START, unpacked_its_image, why_no_container
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import Containers, ImageFile, read_provenance

@@ -72,14 +72,9 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
 
 
 def why_no_container(said: str, returncode: int) -> StageError | None:
-    """Why a container did not start; None where it did, and its process ended badly.
+    """Why a container did not start, by its stderr; None where its process ended badly.
 
-    Parameters
-    ----------
-    said : str
-        What the program and the process wrote to stderr.
-    returncode : int
-        Exit code of the program: 255 where it gave up, and 1 where the kernel refused it early.
+    Its program ends with 255 where it gave up, and with 1 where the kernel refused it early.
     """
     if returncode not in {1, EXIT_CONTAINER}:
         return None

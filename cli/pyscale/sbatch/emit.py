@@ -1,8 +1,11 @@
-"""The command `pyscale run --emit-sbatch`: plans as a run does, and writes scripts instead."""
+"""The command `pyscale run --emit-sbatch`: plans as a run does, and writes a folder of scripts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import errno
+import os
+import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,7 @@ from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.rankrules import warn_of_too_few_tiles
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images
-from pyscale.sbatch.folder import refuse_unusable, write_scripts
-from pyscale.sbatch.gpus import warn_of_no_gpus
+from pyscale.sbatch.options import warn_of_no_gpus
 from pyscale.sbatch.scripts import SUBMIT_FILE, render
 from pyscale.sites import load_site
 from pyscale.suite import Suite, suite_names
@@ -69,3 +71,52 @@ def emit(
     write_scripts(folder, texts)
     talk(f"scripts for the site {site.name}; see {folder / 'README.md'}, and submit all with:")
     print(folder / SUBMIT_FILE)  # noqa: T201 - the command's answer
+
+
+def refuse_unusable(folder: Path) -> None:
+    """Raise where a folder of scripts cannot be made."""
+    if folder.is_dir():
+        try:
+            full = any(folder.iterdir())
+        except OSError as error:
+            raise _unusable(folder, error) from error
+        if full:
+            raise UserError(
+                f"--emit-sbatch {folder}: the folder is not empty; name a new one, or empty it"
+            )
+    elif folder.exists() or folder.is_symlink():
+        raise UserError(f"--emit-sbatch {folder}: not a folder; name a new one")
+    nearest = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
+        raise UserError(
+            f"--emit-sbatch {folder}: {nearest} is not a writable folder; name another one"
+        )
+
+
+def write_scripts(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write texts by their path in a new or empty folder; if one cannot be written, none stays."""
+    refuse_unusable(folder)
+    was_there = folder.is_dir()
+    try:
+        for name, text in texts.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+            if file.suffix == ".sh":
+                file.chmod(0o755)
+    except BaseException as error:
+        for child in folder.iterdir() if folder.is_dir() else ():
+            shutil.rmtree(child) if child.is_dir() else child.unlink()
+        if not was_there and folder.is_dir():
+            folder.rmdir()
+        # A full disk has a sentence of its own.
+        full = {errno.ENOSPC, errno.EDQUOT}
+        if isinstance(error, OSError) and error.errno not in full:
+            raise _unusable(folder, error) from error
+        raise
+
+
+def _unusable(folder: Path, error: OSError) -> UserError:
+    return UserError(
+        f"--emit-sbatch {folder}: the folder cannot be used ({error.strerror}); name another one"
+    )

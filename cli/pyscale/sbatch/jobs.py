@@ -14,7 +14,7 @@ from jinja2 import Environment
 
 from pyscale.images.engine import Engine
 from pyscale.plan import Plan, Trial, TrialInput
-from pyscale.sbatch.options import Allocation, allocation, slurm_options
+from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
 from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
 from pyscale_stages.binds import OPTIONS, task_binds
@@ -44,17 +44,7 @@ class _Input:
 
 
 class Job:
-    """The jobs of one configuration: its windows or ranks, and the merge where there are several.
-
-    Parameters
-    ----------
-    plan : Plan
-    site : Site
-    trial : Trial
-        One of the configuration.
-    images : mapping of str to ImageFile
-        Those of the plan, by name.
-    """
+    """The jobs of one configuration: windows or ranks, and the merge of several."""
 
     def __init__(
         self, plan: Plan, site: Site, trial: Trial, images: Mapping[str, ImageFile]
@@ -199,10 +189,8 @@ class Job:
         return allocation(self._site, self.stage, device, threads, self.trial.gpus)
 
     def _directives(self, extra: Mapping[str, str], device: Device, ranks: int = 1) -> list[str]:
-        options = {**extra, **slurm_options(self._site, self._allocation(device), ranks)}
-        return [
-            f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
-        ]
+        options = slurm_options(self._site, self._allocation(device), ranks)
+        return as_words({**extra, **options})
 
     def _source(self, item: TrialInput) -> str:
         if item.from_trial is None:

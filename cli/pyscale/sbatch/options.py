@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from pyscale.errors import UserError
+from pyscale.plan import Plan
+from pyscale.report.wording import listing
 from pyscale.sites import Request, Site
 from pyscale_stages.contract import Device, Record, Stage
 
@@ -41,14 +43,7 @@ def ranks_over_nodes(wanted: Allocation, ranks: int) -> Spread | None:
 
 
 def asked_at(site: Site, stage_name: str | None, device: Device) -> Request:
-    """What a site says of the jobs of a stage; of None, what it says of every stage's.
-
-    Parameters
-    ----------
-    site : Site
-    stage_name : str or None
-    device : {"cpu", "cuda", "mps"}
-    """
+    """What a site says of the jobs of a stage; of None, what it says of every stage's."""
     merged = site.request.model_dump(exclude_none=True)
     for override in site.override:
         if override.stage in {None, stage_name} and override.device in {None, device}:
@@ -167,6 +162,13 @@ def slurm_options(
     return options
 
 
+def as_words(options: Mapping[str, str | None]) -> list[str]:
+    """Options as sbatch takes them; None is the value of one that takes none."""
+    return [
+        f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
+    ]
+
+
 def _nodes(ranks: int, named: Sequence[str], spread: Spread | None) -> str:
     if spread is not None:
         return str(spread.nodes)
@@ -209,3 +211,28 @@ def _clock(minutes: int) -> str:
     days, rest = divmod(minutes, 24 * 60)
     clock = f"{rest // 60:02}:{rest % 60:02}:00"
     return f"{days}-{clock}" if days else clock
+
+
+def speaks_of_gpus(site: Site, stage_name: str) -> bool:
+    """Whether a site's file has GPUs for jobs of a stage, or says what else those on cuda ask."""
+    wanted = asked_at(site, stage_name, "cuda")
+    return (
+        bool(wanted.gpus)
+        or wanted.gpu_type is not None
+        or any(override.device == "cuda" for override in site.override)
+    )
+
+
+def warn_of_no_gpus(plan: Plan, site: Site) -> Iterator[str]:
+    """Name what is to compute on cuda at a site whose file has no GPU for it."""
+    entries = {
+        plan.suite.stages[trial.entry].family or trial.entry: None
+        for trial in plan.trials
+        if trial.device == "cuda" and not speaks_of_gpus(site, trial.stage)
+    }
+    if entries:
+        yield (
+            f"{listing(entries)} {'computes' if len(entries) == 1 else 'compute'} on cuda, but the "
+            f"file of the site {site.name} asks for no GPU, so jobs may find none: add an "
+            '[[override]] of device = "cuda" with the partition that has GPUs, or use --device cpu'
+        )

@@ -24,18 +24,6 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     """Texts of all files of a folder of batch scripts, by their path in it.
 
     Each configuration of the plan runs once. The script that submits all comes last.
-
-    Parameters
-    ----------
-    plan : Plan
-    site : Site
-    images : sequence of ImageFile
-        Every image that the plan names.
-
-    Raises
-    ------
-    UserError
-        If the site cannot ask for what a stage needs.
     """
     templates = Environment(
         loader=FileSystemLoader(shipped("sbatch_templates")),

@@ -8,8 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from pyscale.slurm.commands import ask, without_defaults
-from pyscale.slurm.jobids import array_of, elements
-from pyscale.slurm.queue import ENDED, SlurmSilent
+from pyscale.slurm.queue import ENDED, SlurmSilent, array_of, elements
 
 TIME_LIMIT_S = 20.0
 """The accounts are never needed: where they hang, sacct itself would wait 45 s."""
@@ -62,13 +61,7 @@ def ends_of(job_ids: Collection[str]) -> dict[str, JobEnd]:
 
 
 def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
-    """As `ends_of`, for those who want to know why nothing is known.
-
-    Raises
-    ------
-    SlurmSilent
-        If there are no accounts or they do not answer.
-    """
+    """As `ends_of`, for those who want to know why nothing is known."""
     # An element that never began is known to sacct by its array alone.
     arrays = sorted({array_of(job_id) for job_id in job_ids})
     if not arrays:
@@ -90,13 +83,7 @@ def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
 
 
 def parse(text: str) -> dict[str, JobEnd]:
-    """Read what sacct wrote: each job, followed by its steps.
-
-    Raises
-    ------
-    SlurmSilent
-        If it is not what sacct was asked for.
-    """
+    """Read what sacct wrote: each job, followed by its steps."""
     own: dict[str, JobEnd] = {}
     together: dict[str, JobEnd] = {}
     steps: dict[str, list[JobEnd]] = {}

@@ -102,13 +102,7 @@ def ask(
 
 
 def without_defaults(prefix: str) -> dict[str, str]:
-    """The environment without what a user has set for calls by hand, like filters.
-
-    Parameters
-    ----------
-    prefix : str
-        Of the variables of one program, like `SQUEUE_`.
-    """
+    """The environment without what a user has set for calls by hand: variables like `SQUEUE_…`."""
     return {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
 
 
@@ -133,13 +127,7 @@ def nodes_of(partition: str) -> list[NodeState]:
 
 
 def partitions() -> list[str]:
-    """Names of the partitions that this user sees.
-
-    Raises
-    ------
-    UserError
-        If Slurm is not here or does not answer.
-    """
+    """Names of the partitions that this user sees."""
     answer = ask("sinfo", "--noheader", "--format=%R")
     if answer.code != 0:
         raise UserError(
@@ -184,13 +172,7 @@ def minutes_of(limit: str) -> float:
 
 
 def longest_of_partition_min(partition: str | None) -> float:
-    """Minutes that a job of a partition may ask for; infinite where nothing limits it.
-
-    Parameters
-    ----------
-    partition : str or None
-        None is the default one; several with commas between are possible.
-    """
+    """Minutes that a job of a partition, or of several, may ask for; infinite without a limit."""
     try:
         limits = told(partition or default_partition(), "%l").split()
     except UserError:

@@ -13,6 +13,50 @@ from pyscale_stages.errors import EXIT_FAILED, EXIT_RESOURCE_EXHAUSTED
 AGAIN = "resume the run to try it again"
 NOT_STARTED = 53
 """What slurmd gives as the signal that ended a job which it could not start."""
+_IF_IT_HAPPENS_AGAIN = f"{AGAIN}, and report it to the cluster's administrators if it happens again"
+_ENDINGS: dict[str, tuple[str, str, int]] = {
+    "OUT_OF_MEMORY": (
+        "OutOfMemory",
+        "ran out of memory{on}{memory}: raise memory_gib in the site's file, or use more workers "
+        "so that each holds less",
+        EXIT_RESOURCE_EXHAUSTED,
+    ),
+    "TIMEOUT": (
+        "TimeLimit",
+        "reached its time limit{on}{time}: raise time_min in the site's file, or use more workers "
+        "so that each does less",
+        EXIT_RESOURCE_EXHAUSTED,
+    ),
+    "DEADLINE": (
+        "TimeLimit",
+        "could not end before its deadline{on}: set a later deadline, or none, in the site's file",
+        EXIT_RESOURCE_EXHAUSTED,
+    ),
+    "NODE_FAIL": (
+        "NodeFail",
+        f"lost its node{{named}}, which went down or stopped answering: {_IF_IT_HAPPENS_AGAIN}",
+        EXIT_FAILED,
+    ),
+    "BOOT_FAIL": (
+        "NodeFail",
+        f"did not begin because its node{{named}} did not boot: {_IF_IT_HAPPENS_AGAIN}",
+        EXIT_FAILED,
+    ),
+    "PREEMPTED": (
+        "Preempted",
+        f"was preempted{{on}}: {AGAIN}, or name a partition or qos without preemption in the "
+        "site's file",
+        EXIT_FAILED,
+    ),
+    "CANCELLED": ("Cancelled", f"was cancelled{{by}}{{since}}: {AGAIN}", EXIT_FAILED),
+    "REVOKED": (
+        "Cancelled",
+        "was revoked because another cluster of the federation began it: name a single cluster in "
+        "the site's file",
+        EXIT_FAILED,
+    ),
+}
+"""By Slurm's state: kind, sentence after the job's id, and exit code of what Slurm ended."""
 
 
 def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = "") -> TaskError:
@@ -52,68 +96,21 @@ def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str =
 def ended_by_slurm(
     job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = ""
 ) -> TaskError | None:
-    """Why Slurm ended a job; None where it did not, or does not tell.
-
-    Parameters
-    ----------
-    job_id, job, end, node
-        As of `cause_of`.
-    """
+    """Why Slurm ended a job; None where it did not, or does not tell."""
     where = _on(job, end, node)
-    match _state(job, end):
-        case "OUT_OF_MEMORY":
-            return _error(
-                "OutOfMemory",
-                f"job {job_id} ran out of memory{where}{_of_memory(end)}: raise memory_gib in "
-                "the site's file, or use more workers so that each holds less",
-                EXIT_RESOURCE_EXHAUSTED,
-            )
-        case "TIMEOUT":
-            return _error(
-                "TimeLimit",
-                f"job {job_id} reached its time limit{where}{_of_time(end)}: raise time_min in "
-                "the site's file, or use more workers so that each does less",
-                EXIT_RESOURCE_EXHAUSTED,
-            )
-        case "DEADLINE":
-            return _error(
-                "TimeLimit",
-                f"job {job_id} could not end before its deadline{where}: set a later deadline, "
-                "or none, in the site's file",
-                EXIT_RESOURCE_EXHAUSTED,
-            )
-        case "NODE_FAIL":
-            return _error(
-                "NodeFail",
-                f"job {job_id} lost its node{_named(where)}, which went down or stopped "
-                f"answering: {AGAIN}, and report it to the cluster's administrators if it "
-                "happens again",
-            )
-        case "BOOT_FAIL":
-            return _error(
-                "NodeFail",
-                f"job {job_id} did not begin because its node{_named(where)} did not boot: "
-                f"{AGAIN}, and report it to the cluster's administrators if it happens again",
-            )
-        case "PREEMPTED":
-            return _error(
-                "Preempted",
-                f"job {job_id} was preempted{where}: {AGAIN}, or name a partition or qos without "
-                "preemption in the site's file",
-            )
-        case "CANCELLED":
-            return _error(
-                "Cancelled",
-                f"job {job_id} was cancelled{_by(end)}{where or ' before it began'}: {AGAIN}",
-            )
-        case "REVOKED":
-            return _error(
-                "Cancelled",
-                f"job {job_id} was revoked because another cluster of the federation began it: "
-                "name a single cluster in the site's file",
-            )
-        case _:
-            return None
+    known = _ENDINGS.get(_state(job, end) or "")
+    if known is None:
+        return None
+    kind, sentence, exit_code = known
+    told = {
+        "on": where,
+        "named": where.removeprefix(" on"),
+        "since": where or " before it began",
+        "memory": _of_memory(end),
+        "time": _of_time(end),
+        "by": _by(end),
+    }
+    return _error(kind, f"job {job_id} {sentence.format(**told)}", exit_code)
 
 
 def _failed(job_id: str, end: JobEnd | None, where: str) -> TaskError:
@@ -151,10 +148,6 @@ def _state(job: QueuedJob | None, end: JobEnd | None) -> str | None:
 def _on(job: QueuedJob | None, end: JobEnd | None, node: str) -> str:
     node = node or (end.node if end is not None else "") or (job.node if job is not None else "")
     return f" on {node}" if node else ""
-
-
-def _named(where: str) -> str:
-    return where.removeprefix(" on")
 
 
 def _of_memory(end: JobEnd | None) -> str:

@@ -1,14 +1,42 @@
-"""The jobs of one name, as the controller sees them: asked, and cancelled."""
+"""The jobs of one name, as the controller sees them: asked, cancelled, and why they wait."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pyscale.slurm.commands import ask, without_defaults
-from pyscale.slurm.jobids import array_of, elements
+
+
+def array_of(job_id: str) -> str:
+    """The array that a job is an element of; of other jobs their own id."""
+    return job_id.partition("_")[0]
+
+
+def elements(job_ids: str) -> list[str]:
+    """Ids of elements that Slurm tells together, like 17_[3,5-9,20-60:10%8]; of others their own.
+
+    squeue can tell them one by one too, but as of Slurm 22.05 leaves the last of 20-60:10 out.
+
+    Raises
+    ------
+    ValueError
+        If it is no such expression, as where it was cut short.
+    """
+    array, several, indices = job_ids.partition("_[")
+    if not several:
+        return [job_ids]
+    found: list[str] = []
+    for part in indices.removesuffix("]").partition("%")[0].split(","):
+        bounds, _, step = part.partition(":")
+        first, _, last = bounds.partition("-")
+        these = range(int(first), int(last or first) + 1, int(step or 1))
+        found += [f"{array}_{element}" for element in these]
+    return found
+
 
 TIME_LIMIT_S = 20.0
 """Longer than Slurm's own patience of 10 s, so that its complaint is heard; a site may have set
@@ -92,13 +120,7 @@ def jobs_named(name: str) -> dict[str, QueuedJob]:
 
 
 def parse(text: str, name: str) -> dict[str, QueuedJob]:
-    """Read what squeue wrote of jobs of one name.
-
-    Raises
-    ------
-    SlurmSilent
-        If it is not what squeue was asked for.
-    """
+    """Read what squeue wrote of jobs of one name."""
     jobs = {}
     for line in text.split(_JOB)[1:]:
         try:
@@ -142,3 +164,52 @@ def cancel(job_ids: Collection[str]) -> None:
     answer = ask("scancel", *arrays, env=without_defaults("SCANCEL_"))
     if answer.code != 0:
         raise SlurmSilent(f"scancel: {answer.complaint}")
+
+
+BEHIND = "waiting for an earlier task of its array"
+_WORDS = {
+    "": "not yet scheduled by Slurm",
+    "None": "not yet scheduled by Slurm",
+    "Resources": "waiting for free nodes",
+    "Priority": "waiting behind jobs of higher priority",
+    "JobArrayTaskLimit": BEHIND,
+    "Dependency": "waiting for another job to end",
+    "DependencyNeverSatisfied": "waiting for a job that will never end successfully",
+    "JobHeldUser": "held by its user (release it with scontrol release)",
+    "JobHeldAdmin": "held by an administrator",
+    "BeginTime": "waiting for its time to begin",
+    "Cleaning": "waiting for its earlier start to be cleaned up",
+    "Licenses": "waiting for a licence",
+    "Reservation": "waiting for its reservation",
+    "PartitionDown": "its partition is down",
+    "PartitionInactive": "its partition is inactive",
+    "PartitionNodeLimit": "it asks for more nodes than its partition allows",
+    "PartitionTimeLimit": "it asks for more time than its partition allows",
+    "BadConstraints": "no node satisfies its request",
+    "NodeDown": "a node that it needs is down",
+    "InvalidAccount": "its account is not valid",
+    "InvalidQOS": "its QOS is not valid",
+    "AccountNotAllowed": "its account may not use the partition",
+    "QOSNotAllowed": "its QOS may not use the partition",
+}
+_PATTERNS = (
+    (r"ReqNodeNotAvail", "a node that it needs is not available"),
+    (r"Nodes required for job are DOWN", "all nodes that fit are down or reserved"),
+    (r"held", "held by Slurm after a failed start (release it with scontrol release)"),
+    (r"Assoc.*(Limit|Minutes|Jobs)", "a limit of the account is reached"),
+    (r"QOS.*(Limit|Minutes|Per)", "a limit of the QOS is reached"),
+    (r"Limit", "a limit of the site is reached"),
+)
+
+
+def why_it_waits(reason: str) -> str:
+    """Say Slurm's reason in plain words; what is not known by heart keeps Slurm's own."""
+    # squeue and scontrol differ in how they part the words of a long reason.
+    spaced = reason.strip("()").replace("_", " ")
+    known = _WORDS.get(spaced)
+    if known is not None:
+        return known
+    for pattern, words in _PATTERNS:
+        if re.search(pattern, spaced):
+            return f"{words} ({spaced})"
+    return f"waiting; Slurm's reason: {spaced}"

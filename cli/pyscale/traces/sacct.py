@@ -12,8 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pyscale.analysis.lanes import Interval
-from pyscale.slurm.jobids import array_of, elements
-from pyscale.slurm.queue import ENDED
+from pyscale.slurm.queue import ENDED, array_of, elements
 from pyscale.traces.jobstats import job_figures
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name, without_zone
 from pyscale.traces.tracefile import Layout, Row, bytes_of, moment, rows_of, seconds_of_clock

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.sbatch.options import allocation, slurm_options
+from pyscale.plan import Plan
+from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
 from pyscale.sites import Site, load_site
 from pyscale_stages.contract import Device
 from pyscale_stages.registry import load_stage
@@ -184,3 +186,33 @@ def test_options_of_the_site_are_added() -> None:
 
 def test_a_time_beyond_a_day_is_written_with_days() -> None:
     assert options(site(request={"time_min": 3 * 1440 + 61}))["time"] == "3-01:01:00"
+
+
+PlanMaker = Callable[..., Plan]
+
+
+def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
+    make: PlanMaker, sweep: PlanMaker
+) -> None:
+    (told,) = warn_of_no_gpus(make(device="cuda"), load_site("plain"))
+    assert told.startswith(
+        "segment and contact compute on cuda, but the file of the site plain asks for no GPU"
+    )
+    points = sweep({"device": ["cpu", "cuda"]})
+    (told,) = warn_of_no_gpus(points, site(request={"gpus": 0}))
+    assert told.startswith("segment computes on cuda, but the file of the site mine")
+    assert list(warn_of_no_gpus(make(device="cpu"), load_site("plain"))) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        load_site("modules"),
+        load_site("amd"),
+        site(request={"gpus": 4}),
+        # GPUs may come with the partition, without being asked for.
+        site(request={"gpus": 0}, override=[{"device": "cuda", "partition": "gpu"}]),
+    ],
+)
+def test_a_site_that_speaks_of_gpus_is_not_doubted(make: PlanMaker, other: Site) -> None:
+    assert list(warn_of_no_gpus(make(device="cuda"), other)) == []

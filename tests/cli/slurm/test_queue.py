@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.slurm.queue import ENDED, QueuedJob, SlurmSilent, job_of, parse
+from pyscale.slurm.queue import (
+    ENDED,
+    QueuedJob,
+    SlurmSilent,
+    array_of,
+    elements,
+    job_of,
+    parse,
+    why_it_waits,
+)
 
 RUNNING = "\x1e17_0\x1fRUNNING\x1fn1\x1f1795249404\x1fNone\x1ft 1/win|dows\n"
 WAITING = "\x1e17_[3,8-9%8]\x1fPENDING\x1f\x1fN/A\x1fResources\x1f(null)\n"
@@ -78,3 +87,71 @@ def test_elements_that_slurm_forgot_are_known_by_their_array() -> None:
     assert found.job_id == "17"
     assert job_of(jobs, "17_0") == jobs["17_0"]
     assert job_of(jobs, "19") is None
+
+
+@pytest.mark.parametrize(
+    ("told", "meant"),
+    [
+        ("17", ["17"]),
+        ("17_3", ["17_3"]),
+        ("17_[3]", ["17_3"]),
+        ("17_[0-2%2]", ["17_0", "17_1", "17_2"]),
+        ("17_[1,5-6]", ["17_1", "17_5", "17_6"]),
+        ("17_[20-60:20]", ["17_20", "17_40", "17_60"]),
+    ],
+)
+def test_an_expression_means_its_elements(told: str, meant: list[str]) -> None:
+    assert elements(told) == meant
+
+
+PARTS = st.tuples(st.integers(0, 999), st.integers(0, 40), st.integers(1, 9))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=20), st.sampled_from(["", "%1", "%800"]))
+def test_every_element_of_every_part_is_found(
+    parts: list[tuple[int, int, int]], at_once: str
+) -> None:
+    told = ",".join(f"{first}-{first + more * step}:{step}" for first, more, step in parts)
+    meant = [first + i * step for first, more, step in parts for i in range(more + 1)]
+    assert elements(f"8_[{told}{at_once}]") == [f"8_{index}" for index in meant]
+
+
+def test_an_expression_that_was_cut_short_is_refused() -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        elements("17_[1,3,5,...]")
+
+
+def test_an_element_belongs_to_its_array() -> None:
+    assert [array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("None", "not yet scheduled by Slurm"),
+        ("Resources", "waiting for free nodes"),
+        ("(Priority)", "waiting behind jobs of higher priority"),
+        ("JobHeldUser", "held by its user (release it with scontrol release)"),
+        ("JobArrayTaskLimit", "waiting for an earlier task of its array"),
+        ("AssocGrpCPUMinutesLimit", "a limit of the account is reached (AssocGrpCPUMinutesLimit)"),
+        ("QOSMaxCpuPerUserLimit", "a limit of the QOS is reached (QOSMaxCpuPerUserLimit)"),
+        ("MaxMemPerLimit", "a limit of the site is reached (MaxMemPerLimit)"),
+        (
+            "ReqNodeNotAvail, UnavailableNodes:n1",
+            "a node that it needs is not available (ReqNodeNotAvail, UnavailableNodes:n1)",
+        ),
+        (
+            "launch_failed_requeued_held",
+            "held by Slurm after a failed start (release it with scontrol release) "
+            "(launch failed requeued held)",
+        ),
+        (
+            "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority",
+            "all nodes that fit are down or reserved (Nodes required for job are "
+            "DOWN, DRAINED or reserved for jobs in higher priority)",
+        ),
+        ("Tuesday", "waiting; Slurm's reason: Tuesday"),
+    ],
+)
+def test_a_reason_is_said_in_plain_words(reason: str, words: str) -> None:
+    assert why_it_waits(reason) == words

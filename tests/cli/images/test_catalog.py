@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.images.catalog import catalog
+from pyscale.images.catalog import catalog, image_for
 from pyscale.plan import Plan
-from pyscale.runtimes.choice import image_for
 from pyscale_stages.contract import Device
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 

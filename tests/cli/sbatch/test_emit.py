@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.sbatch.folder import refuse_unusable, write_scripts
+from pyscale.sbatch.emit import refuse_unusable, write_scripts
 
 TEXTS = {"a/one.sbatch": "1\n", "a/logs/.keep": "", "submit.sh": "#!/bin/sh\n"}
 
