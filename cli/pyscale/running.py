@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,9 @@ from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run
 from pyscale.dryrun import show as show_plan
 from pyscale.errors import UserError
-from pyscale.executors.choice import executor_for
+from pyscale.executors.local import LocalExecutor
+from pyscale.executors.protocol import Executor
+from pyscale.executors.slurm import SlurmExecutor
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.extending import changed_code, extended
 from pyscale.gridaxes import DEVICE
@@ -48,7 +51,7 @@ from pyscale.shipped import shipped
 from pyscale.status import run_status
 from pyscale.store.allocations import read_allocations, set_cancelled
 from pyscale.store.folder import RunFolder, find_run, written_by_owner_alone
-from pyscale.store.journal import Journal
+from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_names
@@ -341,6 +344,13 @@ def _warn_of_sharing(plan: Plan) -> None:
             f"warning: this machine cannot give each of N = {', '.join(map(str, sorted(counts)))} "
             f"workers {threads} core(s) of its own: their times will be flagged as oversubscribed"
         )
+
+
+def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
+    """The executor that a run's plan names; the listener hears, say, that Slurm is silent."""
+    if run.plan.site is not None:
+        return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, listener))
+    return LocalExecutor(run.submissions, cache(local_placement))
 
 
 def _detached(run: RunFolder) -> int:

@@ -164,7 +164,7 @@ def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(
     plan = sharing((1, 6), site, device="cuda")
     windows, merge, check = submissions(plan.trial(f"{ENTRY}-n6-b1"))
     assert (windows.is_gang, merge.is_gang, check.is_gang) == (True, False, False)
-    asked = options_of(site, windows.trial, "windows", 1, 6)
+    asked = options_of(site, windows, 1)
     assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("2", "6", "4")
     assert (asked["gres"], asked["mem"]) == ("gpu:4", "8192M")
 

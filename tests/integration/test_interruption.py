@@ -19,8 +19,8 @@ import pytest
 from commandline import Answer
 from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
-from pyscale.executors.choice import executor_for
 from pyscale.processes import wait_until_ended
+from pyscale.running import executor_for
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import lock_holder

@@ -133,8 +133,7 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
 
 
 def _plan_request(entry: Entry, submission: Submission, site: Site) -> JobRequest:
-    trial, batch_name = submission.trial, submission.batch_name
-    options = options_of(site, trial, batch_name, entry.threads, submission.tasks)
+    options = options_of(site, submission, entry.threads)
     if submission.tasks > 1 and not submission.is_gang:
         options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
     if submission.batch_name != WINDOWS:

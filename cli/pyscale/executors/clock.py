@@ -48,10 +48,7 @@ class Offset(NamedTuple):
 def telling_time() -> Iterator[str]:
     """Tell this machine's time to whoever asks, as long as the block lasts.
 
-    Yields
-    ------
-    str
-        What to give `offset_to`: the addresses and the port, like `10.0.0.1,192.168.1.1:41234`.
+    Yields what to give `offset_to`: addresses and port, like `10.0.0.1,192.168.1.1:41234`.
     """
     with _Clock(("", 0), _Answer) as clock:
         thread = Thread(target=clock.serve_forever, args=(END_PERIOD_S,), name="clock", daemon=True)
@@ -68,21 +65,10 @@ def telling_time() -> Iterator[str]:
 def offset_to(clock: str) -> Offset | None:
     """Measure how far this node's clock is ahead of one that `telling_time` tells.
 
-    Parameters
-    ----------
-    clock : str
-        What `telling_time` yielded, on whichever machine.
-
-    Returns
-    -------
-    Offset or None
-        From the exchange with the shortest round trip; None where no answer came in time.
-
-    Notes
-    -----
-    With t1 and t4 the times of sending and receiving here, t2 and t3 those of receiving and
-    sending there, the offset is ((t1 - t2) + (t4 - t3)) / 2, and the round trip
-    (t4 - t1) - (t3 - t2), half of which bounds the error (RFC 5905, section 8).
+    From the exchange with the shortest round trip; None where no answer came in time. With t1 and
+    t4 the times of sending and receiving here, t2 and t3 those of receiving and sending there, the
+    offset is ((t1 - t2) + (t4 - t3)) / 2, and the round trip (t4 - t1) - (t3 - t2), half of which
+    bounds the error (RFC 5905, section 8).
     """
     hosts, _, port = clock.rpartition(":")
     addresses = [(host, int(port)) for host in hosts.split(",")]

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 from pyscale.executors.clock import Offset, offset_to
 from pyscale.executors.nodework import do_once_on_this_node
@@ -34,31 +34,16 @@ EXIT_NO_PROGRAM = 127
 
 
 def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> int | None:
-    """Run the task of this rank of a job that srun started with one rank a task.
-
-    Parameters
-    ----------
-    folders, tokens : sequence of str
-        What `launch` takes, by rank.
-    """
+    """Run the task of this rank of a job of srun, which has one rank a task, as `launch` does."""
     rank = int(os.environ["SLURM_PROCID"])
     return launch(folders[rank], tokens[rank] if tokens else None)
 
 
 def launch(folder: str, token: str | None = None) -> int | None:
-    """Run the task whose order lies in `folder` and return its exit code.
+    """Run the task whose order lies in `folder`, return its exit code, and leave its records there.
 
-    Parameters
-    ----------
-    folder : str
-        Folder with `order.json`; stdout, stderr, `launch.json` and `exit.json` go there too.
-    token : str, optional
-        That of the order, where another order may take its place before the job begins.
-
-    Returns
-    -------
-    int or None
-        None where there was nothing to run: the order is gone, or was begun before.
+    The order is that of the token, where another one may take its place before the job begins. None
+    where there was nothing to run: the order is gone, or was begun before.
     """
     task = Path(folder)
     begin_utc = datetime.now(UTC)
@@ -69,10 +54,7 @@ def launch(folder: str, token: str | None = None) -> int | None:
         return None
     # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
     end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
-    lead_a_session()
-    adopt_orphans()
-    if order["cpus"]:
-        os.sched_setaffinity(0, order["cpus"])
+    settle_in(order)
     if order["node_work"]:
         do_once_on_this_node(order["node_work"])
     if not stands(task, order):
@@ -123,18 +105,36 @@ def _run(
     task: Path, order: dict[str, Any], environment: dict[str, str], begin_utc: datetime
 ) -> int:
     clock = offset_to(order["clock"]) if order["clock"] else None
-    prefix = order["container"]["variable_prefix"] if order["container"] else ""
-    with (task / "stdout").open("wb") as stdout, (task / "stderr").open("wb") as stderr:
+    with (task / "stdout").open("wb") as stdout:
         spawn_utc = datetime.now(UTC)
+        process = started(task, order, environment, stdin=subprocess.DEVNULL, stdout=stdout)
+    if process is None:
+        return EXIT_NO_PROGRAM
+    signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
+    write_launch(task, order, process.pid, (begin_utc, spawn_utc), clock)
+    with guarded(process.pid, order):
+        return process.wait()
+
+
+def started(
+    folder: Path,
+    order: dict[str, Any],
+    environment: dict[str, str],
+    stdin: int,
+    stdout: int | IO[bytes],
+) -> subprocess.Popen[bytes] | None:
+    """Start the process of an order; None, and `stderr` says why, where that cannot be."""
+    prefix = order["container"]["variable_prefix"] if order["container"] else ""
+    with (folder / "stderr").open("wb") as stderr:
         environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
         try:
-            process = subprocess.Popen(
+            return subprocess.Popen(
                 order["argv"],
-                cwd=task,
+                cwd=folder,
                 env=environment,
+                stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
-                stdin=subprocess.DEVNULL,
                 preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no other thread runs here
             )
         except OSError as error:
@@ -145,11 +145,7 @@ def _run(
                 f"{order['argv'][0]} cannot be started on {node_name()} "
                 f"({error.strerror}): {remedy}\n".encode()
             )
-            return EXIT_NO_PROGRAM
-    signal.signal(signal.SIGTERM, lambda received, _frame: process.send_signal(received))
-    write_launch(task, order, process.pid, (begin_utc, spawn_utc), clock)
-    with guarded(process.pid, order):
-        return process.wait()
+            return None
 
 
 def write_launch(
@@ -159,17 +155,7 @@ def write_launch(
     times: tuple[datetime, datetime],
     clock: Offset | None = None,
 ) -> None:
-    """Record that the process of an order is there.
-
-    Parameters
-    ----------
-    task : Path
-    order : dict
-    pid : int
-    times : tuple of datetime
-        When its launcher began, and when the process was started or was asked to begin.
-    clock : Offset, optional
-    """
+    """Record that the process of an order is there, and when its launcher and it began."""
     begin_utc, spawn_utc = times
     _write(
         task / "launch.json",
@@ -236,16 +222,14 @@ def _write(path: Path, **record: Any) -> None:
     write_atomically(path, json.dumps(record) + "\n")
 
 
-def lead_a_session() -> None:
-    """Mark all that the task starts as of one family, also when its parents are gone."""
+def settle_in(order: dict[str, Any]) -> None:
+    """Lead the processes that the order starts, adopt what they leave behind, and pin them."""
     # Whoever leads a session or a group of processes already has what this is for.
     with suppress(PermissionError):
         os.setsid()
-
-
-def adopt_orphans() -> None:
-    """Become the parent of processes that the task starts and leaves behind."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1)
+    if order["cpus"]:
+        os.sched_setaffinity(0, order["cpus"])
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import psutil
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.executors.waiting import keep_busy
+from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import (
     Key,
     Start,
@@ -63,12 +63,8 @@ class LocalJob:
 class LocalExecutor:
     """Starts tasks as processes of this machine.
 
-    Parameters
-    ----------
-    submissions : Path
-        Folder for submitit's own files.
-    placement : callable
-        Which cores and GPUs each worker gets, where each has as many cores as it is called with.
+    `submissions` is the folder for submitit's own files; `placement` says which cores and GPUs each
+    worker gets, where each has as many cores as it is called with.
     """
 
     on_this_node = True
@@ -90,20 +86,22 @@ class LocalExecutor:
         def placed(order: TaskOrder, slot: int) -> TaskOrder:
             return self._placed(batch, order, slot, variables)
 
-        def start(slots: Mapping[Path, int]) -> Mapping[Path, LocalJob | WarmWorker]:
+        def start(slots: Mapping[Group, int]) -> Mapping[Path, LocalJob | WarmWorker]:
             jobs: Mapping[Path, LocalJob | WarmWorker]
             if batch.warm is not None:
                 workers = self._warm(batch, slots.values(), variables)
                 jobs = give_tasks(batch, slots, workers, placed)
             else:
                 # Orders carry the time of submission, so all are written before the first starts.
-                for folder, slot in slots.items():
+                for (folder,), slot in slots.items():
                     write_order(folder, placed(batch.orders[folder], slot))
-                jobs = dict(zip(slots, self._submit(list(slots)), strict=True))
+                folders = [folder for (folder,) in slots]
+                jobs = dict(zip(folders, self._submit(folders), strict=True))
             batch.submitted({folder.name: job.id for folder, job in jobs.items()})
             return jobs
 
-        keep_busy(batch, start, lambda _folder, _job: None)
+        groups = [(folder,) for folder in batch.orders]
+        keep_busy(groups, batch.at_once, start, lambda _ended: True)
 
     def _warm(
         self, batch: Batch, slots: Iterable[int], variables: dict[str, str]

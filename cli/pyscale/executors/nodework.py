@@ -22,13 +22,7 @@ _BACKLOG = 4096
 
 
 def do_once_on_this_node(work: Mapping[str, Any]) -> None:
-    """Do the work, or wait until another launcher of the trial has done it on this node.
-
-    Parameters
-    ----------
-    work : mapping
-        The order's `node_work`.
-    """
+    """Do an order's `node_work`, or wait until another launcher of the trial has done it here."""
     folder = Path(work["folder"])
     record = folder / f"node.{node_name()}.json"
     if record.exists():
@@ -58,11 +52,6 @@ def _alone_on_this_node(what: str) -> Iterator[None]:
     The name is a socket's, of the kind that lies in no folder: jobs of one node may each have a
     /tmp of their own, and the locks of a shared filesystem can tell whoever waits many seconds
     late. The kernel frees it when its holder ends, however it ends, and wakes all who wait.
-
-    Parameters
-    ----------
-    what : str
-        What is to be done by one alone; any text.
     """
     name = b"\0pyscale-" + hashlib.sha256(what.encode()).hexdigest().encode()
     while True:

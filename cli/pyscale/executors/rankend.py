@@ -21,19 +21,7 @@ _LOG_BYTES = 4096
 def tell_other_ranks(
     task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None
 ) -> None:
-    """Write how a task ended beside its meeting, if it has one and did not end well.
-
-    Parameters
-    ----------
-    task : Path
-        Folder of the task.
-    order : dict
-        Its order.
-    returncode : int or None
-        What its exit record says: negative for a signal, None for a task that left no word.
-    cause : dict or None
-        Why it left none.
-    """
+    """Write how a task ended beside its meeting, if it has one and did not end well."""
     # An order that an earlier pyscale wrote has no such key.
     if order.get("meeting") is not None and returncode != 0:
         sentence = cause["message"] if cause else _how(task, order, returncode)

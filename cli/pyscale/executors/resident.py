@@ -21,28 +21,25 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from pyscale.executors.clock import offset_to
 from pyscale.executors.launch import (
     EXIT_NO_PROGRAM,
-    adopt_orphans,
     end_orphans,
     environment_of,
     guarded,
-    lead_a_session,
     read,
+    settle_in,
     stands,
+    started,
     was_begun,
     write_exit,
     write_launch,
 )
 from pyscale.executors.nodework import do_once_on_this_node
 from pyscale.interruption import end_with_parent
-from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.measure.spans import SPAWN_VARIABLE
 
 Record = dict[str, Any]
 
@@ -50,29 +47,18 @@ Record = dict[str, Any]
 def attend(folder: str, parent: int | None = None) -> int:
     """Start the worker whose order lies in `folder`, and give it tasks until stdin ends.
 
-    Parameters
-    ----------
-    folder : str
-    parent : int, optional
-        Process that this one must not outlive; the one that started it where none is named.
-
-    Returns
-    -------
-    int
-        Exit code of the worker; 0 where its order is gone.
+    It does not outlive the parent, by default the process that started this one. Returns the exit
+    code of the worker; 0 where its order is gone.
     """
     end_with_parent(parent or os.getppid())
     home = Path(folder)
     order = read(home / "order.json")
     if order is None:
         return 0
-    lead_a_session()
-    adopt_orphans()
-    if order["cpus"]:
-        os.sched_setaffinity(0, order["cpus"])
+    settle_in(order)
     with environment_of(order) as environment:
         begin_utc = datetime.now(UTC)
-        process = _started(home, order, environment)
+        process = started(home, order, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if process is None:
             _attend_none(home)
             return EXIT_NO_PROGRAM
@@ -148,31 +134,6 @@ class _Worker:
             return None
         answer: Record = json.loads(line)
         return answer
-
-
-def _started(
-    home: Path, order: Record, environment: dict[str, str]
-) -> subprocess.Popen[bytes] | None:
-    """Start the process of a worker; None, and stderr says why, where that cannot be."""
-    prefix = order["container"]["variable_prefix"] if order["container"] else ""
-    with (home / "stderr").open("wb") as stderr:
-        environment[prefix + SPAWN_VARIABLE] = repr(time.monotonic())
-        try:
-            return subprocess.Popen(
-                order["argv"],
-                cwd=home,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                preexec_fn=partial(end_with_parent, os.getpid()),  # noqa: PLW1509 - no other thread runs here
-            )
-        except OSError as error:
-            stderr.write(
-                f"{order['argv'][0]} cannot be started on {node_name()} ({error.strerror}): "
-                "install it there at the same path\n".encode()
-            )
-            return None
 
 
 def _attend_none(home: Path) -> None:

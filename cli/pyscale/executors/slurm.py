@@ -15,7 +15,13 @@ from pyscale.executors.clock import telling_time
 from pyscale.executors.launch import launch, launch_rank
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
-from pyscale.executors.submission import is_gang, outside_of_any_job, parameters, refusal, requested
+from pyscale.executors.submission import (
+    Submission,
+    outside_of_any_job,
+    parameters,
+    refusal,
+    requested,
+)
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
@@ -37,20 +43,9 @@ PATIENCE_S = 120.0
 
 
 class SlurmExecutor:
-    """Starts tasks as jobs of a cluster.
+    """Starts tasks as jobs of the cluster that the run's plan names.
 
-    Parameters
-    ----------
-    run : RunFolder
-    site : Site
-        The cluster that the run's plan names.
-    journal : Journal
-        Is told when Slurm falls silent, and when it answers again.
-
-    Raises
-    ------
-    UserError
-        If Slurm's commands are not here.
+    The journal is told when Slurm falls silent, and when it answers again.
     """
 
     on_this_node = False
@@ -92,25 +87,13 @@ class SlurmExecutor:
         return True
 
     def end_strays(self) -> int:
-        """Cancel jobs that a dead pyscale submitted and did not live to record.
-
-        Raises
-        ------
-        UserError
-            If they do not end.
-        """
+        """Cancel jobs that a dead pyscale submitted and did not live to record."""
         trials = self._run.plan.trials
         recorded = {job for trial in trials for job in read_jobs(self._run.trial(trial)).values()}
         return self._end(_living(self._book.ask()) - recorded)
 
     def end_all(self) -> int:
-        """Cancel every job of the run and return when Slurm has ended them.
-
-        Raises
-        ------
-        UserError
-            If Slurm does not answer, or jobs do not end: some may still run.
-        """
+        """Cancel every job of the run and return when Slurm has ended them."""
         try:
             living = _living(jobs_named(self._name))
         except SlurmSilent as silent:
@@ -127,13 +110,7 @@ class SlurmExecutor:
         return self._telling.enter_context(telling_time())
 
     def _ordered(self, batch: Batch) -> Mapping[Path, str]:
-        """Order the tasks of a batch, and submit them by one call of sbatch.
-
-        Raises
-        ------
-        UserError
-            If Slurm refuses them.
-        """
+        """Order the tasks of a batch, and submit them by one call of sbatch, which may refuse."""
         asked = requested(self._site, batch.trial, batch.threads, batch.name)
         known = {"requested": asked, "clock": self._clock}
         # An earlier try of what follows the windows may have left its own.
@@ -169,17 +146,15 @@ class SlurmExecutor:
         import submitit
         from submitit.core.utils import FailedJobError, FailedSubmissionError
 
-        trial, names = batch.trial, [str(folder) for folder in tokens]
+        names = [str(folder) for folder in tokens]
+        wanted = Submission(batch.trial, batch.name, len(names), batch.at_once)
         executor = submitit.SlurmExecutor(self._run.submissions)
         executor.update_parameters(
             **parameters(
                 self._site,
-                trial,
+                wanted,
                 threads=batch.threads,
                 run_id=self._run.plan.run_id,
-                batch_name=batch.name,
-                tasks=len(names),
-                at_once=batch.at_once,
                 behind=behind,
             )
         )
@@ -188,7 +163,7 @@ class SlurmExecutor:
             with outside_of_any_job(), redirect_stderr(io.StringIO()):
                 jobs = (
                     [executor.submit(launch_rank, names, list(tokens.values()))] * len(names)
-                    if is_gang(trial, batch.name)
+                    if wanted.is_gang
                     else executor.map_array(launch, names, tokens.values())
                 )
         except (FailedJobError, FailedSubmissionError) as error:
@@ -196,8 +171,8 @@ class SlurmExecutor:
             if said is None:
                 return None
             raise UserError(
-                f"Slurm rejects the {batch.name} of {trial.id} ({said}): change the request of "
-                f"the site {self._site.name}, or free what the account may use"
+                f"Slurm rejects the {batch.name} of {batch.trial.id} ({said}): change the request "
+                f"of the site {self._site.name}, or free what the account may use"
             ) from error
         return {folder: job.job_id for folder, job in zip(tokens, jobs, strict=True)}
 

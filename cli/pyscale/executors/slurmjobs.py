@@ -21,14 +21,9 @@ GRACE_S = 5.0
 
 
 class JobBook:
-    """What Slurm last said of the jobs of one name.
+    """What Slurm last said of the jobs of one name, which all jobs of the run have.
 
-    Parameters
-    ----------
-    name : str
-        Slurm's name of all jobs of the run.
-    tell : callable
-        Is told by a kind of event and its detail when Slurm falls silent and when it answers again.
+    `tell` hears of an event's kind and detail when Slurm falls silent and when it answers again.
     """
 
     def __init__(self, name: str, tell: Callable[[EventKind, str], object]) -> None:
@@ -95,15 +90,7 @@ class JobBook:
 
 
 class SlurmJob:
-    """The job of one task.
-
-    Parameters
-    ----------
-    job_id : str
-    folder : Path
-        The task's folder.
-    book : JobBook
-    """
+    """The job of one task."""
 
     def __init__(self, job_id: str, folder: Path, book: JobBook) -> None:
         self._id = job_id

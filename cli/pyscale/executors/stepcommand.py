@@ -17,18 +17,9 @@ from pyscale.sites import Site
 def step_command(
     site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
 ) -> list[str]:
-    """Command line that runs tasks of a batch as one step of a job.
+    """Command line that runs tasks, by folder and order's token, as one step of a job.
 
-    Parameters
-    ----------
-    site : Site
-    batch : Batch
-    tokens : mapping of Path to str
-        Folder and order's token of each task; several are the ranks of a gang.
-    job_id : str
-        The allocation.
-    overlap : bool
-        Use cores that idle steps hold.
+    Several are the ranks of a gang. `overlap` lets it use cores that idle steps hold.
     """
     wanted = asked_for(site, batch.trial, batch.name, batch.threads)
     return [
@@ -45,16 +36,6 @@ def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[
     """Command line that keeps a warm worker as a step of a job, and hands lines on to it.
 
     The step may last as long as the job: its time limit would be that of all its tasks together.
-
-    Parameters
-    ----------
-    site : Site
-    batch : Batch
-        Windows that it is started for.
-    folder : Path
-        The worker's own.
-    job_id : str
-        The allocation.
     """
     wanted = asked_for(site, batch.trial, batch.name, batch.threads)
     # Each answer is waited for, and srun would keep it until more have come.

@@ -36,13 +36,7 @@ TO_END_S = 30.0
 
 
 class AllocationEndedError(Exception):
-    """The job that steps run in is ending.
-
-    Parameters
-    ----------
-    state : str
-        Slurm's word.
-    """
+    """The job that steps run in is ending; its state is in Slurm's word."""
 
     def __init__(self, state: str) -> None:
         self.state = state
@@ -50,16 +44,7 @@ class AllocationEndedError(Exception):
 
 
 class StepLog:
-    """What srun said of one step.
-
-    Parameters
-    ----------
-    path : Path
-    job_id : str
-        Job of the step.
-    asked : Requested
-        What each of its tasks asked for.
-    """
+    """What srun said of one step of a job, each of whose tasks asked for the same."""
 
     def __init__(self, path: Path, job_id: str, asked: Requested) -> None:
         self.path = path
@@ -124,14 +109,7 @@ class StepLog:
 
 
 class Step:
-    """One srun, which lives as long as its tasks do.
-
-    Parameters
-    ----------
-    process : Popen
-    log : StepLog
-        What srun complains of.
-    """
+    """One srun, which lives as long as its tasks do, and what it complains of."""
 
     def __init__(self, process: subprocess.Popen[Any], log: StepLog) -> None:
         self.process = process

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyscale.executors.clock import telling_time
@@ -21,7 +20,7 @@ from pyscale.executors.stepends import (
     own_state,
 )
 from pyscale.executors.submission import is_gang, requested
-from pyscale.executors.waiting import wait_for_any
+from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmsteps import WarmSteps
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.sites import Site
@@ -36,16 +35,9 @@ from pyscale.store.taskfiles import (
 
 
 class StepExecutor:
-    """Starts tasks as steps of one job.
+    """Starts tasks as steps of one job, which this process runs in.
 
-    Parameters
-    ----------
-    run : RunFolder
-    site : Site
-    journal : Journal
-        Is told when Slurm falls silent, and when it answers again.
-    job_id : str
-        The job, which this process runs in.
+    The journal is told when Slurm falls silent, and when it answers again.
     """
 
     on_this_node = False
@@ -68,26 +60,17 @@ class StepExecutor:
             # Slurm gives their cores to no other step before.
             self._workers.end()
         gang = is_gang(batch.trial, batch.name)
-        folders = list(batch.orders)
-        waiting = deque([folders] if gang else [[folder] for folder in folders])
-        idle = list(range(1 if gang else batch.at_once))
-        running: dict[Path, StepJob] = {}
-        steps: dict[Step, tuple[list[Path], int]] = {}
         with telling_time() as clock:
-            while waiting or running:
-                while waiting and idle:
-                    tasks, slot = waiting.popleft(), idle.pop(0)
+
+            def start(slots: Mapping[Group, int]) -> Mapping[Path, StepJob]:
+                jobs: dict[Path, StepJob] = {}
+                for tasks, slot in slots.items():
                     step = self._start(batch, tasks, clock, None if gang else slot)
-                    running |= {folder: StepJob(step, folder) for folder in tasks}
-                    steps[step] = tasks, slot
-                for folder in wait_for_any(running):
-                    del running[folder]
-                alive = {job.step for job in running.values()}
-                for step in [step for step in steps if step not in alive]:
-                    tasks, slot = steps.pop(step)
-                    idle = sorted([*idle, slot])
-                    if not self._settled(step, tasks):
-                        waiting.appendleft(tasks)
+                    jobs |= {folder: StepJob(step, folder) for folder in tasks}
+                return jobs
+
+            groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
+            keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
 
     def queue(self, batch: Batch) -> str:  # noqa: ARG002 - the signature is given
         """Refuse: inside a job nothing waits in a queue."""
@@ -137,14 +120,12 @@ class StepExecutor:
             batch.submitted({folder.name: self._job_id for folder in tasks})
         return self._steps[-1]
 
-    def _settled(self, step: Step, tasks: Sequence[Path]) -> bool:
+    def _settled(self, tasks: Mapping[Path, StepJob]) -> bool:
         """Learn why tasks of an ended step left no word; return whether they ever began.
 
-        Raises
-        ------
-        AllocationEndedError
-            If the job itself is ending, which no task is to blame for.
+        No task is to blame for the end of the job itself, which raises AllocationEndedError.
         """
+        step = next(iter(tasks.values())).step
         step.wait()
         self._steps.remove(step)
         lost = [folder for folder in tasks if ended_by_another(folder)]

@@ -63,13 +63,7 @@ def submissions(trial: Trial) -> Iterator[Submission]:
 
 
 def refuse_shared_gpus(plan: Plan) -> None:
-    """Raise where workers are to share a GPU that Slurm gives to each job alone.
-
-    Raises
-    ------
-    UserError
-        If a trial of the plan shares GPUs otherwise than by having one each.
-    """
+    """Raise where workers are to share a GPU that Slurm gives to each job alone."""
     shared = {
         trial.gpu_sharing: None
         for trial in plan.trials
@@ -97,31 +91,27 @@ def asked_for(site: Site, trial: Trial, batch_name: str, threads: int) -> Alloca
     return allocation(site, load_stage(trial.stage), device, threads, trial.gpus)
 
 
-def options_of(
-    site: Site, trial: Trial, batch_name: str, threads: int, tasks: int
-) -> dict[str, str | None]:
-    """Options of sbatch by which a job of a batch asks a site for what it needs.
+def options_of(site: Site, submission: Submission, threads: int) -> dict[str, str | None]:
+    """Options of sbatch by which a job of a submission asks a site for what it needs.
 
     Parameters
     ----------
     site : Site
-    trial : Trial
-    batch_name : str
-        `windows`, `merge`, `check` or `beside`.
+    submission : Submission
+        Its job has all tasks of a gang, and one of an array.
     threads : int
         Threads of each task.
-    tasks : int
-        Tasks of the batch, of which a gang's job has all and one of an array has one.
 
     Raises
     ------
     UserError
         If the site's file leaves open what it needs to say.
     """
-    wanted = asked_for(site, trial, batch_name, threads)
-    if not is_gang(trial, batch_name):
+    trial = submission.trial
+    wanted = asked_for(site, trial, submission.batch_name, threads)
+    if not submission.is_gang:
         return slurm_options(site, wanted)
-    return slurm_options(site, wanted, tasks, trial.nodes)
+    return slurm_options(site, wanted, submission.tasks, trial.nodes)
 
 
 def requested(site: Site, trial: Trial, threads: int, batch_name: str = WINDOWS) -> Requested:
@@ -136,50 +126,23 @@ def requested(site: Site, trial: Trial, threads: int, batch_name: str = WINDOWS)
 
 
 def parameters(
-    site: Site,
-    trial: Trial,
-    *,
-    threads: int,
-    run_id: str,
-    batch_name: str,
-    tasks: int,
-    at_once: int,
-    behind: str | None = None,
+    site: Site, submission: Submission, *, threads: int, run_id: str, behind: str | None = None
 ) -> dict[str, Any]:
-    """What submitit's Slurm executor is told, by `update_parameters`, to submit a batch.
+    """What submitit's Slurm executor is told, by `update_parameters`, to submit tasks.
 
-    Parameters
-    ----------
-    site : Site
-    trial : Trial
-    threads : int
-        Threads of each task.
-    run_id : str
-    batch_name : str
-        `windows`, `merge`, `check` or `beside`.
-    tasks : int
-    at_once : int
-        How many of the tasks may run at the same time.
-    behind : str, optional
-        A job, before whose end none of the tasks may start.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say.
+    None of them may start before the end of the job that they are `behind`.
     """
-    wanted = asked_for(site, trial, batch_name, threads)
-    gang = is_gang(trial, batch_name)
-    options = options_of(site, trial, batch_name, threads, tasks)
+    trial, gang = submission.trial, submission.is_gang
+    wanted = asked_for(site, trial, submission.batch_name, threads)
     return {
         "job_name": job_name(run_id),
-        "comment": f"{trial.id}/{batch_name}",
-        "array_parallelism": at_once,
+        "comment": f"{trial.id}/{submission.batch_name}",
+        "array_parallelism": submission.at_once,
         "setup": setup_lines(site, in_image=trial.image is not None) or None,
         "use_srun": gang,
         "srun_args": _srun_options(wanted) if gang else None,
         "wckey": None,
-        "additional_parameters": of_sbatch(options, behind),
+        "additional_parameters": of_sbatch(options_of(site, submission, threads), behind),
     }
 
 
@@ -219,28 +182,9 @@ def setup_lines(site: Site, *, in_image: bool) -> list[str]:
 
 
 def script(site: Site, submission: Submission, *, threads: int, run_id: str, folder: Path) -> str:
-    """The text that submitit gives to sbatch for a batch.
-
-    Parameters
-    ----------
-    site : Site
-    submission : Submission
-    threads : int
-        Threads of each task.
-    run_id : str
-    folder : Path
-        Where submitit keeps its own files of the run.
-    """
+    """The text that submitit, with its own files in a folder, gives to sbatch for a batch."""
     arrayed = submission.tasks > 1 and not submission.is_gang
-    asked = parameters(
-        site,
-        submission.trial,
-        threads=threads,
-        run_id=run_id,
-        batch_name=submission.batch_name,
-        tasks=submission.tasks,
-        at_once=submission.at_once,
-    )
+    asked = parameters(site, submission, threads=threads, run_id=run_id)
     return script_of(asked, folder, submission.tasks if arrayed else None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -12,7 +12,6 @@ from typing import Protocol, TypeVar
 from watchfiles import watch
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
-from pyscale.executors.protocol import Batch
 from pyscale.store.records import EXIT_FILE
 from pyscale.store.taskfiles import has_ended, write_vanished
 from pyscale_stages.contract import TaskError
@@ -37,52 +36,45 @@ class Job(Protocol):
 
 
 J = TypeVar("J", bound=Job)
+Group = tuple[Path, ...]
+"""Folders of tasks that start together, in one slot."""
 
 
 def keep_busy(
-    batch: Batch,
-    start: Callable[[Mapping[Path, int]], Mapping[Path, J]],
-    settle: Callable[[Path, J], None],
+    groups: Iterable[Group],
+    at_once: int,
+    start: Callable[[Mapping[Group, int]], Mapping[Path, J]],
+    settle: Callable[[Mapping[Path, J]], bool],
 ) -> None:
-    """Have all tasks of a batch done, as many at once as it allows.
+    """Have all groups of tasks done, so many at once.
 
-    Parameters
-    ----------
-    batch : Batch
-    start : callable
-        Starts the tasks of some folders, each in an idle slot, and returns their jobs.
-    settle : callable
-        Is told of each task that has ended, before its slot gets another.
+    `start` starts groups, each in an idle slot, and returns the jobs of their tasks. `settle` is
+    told of the jobs of each group that has ended, before its slot gets another, and says whether it
+    is done: one that is not comes next.
     """
-    waiting = deque(batch.orders)
-    idle = list(range(batch.at_once))
+    waiting = deque(groups)
+    idle = list(range(at_once))
     running: dict[Path, J] = {}
-    slots: dict[Path, int] = {}
+    ended: dict[Path, J] = {}
+    slots: dict[Group, int] = {}
     while waiting or running:
         started = {waiting.popleft(): slot for slot in idle[: len(waiting)]}
         if started:
             running.update(start(started))
         slots |= started
-        ended = wait_for_any(running)
-        idle = sorted({*idle[len(started) :], *(slots[folder] for folder in ended)})
-        for folder in ended:
-            settle(folder, running.pop(folder))
+        del idle[: len(started)]
+        ended |= {folder: running.pop(folder) for folder in wait_for_any(running)}
+        for group in [group for group in slots if running.keys().isdisjoint(group)]:
+            idle = sorted([*idle, slots.pop(group)])
+            if not settle({folder: ended.pop(folder) for folder in group}):
+                waiting.appendleft(group)
 
 
 def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
-    """Return when a task has ended; a job that vanished leaves an exit record from here.
+    """Folders of tasks that have ended, as soon as there is one; none where there were no jobs.
 
-    With many jobs it returns at the end of a period, with all that have ended in it.
-
-    Parameters
-    ----------
-    jobs : mapping of Path to Job
-        Task folder and job of each task.
-
-    Returns
-    -------
-    collection of Path
-        Folders of all that have ended; empty where there were no jobs.
+    A job that vanished leaves an exit record from here. With many jobs this returns at the end of a
+    period, with all that have ended in it.
     """
     ended = _ended(jobs)
     if ended or not jobs:

@@ -14,7 +14,7 @@ from pyscale.executors.protocol import Batch, WarmStart
 from pyscale.executors.stepcommand import step_environment, worker_command
 from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog, ended_by_another
 from pyscale.executors.submission import requested
-from pyscale.executors.waiting import keep_busy
+from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import Key, WarmWorker, WarmWorkers, attended, give_tasks
 from pyscale.interruption import ENDING, blocked
 from pyscale.processes import WORKERS_FOLDER
@@ -25,19 +25,7 @@ from pyscale_stages.contract import TaskError
 
 
 class WarmStep(WarmWorker):
-    """One worker, and the srun that hands lines on to its resident launcher.
-
-    Parameters
-    ----------
-    folder : Path
-        The worker's own.
-    command : sequence of str
-        The srun.
-    log : StepLog
-        What srun complains of.
-    limit_s : float
-        Longest that one task may take.
-    """
+    """One worker, and the srun that hands lines on to its resident launcher, each for so long."""
 
     def __init__(self, folder: Path, command: Sequence[str], log: StepLog, limit_s: float) -> None:
         log.path.parent.mkdir(exist_ok=True)
@@ -88,16 +76,9 @@ class WarmStep(WarmWorker):
 
 
 class WarmSteps:
-    """All workers that are steps of a run's job.
+    """All workers that are steps of a run's job, which this process runs in.
 
-    Parameters
-    ----------
-    run : RunFolder
-    site : Site
-    job_id : str
-        The job, which this process runs in.
-    refuse_ending : callable
-        Raises where the job is about to end.
+    `refuse_ending` raises where the job is about to end.
     """
 
     def __init__(
@@ -117,7 +98,7 @@ class WarmSteps:
         """Have workers do the tasks of a batch; those that it does not use are ended."""
         asked = requested(self._site, batch.trial, batch.threads, batch.name)
 
-        def start(slots: Mapping[Path, int]) -> Mapping[Path, WarmStep]:
+        def start(slots: Mapping[Group, int]) -> Mapping[Path, WarmStep]:
             workers = self._ready(batch, warm, slots.values())
             # A Ctrl-C between the start of a task and its record would leave it unknown.
             with blocked(*ENDING):
@@ -135,7 +116,7 @@ class WarmSteps:
             def placed(order: TaskOrder, slot: int) -> TaskOrder:
                 return order.model_copy(update={"requested": asked, "clock": clock, "slot": slot})
 
-            keep_busy(batch, start, self._settle)
+            keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, self._settled)
 
     def end(self) -> None:
         """Let all end, and wait for that."""
@@ -171,20 +152,15 @@ class WarmSteps:
             # Nothing tells when a controller is back.
             threading.Event().wait(PERIOD_S)
 
-    def _settle(self, folder: Path, worker: WarmStep) -> None:
-        """Learn why a task that has ended left no word.
-
-        Raises
-        ------
-        AllocationEndedError
-            If the job itself is ending, which no task is to blame for.
-        """
-        if not ended_by_another(folder):
-            return
-        # What Slurm did, srun says at the end of the step.
-        self._workers.end(worker)
-        self._refuse_ending()
-        worker.log.explain(folder)
+    def _settled(self, jobs: Mapping[Path, WarmStep]) -> bool:
+        """Learn why a task that has ended left no word; the end of the job itself raises."""
+        for folder, worker in jobs.items():
+            if ended_by_another(folder):
+                # What Slurm did, srun says at the end of the step.
+                self._workers.end(worker)
+                self._refuse_ending()
+                worker.log.explain(folder)
+        return True
 
 
 def _key(batch: Batch, slot: int) -> Key:

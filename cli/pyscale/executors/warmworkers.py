@@ -14,6 +14,7 @@ from typing import IO, Generic, TypeVar
 import psutil
 
 from pyscale.executors.protocol import Batch
+from pyscale.executors.waiting import Group
 from pyscale.interruption import OF_TERMINAL, blocked
 from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import write_order
@@ -27,16 +28,9 @@ W = TypeVar("W", bound="WarmWorker")
 
 
 class WarmWorker:
-    """One worker, by its resident launcher.
+    """One worker, by its resident launcher or what hands lines on to it.
 
-    Parameters
-    ----------
-    folder : Path
-        The worker's own.
-    process : Popen
-        The resident launcher of that folder, or what hands lines on to it.
-    memory_bytes : int
-        What its stage is declared to take of this machine; 0 where it has memory of its own.
+    `memory_bytes`: what its stage is declared to take of this machine; 0 where it has its own.
     """
 
     def __init__(self, folder: Path, process: subprocess.Popen[str], memory_bytes: int = 0) -> None:
@@ -113,48 +107,26 @@ def attended(
 
 def give_tasks(
     batch: Batch,
-    slots: Mapping[Path, int],
+    slots: Mapping[Group, int],
     workers: Mapping[int, W],
     placed: Callable[[TaskOrder, int], TaskOrder],
 ) -> dict[Path, W]:
-    """Have the workers of slots do tasks of a batch.
-
-    Parameters
-    ----------
-    batch : Batch
-    slots : mapping of Path to int
-        Task folder -> slot.
-    workers : mapping of int to WarmWorker
-        The worker of each slot, ready to begin.
-    placed : callable
-        Adds to an order what depends on its slot.
-
-    Returns
-    -------
-    dict of Path to WarmWorker
-        The worker of each task.
-    """
-    found = {folder: workers[slot] for folder, slot in slots.items()}
-    # Orders carry the time of submission, so all are written before the first starts.
+    """Have the worker of each slot do a task of a batch; `placed` adds what depends on the slot."""
+    found: dict[Path, W] = {}
     tokens = {}
-    for folder, worker in found.items():
-        order = placed(batch.orders[folder], slots[folder])
-        tokens[folder] = write_order(
-            folder, order.model_copy(update={"worker": worker.folder.name})
-        )
+    # Orders carry the time of submission, so all are written before the first starts.
+    for (folder,), slot in slots.items():
+        found[folder] = workers[slot]
+        order = placed(batch.orders[folder], slot)
+        told = {"worker": found[folder].folder.name}
+        tokens[folder] = write_order(folder, order.model_copy(update=told))
     for folder, token in tokens.items():
         found[folder].give(folder, token)
     return found
 
 
 class WarmWorkers(Generic[W]):
-    """All workers of a run.
-
-    Parameters
-    ----------
-    folder : Path
-        Takes a folder for each of them.
-    """
+    """All workers of a run, each in a folder below this one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -171,14 +143,8 @@ class WarmWorkers(Generic[W]):
     ) -> dict[Key, W]:
         """Workers that can begin at once; those that are missing are started together.
 
-        Parameters
-        ----------
-        starts : mapping
-            Name of each worker's folder, and how it is started, by what tells workers apart.
-        launch : callable
-            Starts a missing one.
-        memory_bytes : int
-            What each of them takes of this machine, as its stage declares.
+        `starts`: name of each worker's folder, and how it is started, by what tells workers apart.
+        `memory_bytes`: what each of them takes of this machine, as its stage declares.
         """
         for key in starts:
             worker = self._kept.pop(key, None)

@@ -34,15 +34,8 @@ def site(**fields: Any) -> Site:
 
 
 def told(place: Site, trial: Trial, batch_name: str = "windows", tasks: int = 2) -> dict[str, Any]:
-    return parameters(
-        place,
-        trial,
-        threads=1,
-        run_id="one",
-        batch_name=batch_name,
-        tasks=tasks,
-        at_once=tasks,
-    )
+    submission = Submission(trial, batch_name, tasks, at_once=tasks)
+    return parameters(place, submission, threads=1, run_id="one")
 
 
 def options(

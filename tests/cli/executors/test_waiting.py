@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.executors import waiting
-from pyscale.executors.waiting import wait_for_any
+from pyscale.executors.waiting import Group, keep_busy, wait_for_any
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
@@ -137,6 +137,27 @@ def test_jobs_are_not_asked_where_the_record_is_there(folders: list[Path]) -> No
 
     end(folders[0])
     assert wait_for_any({folders[0]: PretendedJob(when_asked=asked)}) == {folders[0]}
+
+
+def test_tasks_that_start_together_free_their_slot_together_and_come_again_where_they_must(
+    folders: list[Path],
+) -> None:
+    together, alone = (folders[0], folders[1]), (folders[2],)
+    said: list[tuple[object, ...]] = []
+
+    def start(slots: Mapping[Group, int]) -> dict[Path, PretendedJob]:
+        said.extend(("start", group, slot) for group, slot in slots.items())
+        for folder in (folder for group in slots for folder in group):
+            end(folder)
+        return {folder: PretendedJob() for group in slots for folder in group}
+
+    def settle(jobs: Mapping[Path, PretendedJob]) -> bool:
+        said.append(("end", tuple(jobs)))
+        return said.count(("end", together)) != 1
+
+    keep_busy([together, alone], 1, start, settle)
+    first = [("start", together, 0), ("end", together)]
+    assert said == [*first, *first, ("start", alone, 0), ("end", alone)]
 
 
 WITHOUT_A_WATCH = """\
