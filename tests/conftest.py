@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildprogress import BuildProgress
+from pyscale.images.buildlog import BuildProgress
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.selection import buildable

@@ -9,9 +9,8 @@ from pydantic import Field, JsonValue
 
 from pyscale.analysis.grid.axes import VERSION
 from pyscale.errors import UserError
-from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import LOCK_NAME
-from pyscale.images.sif import read_sif
+from pyscale.images.sif import image_labels, read_sif
 from pyscale.suite import Suite, SuiteStage
 from pyscale.tomlfile import read_toml
 from pyscale_stages.contract import Record

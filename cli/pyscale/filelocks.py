@@ -5,13 +5,19 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock, SoftFileLock
+from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
 
 _NO_LOCKS = frozenset([errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
 """Lustre mounted without flock, NFS without its lock daemon, filesystems that have none, and NFS
 that has lost the file."""
+
+
+_GLANCE_S = 0.05
+"""Others may look at a lock for an instant."""
 
 
 def file_lock(path: Path) -> BaseFileLock:
@@ -25,6 +31,20 @@ def file_lock(path: Path) -> BaseFileLock:
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
     # Beside the file, not in its place: a file that was copied here would count as held for ever.
     return FileLock(path) if is_held(path) is not None else SoftFileLock(marker_of(path))
+
+
+@contextmanager
+def claimed(lock: BaseFileLock, waiting: Callable[[], object]) -> Iterator[None]:
+    """Hold a lock in the block; tell when another process is waited for."""
+    try:
+        lock.acquire(timeout=_GLANCE_S)
+    except Timeout:
+        waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def is_held(path: Path) -> bool | None:

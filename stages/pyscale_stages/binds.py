@@ -9,14 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-OPTIONS = (
-    "--containall",
-    "--cleanenv",
-    "--no-home",
-    # Variables reach the inside as they are: without it a dollar sign in a path is a command.
-    "--no-eval",
-)
-"""By which a container sees nothing of this machine but what it is shown."""
+ISOLATED = ("--containall", "--cleanenv", "--no-home")
+"""Options that hide this machine and this user from what runs inside."""
+# Variables reach the inside as they are: without the last a dollar sign in a path is a command.
+OPTIONS = (*ISOLATED, "--no-eval")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from pyscale.images.catalog import catalog
-from pyscale.images.engine import Engine
-from pyscale.images.inspection import IMAGE_PYTHON, describe
+from pyscale.images.engine import IMAGE_PYTHON, Engine
+from pyscale.images.inspection import describe
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import read_debian
 

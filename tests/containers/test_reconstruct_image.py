@@ -16,7 +16,7 @@ from pyscale.doctor.images import images
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildprogress import BuildProgress
+from pyscale.images.buildlog import BuildProgress
 from pyscale.images.catalog import definitions
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder

@@ -21,10 +21,9 @@ from ports import free_ports
 from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.engine import Engine
-from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import ImageFolder, LockedImage
-from pyscale.images.reference import Reference, parse_reference
-from pyscale.images.sif import read_sif
+from pyscale.images.registrycall import Reference, parse_reference
+from pyscale.images.sif import image_labels, read_sif
 from pyscale.images.transfer import PullOptions, pull, push
 from pyscale.images.verify import sha256_of, verify_image
 from pyscale_stages.errors import ResourceExhausted

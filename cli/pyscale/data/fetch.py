@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 import pooch
-from filelock import SoftFileLock, Timeout
+from filelock import SoftFileLock
 from pydantic import Field
 from requests.utils import get_auth_from_url
 
@@ -26,7 +26,7 @@ from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import add_trust, expected_sha256, file_states, read_trust
 from pyscale.errors import UserError
-from pyscale.filelocks import file_lock
+from pyscale.filelocks import claimed, file_lock
 from pyscale.settings import without_login
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
@@ -280,23 +280,18 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
         ) from error
 
 
-@contextmanager
-def _sole_fetcher(name: str, data_root: Path, report: Report) -> Iterator[None]:
+def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContextManager[None]:
     """Let one process at a time fetch a dataset."""
     data_root.mkdir(parents=True, exist_ok=True)
     lock = file_lock(data_root / f".{name}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+
+    def waiting() -> None:
         report.say(f"{name}: waiting for another pyscale that is fetching or making it")
         if isinstance(lock, SoftFileLock):
             # Of a process on another node nothing can be told.
             report.say(f"{name}: if no other pyscale runs, delete {lock.lock_file}")
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+
+    return claimed(lock, waiting)
 
 
 def _clean(incoming: Path) -> None:

@@ -16,8 +16,7 @@ from pyscale.doctor.containers import missing_engine
 from pyscale.doctor.findings import Finding, problem
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.containernode import prepared
-from pyscale.images.engine import find_engine
-from pyscale.images.inspection import IMAGE_PYTHON
+from pyscale.images.engine import IMAGE_PYTHON, find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import AMD_VARIABLES
 from pyscale.runtimes.words import killed_by, why_no_container

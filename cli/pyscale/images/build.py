@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -21,18 +20,20 @@ from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.capabilities import lacks_for_building
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import (
+    code_files,
     content_sha256,
     hash_of_words,
+    lay_out,
     libraries_sha256,
     lock_sha256,
     stage_file,
 )
-from pyscale.images.engine import Engine, find_engine
+from pyscale.images.engine import find_engine
 from pyscale.images.layerbuild import Ingredients, LayerBuilder, Recipe
+from pyscale.images.listing import image_state
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
 from pyscale.images.partlocks import debian_packages, debian_text
 from pyscale.images.parts import fetch_parts
-from pyscale.images.stagecode import code_files, lay_out
 from pyscale.images.verify import sha256_of
 from pyscale.images.workshop import Workshop, full_disk_explained
 from pyscale.store.provenance import code_commit
@@ -46,7 +47,6 @@ NEEDED_BYTES = {"cpu": 8 * 2**30, "cuda": 30 * 2**30}
 
 UNPACKED = 6
 """Space that a build takes for each byte of a libraries layer: unpacked, and two copies."""
-
 
 MOST_AT_ONCE = 2
 """Installing and compiling take one core; compression takes all."""
@@ -77,16 +77,6 @@ class BuiltImage(Record):
     wall_s: float | None = Field(description="Time of its build; None where it was current")
 
 
-@dataclass(frozen=True)
-class _Tools:
-    """What one call of `build` works with."""
-
-    engine: Engine
-    workshop: Workshop
-    layers: LayerBuilder
-    force: bool
-
-
 def build(
     definitions: Sequence[ImageDefinition],
     folder: ImageFolder,
@@ -110,14 +100,13 @@ def build(
                 listener(event)
 
         layers = LayerBuilder(engine, workshop, tell, anew=options.force)
-        tools = _Tools(engine, workshop, layers, options.force)
 
         def make(definition: ImageDefinition) -> BuiltImage:
             if definition not in stale:
                 return _reused(folder, definition, tell)
             start_s = time.monotonic()
-            libraries = _libraries(definition, base, options.wheels or workshop.parts, tools)
-            locked = _image(definition, libraries, folder, tools)
+            libraries = _libraries(definition, base, options.wheels or workshop.parts, layers)
+            locked = _image(definition, libraries, folder, layers)
             return _built(folder, definition, locked, time.monotonic() - start_s)
 
         pool = ThreadPoolExecutor(_at_once())
@@ -143,16 +132,10 @@ def _at_once() -> int:
 def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
     """Whether an image is there, as locked, and made from what is here now.
 
-    Its size is looked at; that its bytes are the locked ones is for `verify` to say.
+    That its bytes are the locked ones is for `verify` to say.
     """
     locked = folder.read_lock().images.get(definition.name)
-    sif = folder.sif(definition.name)
-    return (
-        locked is not None
-        and sif.is_file()
-        and sif.stat().st_size == locked.size_bytes
-        and locked.content_sha256 == content_sha256(definition)
-    )
+    return image_state(folder.sif(definition.name), definition, locked) == "current"
 
 
 def _refuse_what_is_lacking(
@@ -174,18 +157,18 @@ def _refuse_what_is_lacking(
         raise MissingPart(str(lacks[0]))
 
 
-def _libraries(definition: ImageDefinition, base: Base, parts: Path, tools: _Tools) -> Path:
+def _libraries(definition: ImageDefinition, base: Base, parts: Path, layers: LayerBuilder) -> Path:
     """Layer with an image's libraries, on the base."""
 
     def ingredients(hear: Callable[[str], None]) -> Ingredients:
-        sif = _base(definition, base, tools.layers)
-        fetched = fetch_parts(definition, sif, tools.engine, parts, hear)
+        sif = _base(definition, base, layers)
+        fetched = fetch_parts(definition, sif, layers.engine, parts, hear)
         return Ingredients({"base": sif, "parts": fetched})
 
     recipe = Recipe(
         definition.name, "libraries", _libraries_name(definition), definition.definition_file
     )
-    return tools.layers.cached(recipe, _libraries_key(definition, base), ingredients)
+    return layers.cached(recipe, _libraries_key(definition, base), ingredients)
 
 
 def _base(definition: ImageDefinition, base: Base, layers: LayerBuilder) -> Path:
@@ -197,12 +180,12 @@ def _base(definition: ImageDefinition, base: Base, layers: LayerBuilder) -> Path
 
 
 def _image(
-    definition: ImageDefinition, libraries: Path, folder: ImageFolder, tools: _Tools
+    definition: ImageDefinition, libraries: Path, folder: ImageFolder, layers: LayerBuilder
 ) -> LockedImage:
     """Add the stage's code to its libraries; install the image and lock it."""
     recipe = Recipe(definition.name, "image", definition.name, stage_file())
-    with tools.layers.place(recipe, definition.name) as (place, scratch):
-        if not tools.force and is_current(folder, definition):
+    with layers.place(recipe, definition.name) as (place, scratch):
+        if not layers.anew and is_current(folder, definition):
             # Another process made it while this one waited.
             return folder.read_lock().images[definition.name]
         content, commit = content_sha256(definition), code_commit()
@@ -216,7 +199,7 @@ def _image(
         }
         lay_out(code_files(definition.stage), place / "code")
         files = {"libraries": libraries, "code": place / "code"}
-        made = tools.layers.build(recipe, Ingredients(files, labels), place, scratch)
+        made = layers.build(recipe, Ingredients(files, labels), place, scratch)
         locked = LockedImage(
             sha256=sha256_of(made),
             size_bytes=made.stat().st_size,
@@ -225,11 +208,11 @@ def _image(
             git_commit=commit,
             lock_sha256=labels["lock_sha256"],
             built_utc=datetime.now(UTC),
-            engine=f"{tools.engine.name} {tools.engine.version}",
+            engine=f"{layers.engine.name} {layers.engine.version}",
             architecture=platform.machine(),
         )
-        tools.workshop.install(made, folder.sif(definition.name))
-        packages = debian_packages(libraries, tools.engine)
+        layers.workshop.install(made, folder.sif(definition.name))
+        packages = debian_packages(libraries, layers.engine)
         write_atomically(folder.debian_list(definition.name), debian_text(packages))
         folder.record(definition.name, locked)
     return locked

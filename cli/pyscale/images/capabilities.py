@@ -41,14 +41,7 @@ class Lack(Record):
 def lacks_for_building(folder: Path, needed_bytes: int, *, debootstrap: bool) -> list[Lack]:
     """All that stands in the way of a build, beside the container program itself.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the images.
-    needed_bytes : int
-        Space that the build takes at most.
-    debootstrap : bool
-        Whether a base must be made.
+    The build takes `needed_bytes` at most in the folder of the images; `debootstrap`: makes a base.
     """
     answers: Iterable[Lack | None] = (
         lack_of_architecture(),

@@ -90,7 +90,7 @@ def build(
     """
     from pyscale.console import talk
     from pyscale.images import build as building
-    from pyscale.images.buildprogress import BuildProgress
+    from pyscale.images.buildlog import BuildProgress
     from pyscale.images.catalog import definitions
     from pyscale.images.partlocks import doubts
     from pyscale.images.selection import Selection, buildable
@@ -198,7 +198,7 @@ def push(
     from pyscale.data.progress import TerminalReport
     from pyscale.images import transfer
     from pyscale.images.engine import find_engine
-    from pyscale.images.reference import parse_reference
+    from pyscale.images.registrycall import parse_reference
 
     place, folder = parse_reference(target), _folder(images_folder)
     engine, report = find_engine(), TerminalReport()
@@ -237,7 +237,7 @@ def pull(
     from pyscale.data.progress import TerminalReport
     from pyscale.images import transfer
     from pyscale.images.engine import find_engine
-    from pyscale.images.reference import parse_reference
+    from pyscale.images.registrycall import parse_reference
 
     options = transfer.PullOptions(as_name, sha256, replace=replace, no_https=no_https)
     place, folder = parse_reference(source), _folder(images_folder)

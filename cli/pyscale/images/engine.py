@@ -11,6 +11,7 @@ from typing import Literal
 
 from pyscale_stages.errors import MissingPart
 
+IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
 EngineName = Literal["apptainer", "singularity-ce"]
 
 # SingularityPRO and the releases before the two parted answer like SingularityCE.
@@ -19,19 +20,10 @@ _VERSION_ANSWER = re.compile(r"(apptainer|singularity\S*) version (\d\S*)", re.I
 
 @dataclass(frozen=True)
 class Engine:
-    """An installed container program.
-
-    Parameters
-    ----------
-    program : str
-        Path of the program.
-    name : str
-        Which of the two it is.
-    version : str
-        Version as the program tells it.
-    """
+    """An installed container program."""
 
     program: str
+    """Its path."""
     name: EngineName
     version: str
 
@@ -51,6 +43,17 @@ class Engine:
         # them fails; other users get what the site's installation gives.
         userns = ["--userns"] if os.geteuid() == 0 else []
         return [self.program, verb, *userns, *arguments]
+
+    def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run something inside an image, and return what it said."""
+        return subprocess.run(
+            self.command("exec", *arguments),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+        )
 
 
 def find_engine() -> Engine:

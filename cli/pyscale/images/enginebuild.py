@@ -15,8 +15,8 @@ import psutil
 
 from pyscale.errors import UserError
 from pyscale.images.buildlog import BuildLog
+from pyscale.images.content import FILE_TIME_S
 from pyscale.images.engine import Engine
-from pyscale.images.stagecode import FILE_TIME_S
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 
 MKSQUASHFS_ARGUMENTS = "-comp gzip -Xcompression-level 1"

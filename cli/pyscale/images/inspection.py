@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import Field
 
 from pyscale.errors import UserError
-from pyscale.images.engine import Engine
-from pyscale.images.labels import ImageLabels, image_labels
-from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.engine import IMAGE_PYTHON, Engine
+from pyscale.images.sif import ImageLabels, image_labels, read_sif, refuse_foreign
 from pyscale_stages.contract import Record
 
-IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
 # Runs inside: the standard library alone, so that it says the same of every image.
 _LIST_PACKAGES = """
 import importlib.metadata, json, pathlib
@@ -81,11 +78,7 @@ def describe(sif: Path, engine: Engine) -> ImageDescription:
 
 
 def _packages(sif: Path, engine: Engine) -> dict[str, dict[str, str]]:
-    isolated = ("--containall", "--cleanenv", "--no-home")
-    command = engine.command("exec", *isolated, str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+    done = engine.ask(*str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()
         raise UserError(

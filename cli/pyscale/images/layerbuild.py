@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyscale.images.buildlog import BuildEvent, BuildLog, Layer, Listener
-from pyscale.images.content import shared_files
+from pyscale.images.content import lay_out, shared_files
 from pyscale.images.engine import Engine
 from pyscale.images.enginebuild import Builds, build_sif
-from pyscale.images.stagecode import lay_out
 from pyscale.images.workshop import Workshop
 
 
@@ -51,10 +50,10 @@ class LayerBuilder:
     def __init__(
         self, engine: Engine, workshop: Workshop, listener: Listener, *, anew: bool
     ) -> None:
-        self._engine = engine
-        self._workshop = workshop
+        self.engine = engine
+        self.workshop = workshop
         self._listener = listener
-        self._anew = anew
+        self.anew = anew
         self._builds = Builds()
         self.used: set[Path] = set()
 
@@ -73,14 +72,14 @@ class LayerBuilder:
         `ingredients`: fetches and names what it is made of; called only where there is something to
         build, with what hears each thing that is done.
         """
-        file = self._workshop.layer(recipe.name, sha256)
+        file = self.workshop.layer(recipe.name, sha256)
         if self._is_usable(file):
             return file
         with self.place(recipe, file.stem) as (place, scratch):
             # Another process may have made it while this one waited.
             if not self._is_usable(file):
                 made = self.build(recipe, ingredients(self.hear(recipe)), place, scratch)
-                self._workshop.install(made, file)
+                self.workshop.install(made, file)
                 self.used.add(file)
         return file
 
@@ -89,8 +88,8 @@ class LayerBuilder:
         """Folders to make something in, which nobody else makes meanwhile."""
         waiting = BuildEvent(recipe.image, recipe.layer, "waiting")
         with (
-            self._workshop.claim(key, lambda: self._listener(waiting)),
-            self._workshop.place(key) as folders,
+            self.workshop.claim(key, lambda: self._listener(waiting)),
+            self.workshop.place(key) as folders,
         ):
             yield folders
 
@@ -104,10 +103,10 @@ class LayerBuilder:
                 (place / variables[name]).symlink_to(path.absolute())
         lay_out(shared_files(), place / "containers")
         variables["containers"] = "containers"
-        with BuildLog(self._workshop.logs, recipe.name) as log:
+        with BuildLog(self.workshop.logs, recipe.name) as log:
             hear = self.hear(recipe)
             build_sif(
-                self._engine,
+                self.engine,
                 recipe.definition_file,
                 variables,
                 made,
@@ -124,7 +123,7 @@ class LayerBuilder:
         return lambda line: self._listener(BuildEvent(recipe.image, recipe.layer, "said", line))
 
     def _is_usable(self, file: Path) -> bool:
-        usable = file in self.used or (file.is_file() and not self._anew)
+        usable = file in self.used or (file.is_file() and not self.anew)
         if usable:
             self.used.add(file)
         return usable

@@ -11,9 +11,8 @@ from pydantic import Field
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import content_sha256, lock_sha256
-from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import ImageFolder, LockedImage
-from pyscale.images.sif import read_sif
+from pyscale.images.sif import image_labels, read_sif
 from pyscale_stages.contract import Record
 
 State = Literal["current", "out of date", "absent", "changed on disk", "unlocked"]
@@ -62,7 +61,7 @@ def _listed(
         name=name,
         stage=stage,
         device=device,
-        state=_state(sif, definition, locked),
+        state=image_state(sif, definition, locked),
         path=sif,
         size_bytes=sif.stat().st_size if sif.is_file() else None,
     )
@@ -77,7 +76,8 @@ def _listed(
     return row.model_copy(update=told)
 
 
-def _state(sif: Path, definition: ImageDefinition | None, locked: LockedImage | None) -> State:
+def image_state(sif: Path, definition: ImageDefinition | None, locked: LockedImage | None) -> State:
+    """How an image stands beside its lock and what it would be made from now."""
     if not sif.is_file():
         return "absent"
     if locked is None:

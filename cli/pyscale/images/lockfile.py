@@ -44,13 +44,7 @@ class ImagesLock(Record):
 
 
 class ImageFolder:
-    """A folder of images with its lock.
-
-    Parameters
-    ----------
-    path : Path
-        The setting `images_folder`.
-    """
+    """A folder of images with its lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -69,13 +63,7 @@ class ImageFolder:
         return sorted(path for path in self.path.glob("*.sif") if not path.name.startswith("."))
 
     def read_lock(self) -> ImagesLock:
-        """Read the lock; an absent one locks nothing.
-
-        Raises
-        ------
-        UserError
-            If the file is no lock, or may not be read.
-        """
+        """Read the lock; an absent one locks nothing."""
         try:
             return ImagesLock.model_validate_json(self.lock_file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -92,13 +80,7 @@ class ImageFolder:
             ) from error
 
     def record(self, name: str, image: LockedImage) -> None:
-        """Lock an image, beside those that others lock at the same moment.
-
-        Raises
-        ------
-        UserError
-            If the folder cannot be written, or its lock is no lock.
-        """
+        """Lock an image, beside those that others lock at the same moment."""
         self.make()
         with folder_errors_explained(self.path), file_lock(self.path / f".{LOCK_NAME}.busy"):
             images = self.read_lock().images | {name: image}
@@ -106,13 +88,7 @@ class ImageFolder:
             write_atomically(self.lock_file, lock.model_dump_json(indent=1) + "\n")
 
     def make(self) -> None:
-        """Make the folder where it is absent.
-
-        Raises
-        ------
-        UserError
-            If it cannot be made.
-        """
+        """Make the folder where it is absent."""
         with folder_errors_explained(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
 

@@ -6,7 +6,6 @@ with, and a build tells where it differs. Jars that differ from theirs are refus
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -27,14 +26,7 @@ _LIST = "/opt/pyscale/debian-packages.txt"
 
 def debian_packages(sif: Path, engine: Engine) -> dict[str, str]:
     """Versions of the Debian packages that an image or layer lists; empty where it lists none."""
-    isolated = ("--containall", "--cleanenv", "--no-home")
-    done = subprocess.run(
-        engine.command("exec", *isolated, str(sif), "cat", _LIST),
-        capture_output=True,
-        text=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    done = engine.ask(*str(sif), "cat", _LIST)
     lines = done.stdout.splitlines() if done.returncode == 0 else ()
     return {name: version for name, version, *_ in (line.split("\t") for line in lines)}
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.debian import fetch_debian
 from pyscale.images.engine import Engine
-from pyscale.images.jars import fetch_jars
+from pyscale.images.partlocks import JARS_RECORD, check_jars, jars_text
 from pyscale.images.wheels import fetch_wheels
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.errors import MissingPart
+from pyscale_stages.hashing import sha256_of
+from pyscale_stages.libraries import how_to_install
 
 
 def fetch_parts(
@@ -36,3 +43,141 @@ def fetch_parts(
         parts.mkdir(parents=True, exist_ok=True)
         write_atomically(copy, lock)
     return parts
+
+
+DEBIAN_RECORD = "fetched.txt"
+"""Says beside the packages what they were fetched for, and the hash of each."""
+
+_FETCH = """
+set -eu
+apt='apt-get -qq -o Dir::State::Lists=/fetched/lists -o Dir::Cache=/fetched/cache
+    -o APT::Sandbox::User=root -o Debug::NoLocking=1'
+mkdir -p /fetched/lists/partial /fetched/cache/archives/partial
+$apt update
+$apt install --download-only --yes --no-install-recommends "$@"
+"""
+
+
+def fetch_debian(
+    definition: ImageDefinition,
+    base: Path,
+    engine: Engine,
+    folder: Path,
+    listener: Callable[[str], None],
+) -> None:
+    """Bring an image's Debian packages, and what they need, into `folder/NAME/debian`.
+
+    The base's own apt chooses and checks them, so that they fit what it has already. Packages
+    that were fetched for the same base are kept and need no network.
+    """
+    packages = folder / definition.name / "debian"
+    heading = f"{_base_packages_sha256(base, engine)} {' '.join(definition.debian)}"
+    if is_complete(packages, heading):
+        return
+    listener(f"fetching Debian packages: {', '.join(definition.debian)}")
+    with _arriving(packages) as (scratch, fetched):
+        shell = ("sh", "-c", _FETCH, "sh", *definition.debian)
+        answer = engine.ask(*"--bind", f"{scratch}:/fetched", str(base), *shell)
+        if answer.returncode != 0:
+            lines = [line for line in answer.stderr.splitlines() if line.startswith(("E:", "W:"))]
+            reason = lines[0] if lines else answer.stderr.strip()[-300:]
+            raise UserError(
+                f"the Debian packages of {definition.name} cannot be fetched ({reason}): connect "
+                "to the network, or name a folder that was filled on the same base by --wheels"
+            )
+        for package in sorted(scratch.glob("cache/archives/*.deb")):
+            package.rename(fetched / package.name)
+        (fetched / DEBIAN_RECORD).write_text(_record(fetched, heading), encoding="utf-8")
+
+
+@contextmanager
+def _arriving(final: Path) -> Iterator[tuple[Path, Path]]:
+    """A scratch folder on the disk of `final`, and an empty one in it that takes its place."""
+    folder = final.parents[1]
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{final.parent.name}-", dir=folder) as scratch:
+        fetched = Path(scratch) / "arrived"
+        fetched.mkdir()
+        yield Path(scratch), fetched
+        shutil.rmtree(final, ignore_errors=True)
+        final.parent.mkdir(exist_ok=True)
+        fetched.rename(final)
+
+
+def is_complete(packages: Path, heading: str) -> bool:
+    """Whether a folder holds what was fetched under this heading, unchanged."""
+    record = packages / DEBIAN_RECORD
+    return record.is_file() and record.read_text("utf-8") == _record(packages, heading)
+
+
+def _record(packages: Path, heading: str) -> str:
+    files = sorted(packages.glob("*.deb"))
+    return "".join([f"{heading}\n", *(f"{sha256_of(file)} {file.name}\n" for file in files)])
+
+
+def _base_packages_sha256(base: Path, engine: Engine) -> str:
+    answer = engine.ask("--containall", str(base), "dpkg-query", "--show")
+    if answer.returncode != 0:
+        raise UserError(
+            f"{base} is not a Debian system that images can use "
+            f"({answer.stderr.strip()[-200:]}): name a base that pyscale built, or none"
+        )
+    return hashlib.sha256(answer.stdout.encode()).hexdigest()
+
+
+MAVEN_RECORD = "maven.txt"
+"""Lists the coordinates beside the jars that they came to."""
+
+
+def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[str], None]) -> None:
+    """Bring the jars of an image's Maven coordinates, and all they need, into `folder/NAME/jars`.
+
+    A folder that was put there by hand is taken as it is, if it holds each coordinate's own jar.
+    """
+    jars = folder / definition.name / "jars"
+    lacking = lacking_coordinates(definition.maven, jars)
+    if not lacking:
+        check_jars(definition, jars)
+        return
+    if jars.is_dir() and any(jars.rglob("*.jar")):
+        raise UserError(
+            f"{jars} lacks the jars of {', '.join(lacking)}: put them there with their "
+            "dependencies, or remove the folder to fetch them again"
+        )
+    listener(f"asking Maven for {', '.join(definition.maven)}")
+    with _arriving(jars) as (scratch, fetched):
+        _resolve(definition, jars, scratch, fetched)
+        write_atomically(fetched / MAVEN_RECORD, "".join(f"{c}\n" for c in definition.maven))
+        write_atomically(fetched / JARS_RECORD, jars_text(fetched))
+        check_jars(definition, fetched)
+
+
+def lacking_coordinates(coordinates: tuple[str, ...], jars: Path) -> list[str]:
+    """Coordinates `GROUP:ARTIFACT:VERSION` whose own jar is not in a folder or below it."""
+    present = {path.name for path in jars.rglob("*.jar")} if jars.is_dir() else set()
+    return [
+        coordinate
+        for coordinate in coordinates
+        if f"{coordinate.split(':')[1]}-{coordinate.split(':')[2]}.jar" not in present
+    ]
+
+
+def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Path) -> None:
+    try:
+        import jgo
+    except ModuleNotFoundError as error:
+        raise MissingPart(
+            f"fetching the jars of {definition.name} needs jgo, which is not installed here: "
+            f"{how_to_install('track_trackmate')}, or put the jars into {jars}"
+        ) from error
+    try:
+        environment = jgo.build("+".join(definition.maven), cache_dir=scratch / "cache")
+        for jar in environment.classpath:
+            shutil.copyfile(jar, fetched / Path(jar).name)
+    # The resolver has errors of several libraries, and no common one.
+    except Exception as error:
+        raise UserError(
+            f"the jars of {definition.name} ({', '.join(definition.maven)}) could not be fetched "
+            f"from Maven ({type(error).__name__}): connect to the network, or put them with "
+            f"their dependencies into {jars}"
+        ) from error

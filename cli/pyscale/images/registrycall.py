@@ -1,4 +1,4 @@
-"""One push or pull by the container program: its progress, end and error sentence."""
+"""One push to or pull from `oras://HOST/PATH[:TAG]`: its progress, end and error sentence."""
 
 from __future__ import annotations
 
@@ -8,31 +8,104 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
 
 import psutil
 
 from pyscale.data.progress import Advance, Report
-from pyscale.errors import UserError
+from pyscale.errors import Sayings, UserError, explained
 from pyscale.images.engine import Engine
-from pyscale.images.reference import Reference
 from pyscale.interruption import termination_as_interrupt
+from pyscale.settings import without_login
 from pyscale_stages.errors import ResourceExhausted
+
+SCHEME = "oras://"
+DEFAULT_TAG = "latest"
+_HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?|\[[0-9a-fA-F:]+\](?::\d+)?"
+_PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"(?P<host>{_HOST})/(?P<path>{_PART}(?:/{_PART})*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A place in a registry.
+
+    `host`: name of the registry, with its port where it has one. `path`: repository in it.
+    `digest`: digest of the manifest, which pins more than a tag does.
+    """
+
+    host: str
+    path: str
+    tag: str = DEFAULT_TAG
+    digest: str | None = None
+
+    def __str__(self) -> str:
+        version = f"@{self.digest}" if self.digest else f":{self.tag}"
+        return f"{SCHEME}{self.host}/{self.path}{version}"
+
+    def below(self, name: str) -> Reference:
+        """The place of an image of this name below this one, with the same tag."""
+        return replace(self, path=f"{self.path}/{name}")
+
+
+def parse_reference(text: str) -> Reference:
+    """Read a reference."""
+    found = _REFERENCE.fullmatch(text.removeprefix(SCHEME)) if text.startswith(SCHEME) else None
+    if found is None:
+        raise UserError(
+            f"{without_login(text)!r} is not a valid registry address: write oras://HOST/PATH or "
+            "oras://HOST/PATH:TAG, the path in small letters"
+        )
+    return Reference(found["host"], found["path"], found["tag"] or DEFAULT_TAG, found["digest"])
+
 
 Verb = Literal["push", "pull"]
 LOOK_EVERY_S = 0.2
 
-_UNREACHABLE = re.compile(
-    r"no such host|connection refused|connection reset|i/o timeout|network is unreachable"
-    r"|no route to host|TLS handshake timeout|server misbehaving|unexpected EOF",
-    re.IGNORECASE,
+_SAID: Sayings = (
+    (
+        r"(?i)no space left on device|disk quota exceeded",
+        ResourceExhausted,
+        "the disk of {disk} is full: nothing was installed; free space there and {verb} "
+        "{reference} again",
+    ),
+    (
+        r"server gave HTTP response to HTTPS client",
+        UserError,
+        "the registry {host} uses plain http: add --no-https",
+    ),
+    (
+        r"(?P<why>x509: [^;]*)",
+        UserError,
+        "the certificate of the registry {host} is not trusted here ({why}): install the "
+        "authority that signed it on this machine",
+    ),
+    (
+        r"UNAUTHORIZED|DENIED|401 Unauthorized|403 Forbidden",
+        UserError,
+        "the registry {host} refuses to let you {verb} {reference}: log in by `{program} registry "
+        "login --username NAME oras://{host}`, or ask for permission",
+    ),
+    (
+        r"(MANIFEST|NAME)_UNKNOWN|404 Not Found",
+        UserError,
+        "the registry {host} has no {reference}: check its path and tag, or push it first",
+    ),
+    (
+        r"(?i)no such host|connection refused|connection reset|i/o timeout|network is unreachable"
+        r"|no route to host|TLS handshake timeout|server misbehaving|unexpected EOF",
+        UserError,
+        "the registry {host} is unreachable ({cause}): check its name and the network, or copy "
+        "the SIF and images.lock as files",
+    ),
 )
-_REFUSED = re.compile(r"UNAUTHORIZED|DENIED|401 Unauthorized|403 Forbidden")
-_UNKNOWN = re.compile(r"(MANIFEST|NAME)_UNKNOWN|404 Not Found")
-_PLAIN = re.compile(r"server gave HTTP response to HTTPS client")
-_CERTIFICATE = re.compile(r"x509: [^;]*")
-_FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+"""What the container program says of a registry, in the order in which it counts."""
 
 
 def call_registry(
@@ -107,45 +180,21 @@ def _last_line(said: IO[bytes]) -> str:
 
 def _sentence(
     engine: Engine, verb: Verb, reference: Reference, said: str, scratch: Path | None
-) -> UserError | ResourceExhausted:
-    host = reference.host
-    # The reference's own words must not be taken for those of an error.
+) -> Exception:
     line = said.removeprefix("FATAL:").strip()
-    words = line.replace(str(reference), "").replace(f"{host}/", "")
-    if _FULL.search(words):
-        where = scratch.parents[1] if scratch is not None else Path(tempfile.gettempdir())
-        return ResourceExhausted(
-            f"the disk of {where} is full: nothing was installed; free space there and "
-            f"{verb} {reference} again"
-        )
-    if _PLAIN.search(words):
-        return UserError(f"the registry {host} uses plain http: add --no-https")
-    untrusted = _CERTIFICATE.search(words)
-    if untrusted is not None:
-        return UserError(
-            f"the certificate of the registry {host} is not trusted here ({untrusted[0]}): "
-            "install the authority that signed it on this machine"
-        )
-    if _REFUSED.search(words):
-        login = f"{Path(engine.program).name} registry login --username NAME oras://{host}"
-        return UserError(
-            f"the registry {host} refuses to let you {verb} {reference}: log in by `{login}`, or "
-            "ask for permission"
-        )
-    if _UNKNOWN.search(words):
-        return UserError(
-            f"the registry {host} has no {reference}: check its path and tag, or push it first"
-        )
-    if _UNREACHABLE.search(words):
-        return UserError(
-            f"the registry {host} is unreachable ({_cause(words)}): check its name and the "
-            "network, or copy the SIF and images.lock as files"
-        )
-    return UserError(
+    # The reference's own words must not be taken for those of an error.
+    words = line.replace(str(reference), "").replace(f"{reference.host}/", "")
+    known = explained(
+        words,
+        _SAID,
+        verb=verb,
+        reference=reference,
+        host=reference.host,
+        program=Path(engine.program).name,
+        disk=scratch.parents[1] if scratch is not None else Path(tempfile.gettempdir()),
+        # The innermost of the causes that Go strings together.
+        cause=words.rpartition(": ")[2],
+    )
+    return known or UserError(
         f"{engine.name} could not {verb} {reference} ({line}): fix that, and try again"
     )
-
-
-def _cause(words: str) -> str:
-    """The innermost of the causes that Go strings together."""
-    return words.rpartition(": ")[2]

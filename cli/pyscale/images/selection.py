@@ -9,8 +9,8 @@ from pyscale.images.build import BuildOptions, is_current
 from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.engine import find_engine
-from pyscale.images.jars import fetch_jars
 from pyscale.images.lockfile import ImageFolder
+from pyscale.images.parts import fetch_jars
 from pyscale.images.workshop import Workshop
 from pyscale_stages.errors import MissingPart
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
-from pyscale.filelocks import file_lock
+from pyscale.filelocks import claimed, file_lock
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
-from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
-from pyscale.images.reference import Reference
-from pyscale.images.registrycall import call_registry
-from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.registrycall import Reference, call_registry
+from pyscale.images.sif import image_labels, read_sif, refuse_foreign
 from pyscale.images.verify import sha256_of, verify_image
 from pyscale_stages.atomic import atomic_path
 
@@ -178,21 +176,15 @@ def _arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
     """
     folder.make()
     place = folder.path / ARRIVALS
-    lock = file_lock(folder.path / f"{ARRIVALS}.busy")
-    with folder_errors_explained(folder.path):
-        try:
-            lock.acquire(blocking=False)
-        except TimeoutError:
-            report.say(f"waiting for another pull into {folder.path}")
-            lock.acquire()
-    try:
+    with ExitStack() as stack:
         with folder_errors_explained(folder.path):
+            lock = file_lock(folder.path / f"{ARRIVALS}.busy")
+            waiting = f"waiting for another pull into {folder.path}"
+            stack.enter_context(claimed(lock, lambda: report.say(waiting)))
+            stack.callback(shutil.rmtree, place, ignore_errors=True)
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
         yield Path(mkdtemp(dir=place))
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-        lock.release()
 
 
 def _plain(no_https: bool) -> tuple[str, ...]:

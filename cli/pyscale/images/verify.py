@@ -9,9 +9,8 @@ from pydantic import Field
 
 from pyscale.data.progress import Report, SilentReport
 from pyscale.errors import UserError
-from pyscale.images.labels import image_labels
 from pyscale.images.lockfile import LOCK_NAME, ImageFolder, LockedImage
-from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.sif import image_labels, read_sif, refuse_foreign
 from pyscale_stages import hashing
 from pyscale_stages.contract import Record
 
@@ -29,13 +28,7 @@ class Verdict(Record):
 
 
 def sha256_of(sif: Path, report: Report | None = None) -> str:
-    """Checksum of all bytes of an image; nothing remembered is trusted.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read.
-    """
+    """Checksum of all bytes of an image; nothing remembered is trusted."""
     try:
         with (report or SilentReport()).bar(sif.name, sif.stat().st_size) as advance:
             return hashing.sha256_of(sif, advance)

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
-from pyscale.errors import UserError
+from pyscale.errors import Sayings, UserError, explained
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.pythonlocks import WheelPin, package_key, platform_options, read_pins
 from pyscale_stages.errors import MissingPart, ResourceExhausted
@@ -22,14 +22,40 @@ from pyscale_stages.hashing import sha256_of
 HASHING_THREADS = 2
 """Enough to keep a disk busy; a larger share of a login node is not taken."""
 
-_NO_NETWORK = re.compile(
-    r"NewConnectionError|ConnectTimeout|Failed to establish|name resolution|ProxyError|"
-    r"SSLError|Read timed out|Network is unreachable"
-)
-_WRONG_HASH = re.compile(r"DO NOT MATCH THE HASHES|mismatched hash", re.IGNORECASE)
-_NOT_THERE = re.compile(r"No matching distribution found for (\S+)")
-_FULL_DISK = os.strerror(errno.ENOSPC)
 _ADVICE = "or name a folder that was filled elsewhere by --wheels"
+_SAID_BY_PIP: Sayings = (
+    (
+        re.escape(os.strerror(errno.ENOSPC)),
+        ResourceExhausted,
+        "the disk of {folder} filled up while fetching {what}: free space there and run the "
+        "command again; complete files are kept",
+    ),
+    (
+        r"(?i)DO NOT MATCH THE HASHES|mismatched hash",
+        UserError,
+        "one of {what} does not match {lock}: check the package index that pip uses here (`pip "
+        "config list`), and build no image from it",
+    ),
+    (
+        r"NewConnectionError|ConnectTimeout|Failed to establish|name resolution|ProxyError|"
+        r"SSLError|Read timed out|Network is unreachable",
+        UserError,
+        "{what} cannot be fetched, because pip reaches no package index: connect to the network, "
+        f"set PIP_INDEX_URL to a reachable one, {_ADVICE}",
+    ),
+    (
+        r"No matching distribution found for (?P<absent>\S*\+cpu\S*)",
+        UserError,
+        "no index or folder of pip has {absent} for {image}: set PIP_FIND_LINKS or "
+        f"PIP_EXTRA_INDEX_URL to an index that has CPU builds of torch, {_ADVICE}",
+    ),
+    (
+        r"No matching distribution found for (?P<absent>\S+)",
+        UserError,
+        "no index or folder of pip has {absent} for {image}: set PIP_INDEX_URL to an index that "
+        f"has it, {_ADVICE}",
+    ),
+)
 
 
 def fetch_wheels(
@@ -116,36 +142,16 @@ def _download(
         raise _explained(definition, said, folder)
 
 
-def _explained(
-    definition: ImageDefinition, said: list[str], folder: Path
-) -> UserError | ResourceExhausted:
+def _explained(definition: ImageDefinition, said: list[str], folder: Path) -> Exception:
     """Say in one sentence why pip failed."""
-    text = "\n".join(said)
-    what = f"the wheels of {definition.name}"
-    not_there = _NOT_THERE.search(text)
-    if _FULL_DISK in text:
-        return ResourceExhausted(
-            f"the disk of {folder.parent} filled up while fetching {what}: free space there and "
-            "run the command again; complete files are kept"
-        )
-    if _WRONG_HASH.search(text):
-        return UserError(
-            f"one of {what} does not match {definition.lock_file}: check the package index that "
-            "pip uses here (`pip config list`), and build no image from it"
-        )
-    if _NO_NETWORK.search(text):
-        return UserError(
-            f"{what} cannot be fetched, because pip reaches no package index: connect to the "
-            f"network, set PIP_INDEX_URL to a reachable one, {_ADVICE}"
-        )
-    if not_there is not None:
-        hint = (
-            "set PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL to an index that has CPU builds of torch"
-            if "+cpu" in not_there[1]
-            else "set PIP_INDEX_URL to an index that has it"
-        )
-        return UserError(
-            f"no index or folder of pip has {not_there[1]} for {definition.name}: {hint}, {_ADVICE}"
-        )
+    text, what = "\n".join(said), f"the wheels of {definition.name}"
+    known = explained(
+        text,
+        _SAID_BY_PIP,
+        what=what,
+        image=definition.name,
+        lock=definition.lock_file,
+        folder=folder.parent,
+    )
     last = next((line for line in reversed(said) if line.startswith("ERROR")), text[-300:])
-    return UserError(f"{what} cannot be fetched ({last}): fix that, {_ADVICE}")
+    return known or UserError(f"{what} cannot be fetched ({last}): fix that, {_ADVICE}")

@@ -11,19 +11,18 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from filelock import BaseFileLock, Timeout
 
 from pyscale.errors import UserError
-from pyscale.filelocks import file_lock
+from pyscale.filelocks import claimed, file_lock
 from pyscale.images.content import hash_of_words
 from pyscale.images.engine import Engine
 from pyscale_stages.errors import ResourceExhausted
 
 HASH_LETTERS = 12
-_GLANCE_S = 0.05
 
 
 class Workshop:
@@ -47,19 +46,9 @@ class Workshop:
         """File of a layer that is made from what has this hash."""
         return self.layers / f"{name}-{sha256[:HASH_LETTERS]}.sif"
 
-    @contextmanager
-    def claim(self, name: str, waiting: Callable[[], None]) -> Iterator[None]:
+    def claim(self, name: str, waiting: Callable[[], None]) -> AbstractContextManager[None]:
         """Be the only one who makes what has this name; tell when another is waited for."""
-        lock = self._lock(name)
-        try:
-            lock.acquire(timeout=_GLANCE_S)
-        except Timeout:
-            waiting()
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+        return claimed(self._lock(name), waiting)
 
     @contextmanager
     def place(self, name: str) -> Iterator[tuple[Path, Path]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from pyscale.baseversion import OF_BASE, BaseVersion
@@ -12,9 +11,8 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.labels import PREFIX, UNKNOWN
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.sif import read_sif, refuse_foreign
+from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
 from pyscale.images.verify import Verdict, sha256_of, verdict_on
 from pyscale.plan import Plan, Trial
 from pyscale.runtimes.apptainer import ApptainerRuntime
@@ -160,14 +158,7 @@ def _refuse_changed(image: ImageFile, run: str) -> None:
 
 def _try(engine: Engine, image: ImageFile) -> None:
     """Start a container that does nothing, and learn from its words."""
-    tried = subprocess.run(
-        engine.command("exec", *OPTIONS, str(image.path), "true"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    tried = engine.ask(*OPTIONS, str(image.path), "true")
     if tried.returncode != 0:
         why = why_no_container(tried.stderr, tried.returncode)
         said = tried.stderr.strip().rpartition("\n")[2]

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 
+from pyscale.errors import Sayings, explained
 from pyscale_stages.errors import MissingPart, ResourceExhausted, StageError
 
 EXIT_CONTAINER = 255
@@ -20,7 +21,7 @@ SLOW_START = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNPACKING = "Converting SIF file to temporary sandbox"
 _OWN_LINE = re.compile(r"^(?:FATAL|ERROR) *: *(.+)$", re.MULTILINE)
-_KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
+_KNOWN: Sayings = (
     (
         r"Failed to create user namespace|user namespaces? (?:is|are) (?:not|disabled)",
         MissingPart,
@@ -52,7 +53,7 @@ _KNOWN: tuple[tuple[str, type[StageError], str], ...] = (
         "use --runtime native",
     ),
     (
-        r"lstat (?P<path>.+?): no such file|could not open image (?P<other>[^:]+): .*no such file",
+        r"(?:lstat|could not open image) (?P<path>[^:]+): .*no such file",
         MissingPart,
         "the image {path} does not exist on the node of the task: put images_folder where every "
         "node sees it, or build or pull the image again",
@@ -81,10 +82,9 @@ def why_no_container(said: str, returncode: int) -> StageError | None:
     own = _OWN_LINE.findall(_COLOUR.sub("", said))
     if not own:
         return None
-    for pattern, kind, sentence in _KNOWN:
-        found = re.search(pattern, "\n".join(own))
-        if found:
-            return kind(sentence.format(**_groups(found)))
+    known = explained("\n".join(own), _KNOWN)
+    if isinstance(known, StageError):
+        return known
     if returncode != EXIT_CONTAINER:
         # A stage may write such lines too, and ends with 1 itself.
         return None
@@ -102,9 +102,3 @@ def killed_by(returncode: int) -> signal.Signals | None:
 def unpacked_its_image(said: str) -> bool:
     """Whether a container program unpacked an image because it could not mount it."""
     return _UNPACKING in said
-
-
-def _groups(found: re.Match[str]) -> dict[str, str]:
-    """Named groups, of which only those of one alternative are there."""
-    groups = {name: text for name, text in found.groupdict().items() if text is not None}
-    return groups if "other" not in groups else groups | {"path": groups["other"]}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from pyscale.images.buildlog import BuildLog
+from pyscale.images.buildlog import BuildEvent, BuildLog, BuildProgress
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,34 @@ def test_a_full_disk_is_noticed(tmp_path: Path, line: str) -> None:
         assert not log.full_disk
         log.write(line)
         assert log.full_disk
+
+
+def test_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with BuildProgress() as progress:
+        progress.hear(BuildEvent("contact", "libraries", "waiting"))
+        progress.hear(BuildEvent("contact", "libraries", "started"))
+        progress.hear(BuildEvent("contact", "libraries", "said", "INFO: [all] of it"))
+        progress.hear(BuildEvent("contact", "libraries", "finished"))
+        progress.hear(BuildEvent("track", "image", "current"))
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    waiting, building, done, unchanged = answer.err.splitlines()
+    assert waiting == "contact: libraries: waiting for another build that is making it"
+    assert building == "contact: libraries: building"
+    assert re.fullmatch(r"contact: libraries: done in \d+ s", done)
+    assert unchanged == "track: nothing has changed"
+
+
+def test_a_terminal_shows_what_goes_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with BuildProgress() as progress:
+        progress.hear(BuildEvent("contact", "base", "started"))
+        for number in range(3):
+            progress.hear(BuildEvent("contact", "base", "said", f"[/] line {number} " + "x" * 200))
+    shown = capsys.readouterr().err
+    assert "Debian base" in shown
+    assert "[/] line 2" in shown

@@ -13,7 +13,6 @@ from pyscale.errors import UserError
 from pyscale.images import partlocks
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import libraries_sha256
-from pyscale.images.jars import fetch_jars
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import (
     BASE,
@@ -24,6 +23,7 @@ from pyscale.images.partlocks import (
     jars_text,
     read_debian,
 )
+from pyscale.images.parts import fetch_jars
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTACT, TRACK, TRACKMATE = (catalog()[name] for name in ("contact", "track", "track_trackmate"))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.images.reference import parse_reference
+from pyscale.images.registrycall import parse_reference
 
 
 @pytest.mark.parametrize(
