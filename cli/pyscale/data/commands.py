@@ -71,9 +71,8 @@ def fetch(
 
     An interrupted download continues where it stopped.
     """
-    from pyscale.data import consent
     from pyscale.data.fetch import FetchOptions, fetch_dataset
-    from pyscale.data.progress import TerminalReport
+    from pyscale.data.progress import TerminalReport, asked, given
 
     registry, settings = _opened(data_folder, mirror)
     options = FetchOptions(
@@ -88,7 +87,7 @@ def fetch(
             registry,
             settings.data_folder,
             options=options,
-            consent=consent.given if accept_terms else consent.asked,
+            consent=given if accept_terms else asked,
             report=report,
         )
         typer.echo(movie)
@@ -148,8 +147,7 @@ def synth(
 ) -> None:
     """Make a synthetic movie or slides, with truth."""
     from pyscale.data.progress import TerminalReport
-    from pyscale.data.synthetic import make_synthetic
-    from pyscale.data.synthoptions import params_given
+    from pyscale.data.synthetic import make_synthetic, params_given
 
     registry, settings = _opened(data_folder, None)
     options = {

@@ -48,39 +48,25 @@ class Patience(Record):
 
 @dataclass(frozen=True)
 class Transfer:
-    """What to bring where.
-
-    Attributes
-    ----------
-    address : str
-        http, https or file address, or a path; it is shown and kept, so it has no password.
-    part : Path
-        Where the bytes go. It stays when the download breaks off.
-    size_bytes : int or None
-        Size that the file must have.
-    limit_bytes : int or None
-        The most that it may have, where its size is not known and the server tells none.
-    checked : bool
-        Whether a checksum will prove the whole: only then are bytes of a server that names
-        no version of its file joined to those of an earlier try.
-    patience : Patience
-    advance : callable
-        Told of every byte that counts, including those of an earlier try.
-    stop : threading.Event
-        Set to end the download at the next chunk.
-    login : tuple of str or None
-        Name and password for the server.
-    """
+    """What to bring where."""
 
     address: str
+    """http, https or file address, or a path; it is shown and kept, so it has no password."""
     part: Path
+    """Where the bytes go. It stays when the download breaks off."""
     size_bytes: int | None
     limit_bytes: int | None
+    """The most that it may have, where its size is not known and the server tells none."""
     checked: bool
+    """Whether a checksum will prove the whole: only then are bytes of a server that names no
+    version of its file joined to those of an earlier try."""
     patience: Patience
     advance: Advance
+    """Told of every byte that counts, including those of an earlier try."""
     stop: threading.Event
+    """Set to end the download at the next chunk."""
     login: tuple[str, str] | None = None
+    """Name and password for the server."""
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data import consent
 from pyscale.data.fetch import FetchOptions, ensure
-from pyscale.data.made import SYNTH_FILE, SYNTH_MOVIE, made_kind
 from pyscale.data.place import synthetic_kinds
-from pyscale.data.progress import TerminalReport
+from pyscale.data.progress import TerminalReport, asked, given
+from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, Registry, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
-from pyscale.data.registry import Kind, Registry, load_registry
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
@@ -99,7 +97,7 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
         registry,
         settings.data_folder,
         options=FetchOptions(mirror=settings.mirror),
-        consent=consent.given if accept_terms else consent.asked,
+        consent=given if accept_terms else asked,
         report=TerminalReport(),
     ).resolve()
 

@@ -17,14 +17,20 @@ from pydantic import Field
 from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
-from pyscale.data.contents import survey, write_contents
 from pyscale.data.disk import disk_errors_explained, require_space
 from pyscale.data.download import Patience, Transfer, discard, download
 from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
-from pyscale.data.verify import add_trust, expected_sha256, file_states, read_trust
+from pyscale.data.verify import (
+    add_trust,
+    expected_sha256,
+    file_states,
+    read_trust,
+    survey,
+    write_contents,
+)
 from pyscale.errors import UserError
 from pyscale.filelocks import claimed, file_lock
 from pyscale.settings import without_login

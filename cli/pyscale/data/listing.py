@@ -13,10 +13,9 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.console import answer
-from pyscale.data.made import MadeKind
 from pyscale.data.place import dataset_path, presence, synthetic_kinds, synthetic_names
 from pyscale.data.progress import TerminalReport
-from pyscale.data.registry import Registry
+from pyscale.data.registry import MadeKind, Registry
 from pyscale.data.verify import FileState, verify_dataset, verify_synthetic
 from pyscale.errors import UserError
 from pyscale_stages.wording import did_you_mean

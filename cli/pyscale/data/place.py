@@ -5,10 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.contents import read_contents
 from pyscale.data.disk import disk_errors_explained
-from pyscale.data.made import FILES, READS, MadeKind, made_by
-from pyscale.data.registry import Dataset, MadeParams, Registry, RemoteFile
+from pyscale.data.registry import (
+    FILES,
+    READS,
+    Dataset,
+    MadeKind,
+    MadeParams,
+    Registry,
+    RemoteFile,
+    made_by,
+)
+from pyscale.data.verify import read_contents
 
 Presence = Literal["here", "partly", "changed", "absent"]
 """changed: a file is there in another size, or made by other parameters, than it must have."""

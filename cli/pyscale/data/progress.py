@@ -1,11 +1,12 @@
-"""Progress of a long operation on data: sentences and bars, on stderr."""
+"""What commands on data say and ask on a terminal: sentences, bars, and consent to terms."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.progress import (
     BarColumn,
@@ -15,8 +16,13 @@ from rich.progress import (
     TimeRemainingColumn,
     TransferSpeedColumn,
 )
+from rich.prompt import Confirm
 
 from pyscale.console import Console
+from pyscale.errors import UserError
+
+if TYPE_CHECKING:
+    from pyscale.data.registry import Dataset
 
 Advance = Callable[[int], None]
 """Adds bytes to a bar; a negative number takes back what must be done again."""
@@ -84,3 +90,20 @@ class TerminalReport:
                 self._progress.start()
             elif self._bars == 0:
                 self._progress.stop()
+
+
+def given(name: str, dataset: Dataset) -> None:
+    """Take the consent that a flag gave."""
+
+
+def asked(name: str, dataset: Dataset) -> None:
+    """Show the terms of a dataset and ask for consent to them."""
+    if not sys.stdin.isatty():
+        raise UserError(
+            f"the terms of {name} need your consent: read them at {dataset.licence_url}, then "
+            "add --accept-terms to the same command"
+        )
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    console.print(f"{name}: {dataset.terms} See {dataset.licence_url}", markup=False)
+    if not Confirm.ask("Do you accept these terms?", console=console, default=False):
+        raise UserError(f"{name} was not fetched: its terms were not accepted")

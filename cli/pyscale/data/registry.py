@@ -1,4 +1,4 @@
-"""The dataset registry: what can be fetched or made, from where, under which licence."""
+"""The dataset registry: what can be fetched or made, from where, and how it lies on disk."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import tomllib
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pyscale.errors import UserError
 from pyscale_stages.contract import Record
+from pyscale_stages.slides.synthetic import PARAMS_FILE as SLIDES_FILE
 from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
@@ -184,3 +192,34 @@ def load_registry(config_dir: Path) -> Registry:
         return Registry.model_validate(entries)
     except ValidationError as error:
         raise UserError(f"{path} is wrong: {first_problem(error, Registry)}") from error
+
+
+SYNTH_FILE = "synth.json"
+SYNTH_MOVIE = "movie.ome.tif"
+
+MadeKind = Literal["movie", "slides"]
+FILES: dict[MadeKind, str] = {"movie": SYNTH_FILE, "slides": SLIDES_FILE}
+"""File in the folder of each kind that says by which parameters it was made."""
+READS: dict[MadeKind, str] = {"movie": SYNTH_MOVIE, "slides": "."}
+"""What a run reads of the folder of each kind; . is the folder itself."""
+
+
+def made_kind(folder: Path) -> MadeKind | None:
+    """Kind of what was made in a folder; None where nothing was."""
+    for kind, file in FILES.items():
+        if (folder / file).is_file():
+            return kind
+    return None
+
+
+def made_by(folder: Path) -> MadeParams | None:
+    """Parameters of what was made in a folder; None where nothing was, or by another version."""
+    kind = made_kind(folder)
+    if kind is None:
+        return None
+    params: TypeAdapter[MadeParams] = TypeAdapter(MadeParams)
+    try:
+        # Each kind of parameters is written with all its fields, and refuses those of others.
+        return params.validate_json((folder / FILES[kind]).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None

@@ -1,20 +1,27 @@
-"""Synthetic movies and slides as datasets: made by parameters, known by name, verified."""
+"""Synthetic movies and slides as datasets: made by options, known by name, verified."""
 
 from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from pyscale.data.contents import read_contents, survey, write_contents
 from pyscale.data.disk import disk_errors_explained, require_space
-from pyscale.data.made import READS, MadeKind, made_by, made_kind
 from pyscale.data.progress import Report
-from pyscale.data.registry import NAME_PATTERN, MadeParams, Registry
-from pyscale.data.verify import verify_synthetic
+from pyscale.data.registry import (
+    NAME_PATTERN,
+    READS,
+    MadeKind,
+    MadeParams,
+    Registry,
+    made_by,
+    made_kind,
+)
+from pyscale.data.verify import read_contents, survey, verify_synthetic, write_contents
 from pyscale.errors import UserError
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams
@@ -173,3 +180,52 @@ def _refuse_changed(name: str, data_root: Path, params: MadeParams, report: Repo
                 f"{_called(params)} in {data_root / name} changed on disk after being made "
                 f"({found.file} is {found.state}): remove this folder, or choose another name"
             )
+
+
+MOVIE_ALONE = {
+    "frames": "--frames",
+    "cells": "--cells",
+    "cell_types": "--cell-types",
+    "density_profile": "--density",
+}
+SLIDES_ALONE = {"mpp": "--mpp"}
+
+
+def params_given(
+    options: dict[str, Any], size: str | None, pairs: Sequence[str]
+) -> tuple[MadeKind, dict[str, Any]]:
+    """Kind of data that is asked for, and the parameters that were given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    kind: MadeKind = "slides" if "slides" in given else "movie"
+    refused = MOVIE_ALONE if kind == "slides" else SLIDES_ALONE
+    wrong = [option for name, option in refused.items() if name in given]
+    named = f"{', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'}"
+    if wrong and kind == "slides":
+        raise UserError(
+            f"{named} only for movies: leave {'it' if len(wrong) == 1 else 'them'} out, or leave "
+            "out --slides"
+        )
+    if wrong:
+        raise UserError(f"{named} only for slides: add --slides NUMBER")
+    # One type of cells is a movie of one channel, which every stage takes.
+    usual = {"cell_types": 1} if kind == "movie" else {}
+    return kind, usual | given | _size(size) | _pairs(pairs)
+
+
+def _size(size: str | None) -> dict[str, int]:
+    if size is None:
+        return {}
+    sides = re.fullmatch(r"(\d+)(?:x(\d+))?", size)
+    if sides is None:
+        raise UserError(f"invalid --size {size}: give pixels, as in 512 or 512x640")
+    return {"height_px": int(sides[1]), "width_px": int(sides[2] or sides[1])}
+
+
+def _pairs(parameters: Sequence[str]) -> dict[str, Any]:
+    pairs = [parameter.partition("=") for parameter in parameters]
+    for key, equals, value in pairs:
+        if not (key and equals and value):
+            raise UserError(
+                f"invalid --set {key}{equals}{value}: give KEY=VALUE, as in radius_px=8"
+            )
+    return {key: value for key, _, value in pairs}

@@ -9,9 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pyscale.data.made import SYNTH_MOVIE, made_kind
 from pyscale.data.place import dataset_path, presence
-from pyscale.data.registry import Registry, load_registry
+from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kind
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
 from pyscale.doctor.subject import Subject
 from pyscale.shipped import shipped

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from pyscale.data import consent
 from pyscale.data.download import Patience
 from pyscale.data.fetch import FetchOptions, fetch_dataset
-from pyscale.data.progress import Report, SilentReport
+from pyscale.data.progress import Report, SilentReport, asked
 from pyscale.data.registry import Dataset, Registry
 
 LONG_S = 600.0
@@ -263,7 +262,7 @@ def fetch(server: FaultyServer, data_root: Path, report: Report) -> Callable[...
             Registry(datasets={"cells": dataset}),
             data_root,
             options=FetchOptions(**{"mirror": server.address, "patience": patience} | options),
-            consent=consent.asked,
+            consent=asked,
             report=report,
         )
 

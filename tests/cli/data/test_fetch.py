@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pyscale.data import consent
 from pyscale.data.disk import disk_errors_explained
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, download
 from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
+from pyscale.data.progress import asked
 from pyscale.data.registry import Dataset, Registry, load_registry
 from pyscale.data.verify import verify_dataset
 from pyscale.errors import UserError
@@ -75,7 +75,7 @@ def test_every_real_dataset_arrives_byte_for_byte(
         registry,
         data_root,
         options=FetchOptions(mirror=shared_server.address),
-        consent=consent.asked,
+        consent=asked,
         report=report,
     )
     assert movie.exists()
@@ -145,7 +145,7 @@ def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
             mirror=shared_server.address,
             patience=Patience(timeout_s=LONG_S, retries=1, backoff_s=0),
         ),
-        consent=consent.asked,
+        consent=asked,
         report=report,
     )
     size = movie.stat().st_size
@@ -567,9 +567,7 @@ def test_ensure_reads_no_file_that_is_there(
     (data_root / "cells" / "cells.tif").write_bytes(bytes(len(noise)))
     registry = registry_of([row("cells.tif", noise)], movie="cells.tif")
     options = FetchOptions(mirror="http://127.0.0.1:9", patience=ONCE)
-    movie = ensure(
-        "cells", registry, data_root, options=options, consent=consent.asked, report=report
-    )
+    movie = ensure("cells", registry, data_root, options=options, consent=asked, report=report)
     assert movie == data_root / "cells" / "cells.tif"
 
 
@@ -583,7 +581,7 @@ def test_ensure_takes_a_path_of_the_users_own(
         registry_of([row("a", b"a")]),
         data_root,
         options=FetchOptions(),
-        consent=consent.asked,
+        consent=asked,
         report=report,
     )
     assert found == own
@@ -598,7 +596,7 @@ def test_ensure_answers_an_unknown_name_with_the_nearest(
             registry_of([row("a", b"a")]),
             data_root,
             options=FetchOptions(),
-            consent=consent.asked,
+            consent=asked,
             report=report,
         )
 

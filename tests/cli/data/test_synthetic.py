@@ -13,14 +13,12 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale.data import consent
-from pyscale.data.contents import read_contents
 from pyscale.data.fetch import FetchOptions, fetch_dataset
 from pyscale.data.place import dataset_path, presence, synthetic_names
-from pyscale.data.progress import Advance, Report, SilentReport
+from pyscale.data.progress import Advance, Report, SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
-from pyscale.data.verify import verify_dataset
+from pyscale.data.verify import read_contents, verify_dataset
 from pyscale.errors import UserError
 from pyscale_stages.slides.files import slide_files
 
@@ -124,7 +122,7 @@ class Made:
             self.registry,
             self._data_root,
             options=FetchOptions(mirror="http://127.0.0.1:9"),
-            consent=consent.asked,
+            consent=asked,
             report=report or self._report,
         )
 
@@ -303,7 +301,7 @@ def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
             drifting_registry,
             data_root,
             options=FetchOptions(mirror=server.address),
-            consent=consent.asked,
+            consent=asked,
             report=report,
         )
     # They are fetched side by side.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.data import consent
+from pyscale.data.progress import asked
 from pyscale.errors import UserError
 
 
@@ -25,7 +25,7 @@ def test_a_person_is_shown_the_terms_and_accepts(
     cells: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
-    consent.asked("cells", cells)
+    asked("cells", cells)
     printed = capsys.readouterr()
     assert "Name the cells. See http://127.0.0.1:9/licence" in printed.err
     assert "Name the cells." not in printed.out
@@ -34,4 +34,4 @@ def test_a_person_is_shown_the_terms_and_accepts(
 def test_a_person_who_declines_fetches_nothing(cells: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="its terms were not accepted"):
-        consent.asked("cells", cells)
+        asked("cells", cells)
