@@ -14,7 +14,7 @@ from rich.table import Table
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
 from pyscale.cost import StageCost, costs, prices_of, total
-from pyscale.doctor.place import place
+from pyscale.doctor.disks import place
 from pyscale.doctor.preflight import AMPLE, free_bytes, preflight, refuse, size_bytes
 from pyscale.doctor.subject import Subject
 from pyscale.earlierruns import usual_s

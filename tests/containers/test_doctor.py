@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pyscale.doctor.containers import images
 from pyscale.doctor.findings import Finding
-from pyscale.doctor.images import images
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.doctor.images import images
+from pyscale.doctor.containers import images
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, build

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyscale.doctor.images import images
+from pyscale.doctor.containers import images
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, build

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
+from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from pyscale.console import Console, answer
 from pyscale.doctor import view
 from pyscale.doctor.data import found_movie
-from pyscale.doctor.differences import Difference, differences, in_common
 from pyscale.doctor.findings import Finding, counted
 from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import ask_nodes
@@ -22,9 +22,12 @@ from pyscale.doctor.probe import (
     BESIDE_THE_NODES,
     ON_THIS_MACHINE,
     Checks,
+    Difference,
     NodeAnswer,
     Request,
+    differences,
     examine,
+    in_common,
 )
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.subject import Entry, Subject
@@ -157,7 +160,7 @@ def _show(found: Diagnosis) -> None:
     parts = [view.findings_table(found.findings, title)]
     if found.differences:
         parts.append(view.differences_table(found.differences, len(found.nodes)))
-    answer(view.grouped(*parts, view.verdict_line(found.findings, found.differences)))
+    answer(Group(*parts, view.verdict_line(found.findings, found.differences)))
 
 
 @contextmanager

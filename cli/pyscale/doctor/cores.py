@@ -75,28 +75,27 @@ def usable(bounds: Bounds) -> Finding:
         said.append(f"{bounds.slurm} by Slurm")
     count = len(bounds.usable)
     sentence = f"{count} of {bounds.installed} CPUs are usable ({', '.join(said)})"
-    if bounds.slurm is not None and bounds.affinity > bounds.slurm:
-        return warning(
-            check,
-            f"{sentence}: this cluster does not bind jobs to their CPUs, so other jobs may share "
-            "the measured ones",
+    doubts = (
+        (
+            bounds.slurm is not None and bounds.affinity > bounds.slurm,
+            "this cluster does not bind jobs to their CPUs, so other jobs may share the measured "
+            "ones",
             "ask for whole nodes (--exclusive)",
-            value=str(count),
-        )
-    if bounds.slurm is not None and bounds.affinity < bounds.slurm:
-        return warning(
-            check,
-            f"{sentence}: Slurm grants more CPUs than this process is bound to",
+        ),
+        (
+            bounds.slurm is not None and bounds.affinity < bounds.slurm,
+            "Slurm grants more CPUs than this process is bound to",
             "start tasks by srun --cpus-per-task, or ask for --cpu-bind=none",
-            value=str(count),
-        )
-    if bounds.quota is not None and bounds.quota < count:
-        return warning(
-            check,
-            f"{sentence}: even one worker would be throttled by its quota",
+        ),
+        (
+            bounds.quota is not None and bounds.quota < count,
+            "even one worker would be throttled by its quota",
             "give the container or job at least one CPU per worker",
-            value=str(count),
-        )
+        ),
+    )
+    for doubtful, why, remedy in doubts:
+        if doubtful:
+            return warning(check, f"{sentence}: {why}", remedy, value=str(count))
     return ok(check, sentence, value=str(count))
 
 
@@ -105,18 +104,16 @@ def enough(bounds: Bounds, workers: int, cpus_per_worker: int) -> Finding:
     check = "cpu.workers"
     needed = workers * cpus_per_worker
     each = counted(cpus_per_worker, "core")
-    sentence = (
-        f"{counted(workers, 'worker')} of {each} each need more than the {bounds.cores} "
-        "usable cores"
+    sentence = f"{counted(workers, 'worker')} of {each} each need"
+    if needed <= bounds.cores:
+        return ok(check, f"{sentence} {needed} of the {bounds.cores} usable cores")
+    return warning(
+        check,
+        f"{sentence} more than the {bounds.cores} usable cores: workers would share cores and slow "
+        "each other down",
+        f"use --workers up to {max(1, bounds.cores // cpus_per_worker)}, or a job with {needed} "
+        "cores",
     )
-    if needed > bounds.cores:
-        return warning(
-            check,
-            f"{sentence}: workers would share cores and slow each other down",
-            f"use --workers up to {max(1, bounds.cores // cpus_per_worker)}, or a job with "
-            f"{needed} cores",
-        )
-    return ok(check, sentence)
 
 
 def hyperthreads(bounds: Bounds) -> Finding:
@@ -192,17 +189,15 @@ def enough_memory(subject: Subject, limits: Mapping[str, int]) -> Finding:
     each_gib = hungriest.definition.resources.memory_gib
     needed_gib, there_gib = subject.workers * each_gib, there_bytes / 2**30
     workers = counted(subject.workers, "worker")
-    sentence = (
-        f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB, more than {what} of "
-        f"{there_gib:.1f} GiB"
+    sentence = f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB"
+    there = f"{what} of {there_gib:.1f} GiB"
+    if needed_gib <= there_gib:
+        return ok("memory.enough", f"{sentence}, within {there}")
+    return warning(
+        "memory.enough",
+        f"{sentence}, more than {there}",
+        f"use --workers up to {max(1, int(there_gib // each_gib))}, or ask for more memory",
     )
-    if needed_gib > there_gib:
-        return warning(
-            "memory.enough",
-            sentence,
-            f"use --workers up to {max(1, int(there_gib // each_gib))}, or ask for more memory",
-        )
-    return ok("memory.enough", sentence)
 
 
 def _slurm_memory_bytes(environment: Mapping[str, str]) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pyscale.data.place import dataset_path, presence
 from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kind
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
+from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
 from pyscale.doctor.subject import Subject
 from pyscale.shipped import shipped
 from pyscale_stages.errors import BadInput
@@ -68,8 +68,7 @@ def opened(path: Path, axes: str | None) -> Finding:
     try:
         movie = Movie.open(path, axes=axes)
     except BadInput as error:
-        sentence, _, remedy = str(error).rpartition(": ")
-        return problem(check, sentence or remedy, remedy if sentence else "")
+        return refused(check, error)
     height, width = movie.shape_yx
     return ok(
         check,
@@ -85,8 +84,7 @@ def counted(path: Path) -> Finding:
     try:
         slides = len(slide_files(path))
     except BadInput as error:
-        sentence, _, remedy = str(error).rpartition(": ")
-        return problem(check, sentence, remedy)
+        return refused(check, error)
     said = f"{slides} slide{'s' * (slides != 1)}"
     return ok(check, f"{path} has {said}, on {filesystem_of(path).fs_type}", value=said)
 

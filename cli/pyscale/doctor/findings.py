@@ -44,37 +44,30 @@ class Finding(Record):
         return GROUPS[self.check.partition(".")[0]]
 
 
-def ok(check: str, sentence: str, *, value: str = "", source: str = "") -> Finding:
+def ok(check: str, sentence: str, *, value: str = "") -> Finding:
     """All is well."""
-    return Finding(check=check, status="ok", sentence=sentence, value=value, source=source)
+    return Finding(check=check, status="ok", sentence=sentence, value=value)
 
 
-def warning(
-    check: str, sentence: str, remedy: str, *, value: str = "", source: str = ""
-) -> Finding:
+def warning(check: str, sentence: str, remedy: str, *, value: str = "") -> Finding:
     """It works, but slower or otherwise than one would think."""
-    return Finding(
-        check=check,
-        status="warning",
-        sentence=sentence,
-        remedy=remedy,
-        value=value,
-        source=source,
-    )
+    return Finding(check=check, status="warning", sentence=sentence, remedy=remedy, value=value)
 
 
-def problem(
-    check: str, sentence: str, remedy: str, *, value: str = "", source: str = ""
-) -> Finding:
+def warn_if(doubtful: bool, check: str, sentence: str, why: str, remedy: str) -> Finding:
+    """Say what is, and where that is doubtful why."""
+    return warning(check, sentence + why, remedy) if doubtful else ok(check, sentence)
+
+
+def problem(check: str, sentence: str, remedy: str, *, value: str = "") -> Finding:
     """A run would fail, or measure what was not meant."""
-    return Finding(
-        check=check,
-        status="problem",
-        sentence=sentence,
-        remedy=remedy,
-        value=value,
-        source=source,
-    )
+    return Finding(check=check, status="problem", sentence=sentence, remedy=remedy, value=value)
+
+
+def refused(check: str, error: object, of: str = "") -> Finding:
+    """A problem in the words of an error: what is wrong, then what to do."""
+    sentence, _, remedy = str(error).rpartition(": ")
+    return problem(check, of + (sentence or remedy), remedy if sentence else "")
 
 
 def beside_the_point(check: str, sentence: str, remedy: str = "") -> Finding:

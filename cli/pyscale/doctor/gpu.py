@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem
+from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused
 from pyscale.doctor.subject import Subject
 from pyscale.placement import is_apple_silicon, visible_gpus
+from pyscale.report.wording import listing
 from pyscale.slurm.commands import on_login_node
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
@@ -69,8 +70,7 @@ def _cuda() -> Finding:
     try:
         gpus = describe_gpus()
     except MissingPart as error:
-        sentence, _, remedy = str(error).rpartition(": ")
-        return problem(check, sentence, remedy)
+        return refused(check, error)
     seen = visible_gpus()
     if not seen:
         return problem(
@@ -103,7 +103,7 @@ def _without_kernel(subject: Subject) -> Iterator[Finding]:
     if others:
         yield beside_the_point(
             "gpu.stages",
-            f"{_listed(others)} {'has' if len(others) == 1 else 'have'} no kernel for "
+            f"{listing(others)} {'has' if len(others) == 1 else 'have'} no kernel for "
             f"{subject.device} and {'runs' if len(others) == 1 else 'run'} on the CPU",
         )
 
@@ -163,7 +163,3 @@ def _in_words(gpus: tuple[Gpu, ...]) -> str:
         for gpu in gpus
     ]
     return " and ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names)) or "none"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

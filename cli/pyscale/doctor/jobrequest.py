@@ -20,19 +20,12 @@ MEMORY_OPTIONS = ("mem", "mem-per-cpu")
 
 @dataclass(frozen=True)
 class JobRequest:
-    """What some entries of a suite ask for alike.
-
-    Attributes
-    ----------
-    entries : tuple of Entry
-    partition : str
-    options : dict
-        Options of sbatch beside the partition; None for one that takes no value.
-    """
+    """What some entries of a suite ask for alike."""
 
     entries: tuple[Entry, ...]
     partition: str
     options: dict[str, str | None]
+    """Options of sbatch beside the partition; None for one that takes no value."""
 
     @property
     def device(self) -> Device:
@@ -76,20 +69,7 @@ class JobRequest:
 
 
 def job_requests(subject: Subject, site: Site, partition: str | None) -> list[JobRequest]:
-    """What the entries of a suite ask of a site; those that ask the same in one.
-
-    Parameters
-    ----------
-    subject : Subject
-    site : Site
-    partition : str or None
-        In place of the site's own.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say, or Slurm does not answer.
-    """
+    """What the entries of a suite ask of a site or of a named partition; what is alike in one."""
     return _gathered(
         _request(
             entry,
@@ -103,13 +83,7 @@ def job_requests(subject: Subject, site: Site, partition: str | None) -> list[Jo
 
 
 def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
-    """What the largest jobs of a plan ask of its site, array and gang included.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say, or Slurm does not answer.
-    """
+    """What the largest jobs of a plan ask of its site, array and gang included."""
     entries = {entry.name: entry for entry in Subject.of_plan(plan).entries}
     if is_held(plan):
         held = held_by(plan, site)
@@ -148,18 +122,10 @@ def _request(entry: Entry, options: dict[str, str | None], partition: str | None
 
 def _gathered(requests: Iterable[JobRequest]) -> list[JobRequest]:
     """Put those that ask for the same into one."""
-    found: list[JobRequest] = []
+    found: dict[object, JobRequest] = {}
     for request in requests:
-        (entry,) = request.entries
-        alike = [
-            place
-            for place, other in enumerate(found)
-            if replace(other, entries=(entry,)) == request and other.device == entry.device
-        ]
-        if alike:
-            known = found[alike[0]]
-            if entry not in known.entries:
-                found[alike[0]] = replace(known, entries=(*known.entries, entry))
-        else:
-            found.append(request)
-    return found
+        key = (request.partition, frozenset(request.options.items()), request.device)
+        known = found.setdefault(key, request)
+        others = [entry for entry in request.entries if entry not in known.entries]
+        found[key] = replace(known, entries=(*known.entries, *others))
+    return list(found.values())

@@ -40,20 +40,8 @@ Settled = Callable[[int], None]
 class Probes:
     """Jobs under way in a folder that all nodes see, and what has become of each node.
 
-    Parameters
-    ----------
-    folder : Path
-        Its name is also the name of the jobs.
-    job : JobRequest
-        What each job asks for.
-
-    Attributes
-    ----------
-    answers : list of NodeAnswer
-    silent : list of Finding
-        One for each node that will not answer, with the reason.
-    waiting : dict of str
-        Job id by node, for the nodes that may still answer.
+    The jobs are named like the folder. `silent` has a finding, with the reason, for each node that
+    will not answer; `waiting` the job of each that may.
     """
 
     def __init__(self, folder: Path, job: JobRequest) -> None:
@@ -185,26 +173,10 @@ def ask_nodes(
     wait_s: float,
     settled: Settled,
 ) -> tuple[list[NodeAnswer], list[Finding]]:
-    """Ask nodes by a job each, and gather their answers.
+    """Ask nodes by a job each; gather their answers, and a finding for each node without one.
 
-    Whatever ends this, no job and no file stay behind.
-
-    Parameters
-    ----------
-    nodes : sequence of NodeState
-    request : Request
-        What every node is asked; the folder of the runs is where they answer.
-    job : JobRequest
-    site : Site
-        What a job of it begins with, and which folders it promises.
-    wait_s : float
-        Nodes that have not answered by then are named, and their jobs cancelled.
-    settled : callable
-
-    Returns
-    -------
-    tuple
-        Answers, and a finding for each node without one.
+    Whatever ends this, no job and no file stay behind. They answer in the folder of the runs; those
+    that have not in `wait_s` are named, and their jobs cancelled.
     """
     with _exchange(request.subject.runs_folder) as folder, termination_as_interrupt():
         write_atomically(folder / REQUEST, request.model_dump_json(indent=1) + "\n")

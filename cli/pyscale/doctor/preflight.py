@@ -20,11 +20,10 @@ from shutil import disk_usage
 from pyscale.console import talk
 from pyscale.doctor.cores import memory, thread_variables
 from pyscale.doctor.data import names
-from pyscale.doctor.disks import FULL_DISK, page_cache
+from pyscale.doctor.disks import FULL_DISK, nearest, page_cache, place
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
-from pyscale.doctor.findings import Finding, problem, warning
+from pyscale.doctor.findings import Finding, problem, refused, warning
 from pyscale.doctor.gpu import missing_device, torch_without_cuda
-from pyscale.doctor.place import place
 from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
@@ -106,8 +105,7 @@ def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     if not missing:
         yield from torch_without_cuda(subject)
         if subject.shares_gpu and not is_installed():
-            sentence, _, remedy = str(absent()).rpartition(": ")
-            yield problem("gpu.mps", sentence, remedy)
+            yield refused("gpu.mps", absent())
     yield from _parts(subject, _LOOKS)
     yield from _surroundings(subject, movie)
     yield from memory(subject)
@@ -145,10 +143,10 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
         )
         return
     try:
-        looks.get(entry.stage, _nothing)(entry)
+        if entry.stage in looks:
+            looks[entry.stage](entry)
     except StageError as error:
-        sentence, _, remedy = str(error).rpartition(": ")
-        yield problem(f"stage.{entry.name}.works", f"{entry.name}: {sentence}", remedy)
+        yield refused(f"stage.{entry.name}.works", error, f"{entry.name}: ")
 
 
 def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
@@ -219,10 +217,6 @@ def _look_for_jars(entry: Entry) -> None:
         jvm.trackmate_jars(jars)
 
 
-def _nothing(_entry: Entry) -> None:
-    """Look for nothing beside libraries."""
-
-
 _LOOKS: Looks = {
     "segment": _look_for_weights,
     "contact": _look_for_opencl,
@@ -230,8 +224,12 @@ _LOOKS: Looks = {
     "reconstruct": _look_for_denoiser,
     "command": _look_for_program,
 }
-_LOOKS_FOR_FILES: Looks = {**_LOOKS, "contact": _nothing, "track": _look_for_jars}
-"""Without what each node has of its own: drivers and Java."""
+# Without what each node has of its own: drivers and Java.
+_LOOKS_FOR_FILES: Looks = {
+    "segment": _look_for_weights,
+    "track": _look_for_jars,
+    "reconstruct": _look_for_denoiser,
+}
 
 
 def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:
@@ -265,11 +263,7 @@ def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
 
 def free_bytes(folder: Path) -> int:
     """Room on the disk of a folder that need not be there yet."""
-    return disk_usage(_existing(folder.absolute())).free
-
-
-def _existing(path: Path) -> Path:
-    return next(one for one in (path, *path.parents) if one.exists())
+    return disk_usage(nearest(folder.absolute())).free
 
 
 def size_bytes(movie: Path) -> int:

@@ -1,4 +1,4 @@
-"""The probe job of a node: the same checks, and the shared folders.
+"""The probe job of a node: the same checks, the shared folders, and how nodes differ.
 
 `python -m pyscale.doctor.probe REQUEST.json SCRATCH [BIND…]` reads a request in a folder that all
 nodes see and leaves the answer beside it, under the node's name.
@@ -13,14 +13,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from pyscale.doctor.containers import containers
+from pyscale.doctor.containers import containers, images
 from pyscale.doctor.cores import cores, memory
 from pyscale.doctor.data import data
-from pyscale.doctor.disks import disks, folder
+from pyscale.doctor.disks import disks, folder, place
 from pyscale.doctor.findings import Finding, ok, problem
 from pyscale.doctor.gpu import gpu
-from pyscale.doctor.images import images
-from pyscale.doctor.place import place
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
 from pyscale.doctor.system import system
@@ -41,20 +39,23 @@ class Checks:
     run: Callable[[Subject], Iterable[Finding]]
 
 
-STAGES = Checks("the stages' libraries, weights and devices", stages)
-GPU = Checks("the GPU", gpu)
-CORES = Checks("cores and threads", cores)
-MEMORY = Checks("memory", memory)
-DISKS = Checks("disks", disks)
-PLACE = Checks("the folder to measure", place)
-SYSTEM = Checks("the system", system)
-CONTAINERS = Checks("the container program", containers)
-IMAGES = Checks("images", images)
-DATA = Checks("the movie", data)
-
-ON_THIS_MACHINE = (STAGES, GPU, CORES, MEMORY, DISKS, PLACE, SYSTEM, CONTAINERS, IMAGES, DATA)
+_DISKS = Checks("disks", disks)
+_IMAGES = Checks("images", images)
+_DATA = Checks("the movie", data)
+ON_THIS_MACHINE = (
+    Checks("the stages' libraries, weights and devices", stages),
+    Checks("the GPU", gpu),
+    Checks("cores and threads", cores),
+    Checks("memory", memory),
+    _DISKS,
+    Checks("the folder to measure", place),
+    Checks("the system", system),
+    Checks("the container program", containers),
+    _IMAGES,
+    _DATA,
+)
 """Where the suite would run here."""
-BESIDE_THE_NODES = (DISKS, IMAGES, DATA)
+BESIDE_THE_NODES = (_DISKS, _IMAGES, _DATA)
 """Where it would run on other nodes, and is only started here."""
 
 _NO_SCRATCH = "change scratch in the site's file, or ask the staff to mount it"
@@ -132,3 +133,56 @@ def examine(
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), *sys.argv[2:])
+
+
+_RANK = {"ok": 0, "not applicable": 1, "warning": 2, "problem": 3}
+
+
+class Difference(Record):
+    """One check that some nodes answer otherwise than most."""
+
+    check: str
+    nodes: tuple[str, ...] = Field(description="Those that differ, and all answer the same")
+    finding: Finding = Field(description="Theirs")
+    usual: Finding = Field(description="That of most nodes")
+
+
+def differences(answers: Sequence[NodeAnswer]) -> list[Difference]:
+    """Compare nodes check by check, by the status and the value of what they found.
+
+    The usual answer is that of most nodes; of two that are equally frequent, the better one. A
+    node that lacks a check is not compared by it: an earlier check of that node says why.
+    """
+    return [
+        Difference(check=check, nodes=nodes, finding=finding, usual=groups[0][1])
+        for check, groups in _by_check(answers).items()
+        for nodes, finding in groups[1:]
+    ]
+
+
+def in_common(answers: Sequence[NodeAnswer]) -> list[Finding]:
+    """What all nodes found alike, in the words of the first."""
+    return [
+        groups[0][1]
+        for groups in _by_check(answers).values()
+        if len(groups) == 1 and len(groups[0][0]) == len(answers)
+    ]
+
+
+def _by_check(
+    answers: Sequence[NodeAnswer],
+) -> dict[str, list[tuple[tuple[str, ...], Finding]]]:
+    """Nodes that answer alike, for each check in its order; the usual group first."""
+    by_check: dict[str, dict[tuple[int, str], list[tuple[str, Finding]]]] = {}
+    for answer in answers:
+        for finding in answer.findings:
+            kinds = by_check.setdefault(finding.check, {})
+            kind = (_RANK[finding.status], finding.value)
+            kinds.setdefault(kind, []).append((answer.node, finding))
+    return {
+        check: [
+            (tuple(node for node, _ in alike), alike[0][1])
+            for _, alike in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
+        ]
+        for check, kinds in by_check.items()
+    }

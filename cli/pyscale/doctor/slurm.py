@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, problem, warning
+from pyscale.doctor.elsewhere import account_of_user, most_of_an_array, time_limit
+from pyscale.doctor.findings import (
+    Finding,
+    beside_the_point,
+    counted,
+    ok,
+    problem,
+    refused,
+    warning,
+)
 from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
-from pyscale.doctor.slurmlimits import account_of_user, most_of_an_array, time_limit
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.sites import Site
@@ -17,19 +25,13 @@ PARTITION = "slurm.partition."
 
 
 def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
-    """Ask Slurm what it can do, and whether it would take jobs.
-
-    Parameters
-    ----------
-    requests : sequence of JobRequest
-        What jobs ask for; none where a run needs no Slurm.
-    """
+    """Ask Slurm what it can do, and whether it would take jobs; none where a run needs no Slurm."""
     if not slurm_is_here():
         yield beside_the_point(
             "slurm.commands", "Slurm is not installed here; local runs do not need it"
         )
         return
-    for found in _cluster():
+    for found in (_commands(), _controller(), _accounting()):
         if found.status == "problem" and not requests:
             yield beside_the_point(found.check, found.sentence, found.remedy)
         else:
@@ -47,13 +49,7 @@ def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
 
 
 def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
-    """Why Slurm would not carry out the jobs of a plan, the cause that helps most first.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say.
-    """
+    """Why Slurm would not carry out the jobs of a plan, the cause that helps most first."""
     if not slurm_is_here():
         yield problem(
             "slurm.commands",
@@ -81,12 +77,6 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
             # Nodes that are down or asleep take jobs later, where Slurm takes them now.
             waits = found.check.startswith(PARTITION) and submission.status == "ok"
             yield found.model_copy(update={"status": "warning"}) if waits else found
-
-
-def _cluster() -> Iterator[Finding]:
-    yield _commands()
-    yield _controller()
-    yield _accounting()
 
 
 def _commands() -> Finding:
@@ -136,8 +126,7 @@ def _nodes(name: str) -> Finding:
     try:
         nodes = nodes_of(name)
     except UserError as error:
-        sentence, _, remedy = str(error).rpartition(": ")
-        return problem(check, sentence, remedy)
+        return refused(check, error)
     able = [node for node in nodes if node.able]
     longest = told(name, "%l")
     sentence = (

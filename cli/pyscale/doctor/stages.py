@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from pyscale.doctor import inside
 from pyscale.doctor.containers import missing_engine
-from pyscale.doctor.findings import Finding, problem
+from pyscale.doctor.findings import Finding, problem, refused
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.containernode import prepared
 from pyscale.images.engine import IMAGE_PYTHON, find_engine
@@ -151,8 +151,7 @@ def _read(answers: bytes) -> tuple[list[Finding], str]:
 def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image: bool) -> Finding:
     not_started = why_no_container(stderr.decode(errors="replace"), returncode)
     if not_started is not None:
-        sentence, _, remedy = str(not_started).rpartition(": ")
-        return problem(_check(entry), f"{entry.name}: {sentence}", remedy)
+        return refused(_check(entry), not_started, f"{entry.name}: ")
     said = stderr.decode(errors="replace").strip().splitlines()
     last = f" ({said[-1]})" if said else ""
     killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)

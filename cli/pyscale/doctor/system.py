@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pyscale import DISTRIBUTION
-from pyscale.doctor.findings import Finding, beside_the_point, ok, warning
+from pyscale.doctor.findings import Finding, beside_the_point, ok, warn_if, warning
 from pyscale.doctor.subject import Subject
 from pyscale_stages.measure import stamp
 from pyscale_stages.measure.kernel_text import kernel_text
@@ -86,25 +86,22 @@ def limits(workers: int) -> Iterator[Finding]:
 
 def open_files(soft: int, hard: int) -> Finding:
     """Compare the files that a process may open with what libraries open."""
-    check = "system.open_files"
-    if _at_least(soft, FILES_PER_PROCESS):
-        return ok(check, f"a process may open {_number(soft)} files")
-    return warning(
-        check,
-        f"a process may open {soft} files, but thread pools, torch and Java may need "
-        f"{FILES_PER_PROCESS}",
+    return warn_if(
+        not _at_least(soft, FILES_PER_PROCESS),
+        "system.open_files",
+        f"a process may open {_number(soft)} files",
+        f", but thread pools, torch and Java may need {FILES_PER_PROCESS}",
         _raise("-n", FILES_PER_PROCESS, hard),
     )
 
 
 def processes(soft: int, hard: int, needed: int) -> Finding:
     """Compare the processes and threads that a user may have with what workers start."""
-    check = "system.processes"
-    if _at_least(soft, needed):
-        return ok(check, f"this user may have {_number(soft)} processes and threads")
-    return warning(
-        check,
-        f"this user may have {soft} processes and threads, but the workers may start {needed}",
+    return warn_if(
+        not _at_least(soft, needed),
+        "system.processes",
+        f"this user may have {_number(soft)} processes and threads",
+        f", but the workers may start {needed}",
         _raise("-u", needed, hard),
     )
 
@@ -125,24 +122,22 @@ def address_space(limit: int) -> Finding:
 def swap(memory: stamp.Memory) -> Finding:
     """Look whether memory was short on this machine."""
     used, total = memory.swap_used_bytes, memory.swap_total_bytes
-    sentence = f"{_bytes(used)} of {_bytes(total)} swap are in use"
-    if used <= _SWAP_SHARE * memory.total_bytes:
-        return ok("system.swap", sentence)
-    return warning(
+    return warn_if(
+        used > _SWAP_SHARE * memory.total_bytes,
         "system.swap",
-        f"{sentence}: memory was short, and measured work may wait for the disk",
+        f"{_bytes(used)} of {_bytes(total)} swap are in use",
+        ": memory was short, and measured work may wait for the disk",
         "measure on a node without other work",
     )
 
 
 def load(load_1min: float, cpus: int) -> Finding:
     """Look whether other work runs on this machine."""
-    sentence = f"the load was {load_1min:.2f} on {cpus} CPUs at the start"
-    if load_1min <= max(0.5, 0.1 * cpus):
-        return ok("system.load", sentence)
-    return warning(
+    return warn_if(
+        load_1min > max(0.5, 0.1 * cpus),
         "system.load",
-        f"{sentence}: other work would affect the measurement",
+        f"the load was {load_1min:.2f} on {cpus} CPUs at the start",
+        ": other work would affect the measurement",
         "measure on a quiet node, or ask for whole nodes (--exclusive)",
     )
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.doctor.differences import Difference
 from pyscale.doctor.findings import GROUPS, Finding, Status, verdict
+from pyscale.doctor.probe import Difference
 
 _SIGNS: dict[Status, tuple[str, str]] = {
     "ok": ("✓ ok", "green"),
@@ -54,11 +54,6 @@ def verdict_line(findings: Sequence[Finding], differences: Sequence[Difference])
     worst: Status = max(statuses - {"not applicable"}, key=_severity, default="ok")
     _, style = _SIGNS[worst]
     return Text.assemble(("Verdict: ", "bold"), (verdict(everything), style))
-
-
-def grouped(*parts: RenderableType) -> RenderableType:
-    """Set parts below each other."""
-    return Group(*parts)
 
 
 def node_names(nodes: Sequence[str]) -> str:
