@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from pyscale.analysis.loader.columns import SETTINGS
-from pyscale.store.loadingtable import loading_schema
+from pyscale.store.ranktables import loading_schema
 from pyscale_stages.loader.params import LoaderParams
 
 GIB = 2**30
@@ -114,7 +114,7 @@ def loading(
     Returns
     -------
     polars.DataFrame
-        With all columns of `pyscale.store.loadingtable.loading_schema`.
+        With all columns of `pyscale.store.ranktables.loading_schema`.
     """
     found = []
     for entry, count in product(entries, ranks):

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.reconstruct.params import ReconstructParams
 
 GIB = 2**30
@@ -125,7 +125,7 @@ def reconstruction(
     Returns
     -------
     polars.DataFrame
-        With all columns of `pyscale.store.reconstructiontable.reconstruction_schema`.
+        With all columns of `pyscale.store.ranktables.reconstruction_schema`.
     """
     found: list[dict[str, Any]] = []
     for entry, count in product(entries, ranks):

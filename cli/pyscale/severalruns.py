@@ -27,9 +27,8 @@ from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder
 from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingtable import loading_schema
 from pyscale.store.manifest import build_manifest
-from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.ranktables import loading_schema, reconstruction_schema
 from pyscale.store.tables import LOADING_FILE, RECONSTRUCTION_FILE, TIMINGS_FILE
 
 

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
-from pyscale.plan import Trial
 from pyscale_stages.contract import Counters
 from pyscale_stages.timing import Timing
-
-OF_TASK = (
-    *("trial", "suite", "stage", "family", "point", "workers", "block", "task", "attempt"),
-    *("status", "error", "node", "hardware", "oversubscribed", "disturbed"),
-)
-"""Columns of the table of tasks that the tables with a row for each rank have too."""
 
 
 def task_schema() -> Schema:
@@ -88,31 +77,3 @@ def timing_schema() -> Schema:
         (TEXT, "trial stage kind suite"), (WHOLE, "workers block"), (TEXT, "task node hardware")
     )
     return header | schema_of(Timing)
-
-
-def rank_rows(
-    trial: Trial, tasks: Iterable[Mapping[str, Any]], names: Iterable[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name of each window's task that ended, and columns that are as in the table of tasks."""
-    for row in tasks:
-        if row["verb"] == "run":
-            yield (
-                row["task"],
-                {
-                    **{name: row.get(name) for name in (*OF_TASK, *names)},
-                    "rank": int(row["task"].removeprefix("w")),
-                    "settings": json.dumps(trial.params, sort_keys=True),
-                },
-            )
-
-
-def rank_schema() -> Schema:
-    """Columns of `OF_TASK`, and which of the ranks it is."""
-    return columns(
-        (TEXT, "trial suite stage family point"),
-        (WHOLE, "workers block"),
-        (TEXT, "task"),
-        (WHOLE, "rank attempt"),
-        (TEXT, "status error node hardware"),
-        (FLAG, "oversubscribed disturbed"),
-    )

@@ -47,16 +47,6 @@ def write_crate(run: RunFolder) -> Path:
 
     Every file that it names as a part is there when it is written, so the manifest, the tables
     and the report come first.
-
-    Parameters
-    ----------
-    run : RunFolder
-        With its tables and its manifest as the last report left them.
-
-    Returns
-    -------
-    Path
-        The file that was written.
     """
     from rocrate.rocrate import ROCrate
 

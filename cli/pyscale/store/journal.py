@@ -64,15 +64,7 @@ def both(first: Listener, second: Listener) -> Listener:
 
 
 class Journal:
-    """Appends events to a file and reads them back.
-
-    Parameters
-    ----------
-    path : Path
-        The journal; it is made by the first event.
-    listener : callable, optional
-        Hears of each event once it is written.
-    """
+    """Appends events to a file and reads them back; a listener hears of each that is written."""
 
     def __init__(self, path: Path, listener: Listener | None = None) -> None:
         self._path = path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,10 @@ from pyscale.analysis.lanes import most_at_once
 from pyscale.plan import Trial
 from pyscale.processes import WORKERS_FOLDER
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingtable import loading_rows
-from pyscale.store.reconstructiontable import reconstruction_rows
+from pyscale.store.ranktables import loading_rows, reconstruction_rows
 from pyscale.store.records import WORKER_FILE, LaunchRecord, TaskOrder, TaskRecord
 from pyscale.store.taskfiles import read_cache, read_node, read_record, read_surroundings
-from pyscale_stages.contract import TaskResult, WorkerRecord
+from pyscale_stages.contract import Agreement, TaskResult, WorkerRecord
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -229,11 +228,7 @@ def _checked(trial: Trial, result: TaskResult) -> Row:
     # Where nothing else is compared with the reference, its check is for its quality alone.
     agreement = result.agreement if trial.compared else None
     return {
-        "agreement": agreement.score if agreement else None,
-        "agreement_same": agreement.same if agreement else None,
-        "agreement_identical": agreement.identical if agreement else None,
-        "agreement_measure": agreement.measure if agreement else None,
-        "agreement_tolerance": agreement.tolerance if agreement else None,
+        **_agreed(agreement, "", ("same", "identical", "measure", "tolerance")),
         "quality": json.dumps(result.quality, sort_keys=True),
     }
 
@@ -242,9 +237,12 @@ def _beside_columns(trial: Trial, result: TaskResult) -> Row:
     agreement = result.agreement
     return {
         "beside_trial": trial.beside_trial,
-        "beside_agreement": agreement.score if agreement else None,
-        "beside_tolerance": agreement.tolerance if agreement else None,
-        "beside_measure": agreement.measure if agreement else None,
-        "beside_identical": agreement.identical if agreement else None,
+        **_agreed(agreement, "beside_", ("identical", "measure", "tolerance")),
         "beside_details": json.dumps(agreement.details if agreement else {}, sort_keys=True),
     }
+
+
+def _agreed(agreement: Agreement | None, beside: str, names: Iterable[str]) -> Row:
+    """How far outputs agree; null where they were not compared."""
+    told = {f"{beside or 'agreement_'}{name}": getattr(agreement, name, None) for name in names}
+    return {f"{beside}agreement": agreement.score if agreement else None, **told}

@@ -13,10 +13,9 @@ from pyscale.analysis.lanes import on_one_clock, with_lanes
 from pyscale.analysis.schema import Schema
 from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingtable import loading_schema
-from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.manifest import Sources
+from pyscale.store.ranktables import loading_schema, reconstruction_schema
 from pyscale.store.rows import Rows, trial_rows
-from pyscale.store.sources import Sources
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
@@ -42,15 +41,10 @@ TASKS_FILE, SPANS_FILE, CALLS_FILE, TIMINGS_FILE, LOADING_FILE, RECONSTRUCTION_F
 
 @dataclass(frozen=True)
 class Tables:
-    """What the records of a run tell, each of them read once.
+    """What the records of a run tell, each of them read once, in the tables of `TABLES`.
 
-    Attributes
-    ----------
-    tasks, spans, calls, timings, loading, reconstruction : polars.DataFrame
-        As `TABLES` describes them. The times of all nodes are on one clock, as far as that is
-        known, and every window's task has its lane: which of the N workers did it.
-    sources : Sources
-        What the manifest is made from.
+    The times of all nodes are on one clock, as far as that is known, and every window's task has
+    its lane: which of the N workers did it.
     """
 
     tasks: pl.DataFrame

@@ -47,14 +47,7 @@ _OF_OTHER_VERSIONS = {"missing", "extra_forbidden"}
 
 
 class RecordError(UserError):
-    """A record that is there and cannot be used.
-
-    Parameters
-    ----------
-    path : Path
-    problem : str
-        What is wrong with it, in a clause.
-    """
+    """A record that is there and cannot be used; the problem is told in a clause."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path, self.problem = path, shorten(problem, _LONGEST_PROBLEM, placeholder=" …")

@@ -16,7 +16,7 @@ from pyscale.plan import Plan
 from pyscale.planning import Dataset
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
-from pyscale.store.loadingtable import loading_schema
+from pyscale.store.ranktables import loading_schema
 from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.loading import BatchWindow, Diversity, Loading

@@ -14,7 +14,7 @@ from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
-from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.ranktables import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction, Tiling

@@ -116,7 +116,7 @@ def loader_findings(
     Parameters
     ----------
     loading : polars.DataFrame
-        One row a rank of a trial, as `pyscale.store.loadingtable.loading_schema` describes it.
+        One row a rank of a trial, as `pyscale.store.ranktables.loading_schema` describes it.
     keep : float
         Share of the largest diversity that is to be kept, above 0 and up to 1.
     count_retried : bool

@@ -95,7 +95,7 @@ def node_use(loading: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     loading : polars.DataFrame
-        One row a rank, as `pyscale.store.loadingtable.loading_schema` describes it.
+        One row a rank, as `pyscale.store.ranktables.loading_schema` describes it.
 
     Returns
     -------

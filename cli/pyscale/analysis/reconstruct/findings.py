@@ -41,7 +41,7 @@ def reconstruct_findings(
     ----------
     reconstruction : polars.DataFrame
         One row an iteration of a rank of a trial, as
-        `pyscale.store.reconstructiontable.reconstruction_schema` describes it.
+        `pyscale.store.ranktables.reconstruction_schema` describes it.
     count_retried : bool
         Whether trials that succeeded only when tried again count too.
 

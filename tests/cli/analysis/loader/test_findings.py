@@ -10,7 +10,7 @@ import pytest
 from madeuploader import ENTRIES, Entry, entries_like, loading
 from pyscale.analysis.loader.columns import rank_schema
 from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
-from pyscale.store.loadingtable import loading_schema
+from pyscale.store.ranktables import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 

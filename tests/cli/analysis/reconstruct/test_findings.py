@@ -12,7 +12,7 @@ from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.reconstruct.columns import largest_schema, point_schema
 from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
-from pyscale.store.reconstructiontable import reconstruction_schema
+from pyscale.store.ranktables import reconstruction_schema
 
 DEBLUR = ENTRIES[0]
 
