@@ -17,7 +17,7 @@ from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.verify import verify_image
-from pyscale.runtimes.apptainer import OPTIONS, task_binds
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale.settings import load_settings
 from pyscale_stages.errors import MissingPart
 

@@ -55,7 +55,7 @@ from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_names
-from pyscale.validation.fixed import refuse_other_work
+from pyscale.validation.expected import refuse_other_work
 
 EXIT_INCOMPLETE = 1
 EXIT_INVALID = 1

@@ -23,6 +23,11 @@ from pyscale_stages.contract import PHASES, Device, GpuSharing, TaskResult, Verb
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.residency import CacheState
 
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 KINDS_BY_FIELD = {
     "node": "node",
     "nodes": "node",
@@ -36,70 +41,26 @@ KINDS_BY_FIELD = {
     "SLURM_CLUSTER_NAME": "cluster",
 }
 """Fields that hold a name and nothing else, and what it is the name of."""
-PATHS_BY_SETTING = frozenset(
-    [
-        *(
-            "against",
-            "data",
-            "truth",
-            "path",
-            "runs_folder",
-            "data_folder",
-            "images_folder",
-            "mirror",
-        ),
-        *("references_folder", "site"),
-    ]
+PATHS_BY_SETTING = _words(
+    "against data truth path runs_folder data_folder images_folder mirror references_folder site"
 )
 """Settings that are a path, which may be relative."""
-PATH_FIELDS = frozenset(
-    ["path", "movie", "place", "truth", "meeting", "interpreter", "code_folder"]
-)
+PATH_FIELDS = _words("path movie place truth meeting interpreter code_folder")
 """Fields that hold a path and nothing else."""
 FACTORY = "factory"
 """Field that holds the dotted path of a function, which may be a user's own."""
-OWN_FACTORIES = frozenset(["pyscale", "pyscale_stages", "wsistream"])
+OWN_FACTORIES = _words("pyscale pyscale_stages wsistream")
 """Packages with such functions that anybody can have."""
-SAFE_FIELDS = frozenset(["spans", "calls"])
+SAFE_FIELDS = _words("spans calls")
 """Fields without a name in them: most of a record. Of versions see `is_safe`."""
-SENTENCES = frozenset(
-    [
-        "message",
-        "warnings",
-        "text",
-        "detail",
-        "reason",
-        "gpu_reason",
-        "why_not",
-        "summary",
-        "unjudged",
-    ]
-)
+SENTENCES = _words("message warnings text detail reason gpu_reason why_not summary unjudged")
 """Fields that hold sentences, which may quote anything."""
-SAID_BY_STAGES = frozenset(
-    [
-        *(
-            "test",
-            "step",
-            "unit",
-            "code",
-            "measure",
-            "determinism",
-            "device",
-            "backend",
-            "consumer",
-        ),
-        *("engine", "architecture", "fs_type", "options", "scheduler"),
-        *("pyscale_version", "python_version", "place_filesystem", "cache_filesystem"),
-    ]
+SAID_BY_STAGES = _words(
+    "test step unit code measure determinism device backend consumer engine architecture fs_type "
+    "options scheduler pyscale_version python_version place_filesystem cache_filesystem"
 )
 """Fields that pyscale fills with words of its own, or with names of hardware and software."""
-OF_A_USER = frozenset(
-    [
-        *("slurm", "threads", "filesystems", "node", "gpu_reason", "uuid"),
-        *("image_sha256", "git_commit"),
-    ]
-)
+OF_A_USER = _words("slurm threads filesystems node gpu_reason uuid image_sha256 git_commit")
 """Fields of a stamp that hold more than what hardware and systems are called."""
 SHAPES = {"axes": r"[TCZYXSIQR]{1,7}", "currency": "[A-Z]{3}", "uuid": "(?!)"}
 """Fields of which a text of one shape is kept, too."""
@@ -110,13 +71,13 @@ REMAINS = (
 PLACE_VERSIONS = ("place_", "cache_")
 """Beginnings of what a record says, among versions, of folders that were measured: on a network
 filesystem the device and its options name a server."""
-FREE_IN_SITES = frozenset(["summary", "setup", "modules", "binds", "scratch"])
+FREE_IN_SITES = _words("summary setup modules binds scratch")
 """Fields of a site that hold what its writer liked: sentences, and lines of shell."""
 
-_ORDINARY = frozenset(
-    "all batch compute cpu debug default express general gpu high interactive local long low "  # noqa: SIM905
-    "main medium none nobody normal plain pyscale root run runs shared short slurm standard "
-    "status test true false".split()
+_ORDINARY = _words(
+    "all batch compute cpu debug default express general gpu high interactive local long low main "
+    "medium none nobody normal plain pyscale root run runs shared short slurm standard status test "
+    "true false"
 )
 _OF_FILES = (
     "run runs tasks trial w n b out meeting ranks ended submitit models images built here locked "
@@ -142,31 +103,15 @@ _NUMBER = re.compile(
 @cache
 def own_words() -> frozenset[str]:
     """Words that pyscale's records use, or that say nothing: no names, wherever they appear."""
-    choices = (
-        *PHASES,
-        *get_args(Verb),
-        *get_args(Device),
-        *get_args(GpuSharing),
-        *get_args(Layout),
-    )
+    alternatives = (Verb, Device, GpuSharing, Layout)
+    choices = (choice for kind in alternatives for choice in get_args(kind))
     states = (state for part in get_args(CacheState) for state in get_args(part) or (part,))
-    said = ("asked", "cold", "warm", "asis", "done", "failed", "queued", "running", "strong")
-    fed = (
-        MOVIE,
-        TRUTH,
-        PLACE,
-        SLIDES,
-        "frames",
-        "labels",
-        "weak",
-        "native",
-        "apptainer",
-        "reference",
-        "array",
-        "gang",
-        "make_dataset",
+    said = _words(
+        "asked cold warm asis done failed queued running strong weak frames labels native "
+        "apptainer reference array gang make_dataset"
     )
-    return frozenset({*choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY})
+    fed = (MOVIE, TRUTH, PLACE, SLIDES)
+    return frozenset({*PHASES, *choices, *states, *said, *fed, *STAGE_NAMES, *_ORDINARY})
 
 
 @cache
@@ -174,15 +119,8 @@ def _public_words() -> frozenset[str]:
     """Parts of the words that anybody's records may hold."""
     stages = [load_stage(name) for name in STAGE_NAMES]
     suites = [load_suite(name) for name in suite_names()]
-    models = [
-        Plan,
-        Settings,
-        Provenance,
-        Event,
-        TaskResult,
-        WorkerRecord,
-        *(stage.params for stage in stages),
-    ]
+    models: list[type] = [Plan, Settings, Provenance, Event, TaskResult, WorkerRecord]
+    models += [stage.params for stage in stages]
     models += [one for one in vars(records).values() if isinstance(one, type)]
     known = {
         *own_words(),

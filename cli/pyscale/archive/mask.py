@@ -38,23 +38,12 @@ _DOMAIN = r"(?:\.[A-Za-z0-9][A-Za-z0-9-]*)*"
 class Mask:
     """Gives every name and every path one word, the same wherever it appears.
 
-    Parameters
-    ----------
-    names : mapping of str to iterable of str
-        By kind (`node`, `user` …) the names to replace. Their words are numbered in the order of
-        the names, with leading zeros, so that what is sorted by name stays in that order.
-    files : iterable of str
-        Names of files to replace wherever they appear: those of the user's own input.
-    paths : iterable of str
-        Known paths; those with blanks or brackets could not be told from the text around them.
-    kept : iterable of str
-        Names of files that may be shown: the whole world has them.
-    own_words : iterable of str
-        Words of pyscale itself, that in a text mean no name.
-    trials : str
-        Pattern of what a trial is called: `segment-n1-b2` is not on the node n1.
-    run_id : str
-        What the folder of the run is called.
+    `names` has by kind (`node`, `user` …) those to replace, by words that are numbered in their
+    order with leading zeros, so that what is sorted by name stays so. `files` are replaced wherever
+    they appear: those of the user's own input. `paths` are known ones: those with blanks or
+    brackets could not be told from the text around them. `kept` may be shown: the whole world has
+    these files. `own_words` of pyscale itself mean no name in a text. `trials` is the pattern of
+    what a trial is called: `segment-n1-b2` is not on the node n1.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import getpass
 import json
 import re
@@ -24,7 +25,7 @@ from pyscale.archive.fields import (
     public_files,
 )
 from pyscale.archive.mask import Mask
-from pyscale.archive.records import read_bytes
+from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import lock_holder
@@ -144,3 +145,18 @@ def _people(run: RunFolder, paths: set[str]) -> set[str]:
         parts = PurePosixPath(path).parts
         found |= {after for before, after in pairwise(parts) if before in _HOMES}
     return found - _HOMES
+
+
+def read_bytes(file: Path) -> bytes | None:
+    """Content of a record; None where a run under way has just put its folder aside."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}), so the archive would be incomplete: make "
+            "it readable, and archive the run again"
+        ) from error

@@ -14,10 +14,9 @@ from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
 from pyscale.traces.sentences import sentences
 from pyscale.traces.snakemake import read_snakemake
-from pyscale.traces.table import wall_time_table
 from pyscale.traces.tasks import Asked, TracedTask, refuse_twice_told
 from pyscale.traces.tracefile import read_text
-from pyscale.traces.trials import find_trials
+from pyscale.traces.trials import find_trials, wall_time_table
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated
@@ -46,23 +45,17 @@ class _Node(_Told):
     total_time: Seconds | None = None
 
 
-class _Job(_Told):
+class JobFigures(_Told):
+    """What jobstats tells of one job; null is what it does not."""
+
     nodes: dict[str, _Node]
     total_time: Seconds
     gpus: Count | None = None
 
-
-@dataclass(frozen=True)
-class JobFigures:
-    """What jobstats tells of one job; null is what it does not."""
-
-    wall_s: float
-    nodes: tuple[str, ...]
-    cpus: int | None
-    gpus: int | None
-    cpu_s: int | None
-    requested_bytes: int | None
-    used_bytes: int | None
+    def over_nodes(self, name: str) -> int | None:
+        """Sum of a figure of all nodes; None where one does not tell."""
+        values = [getattr(node, name) for node in self.nodes.values()]
+        return None if not values or None in values else round(sum(values))
 
 
 def read_jobstats(path: Path, text: str, asked: Asked) -> list[TracedTask]:
@@ -128,21 +121,11 @@ def _inflated(packed: bytes) -> bytes:
 
 def _figures(where: str, told: object) -> JobFigures:
     try:
-        job = _Job.model_validate(told)
+        return JobFigures.model_validate(told)
     except ValidationError as error:
         raise UserError(
-            f"{where} is not output of jobstats ({first_problem(error, _Job)}): {ADVICE}"
+            f"{where} is not output of jobstats ({first_problem(error, JobFigures)}): {ADVICE}"
         ) from None
-    nodes = job.nodes.values()
-    return JobFigures(
-        wall_s=job.total_time,
-        nodes=tuple(job.nodes),
-        cpus=_sum([node.cpus for node in nodes]),
-        gpus=job.gpus,
-        cpu_s=_sum([node.total_time for node in nodes]),
-        requested_bytes=_sum([node.total_memory for node in nodes]),
-        used_bytes=_sum([node.used_memory for node in nodes]),
-    )
 
 
 def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> TracedTask:
@@ -160,32 +143,28 @@ def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> Tr
         stage=stage,
         trial=TOGETHER,
         name=name,
-        wall_s=figures.wall_s,
-        cpus=figures.cpus,
+        wall_s=figures.total_time,
+        cpus=figures.over_nodes("cpus"),
         gpus=figures.gpus,
-        cpu_s=figures.cpu_s,
-        requested_memory_bytes=figures.requested_bytes,
-        peak_memory_bytes=figures.used_bytes,
+        cpu_s=figures.over_nodes("total_time"),
+        requested_memory_bytes=figures.over_nodes("total_memory"),
+        peak_memory_bytes=figures.over_nodes("used_memory"),
         node=",".join(figures.nodes) or None,
         workers=workers,
         # One job by one worker is a trial, several are its repeats.
         is_trial=workers is not None or asked.workers == 1,
         across_files=True,
-        flaw=None if figures.wall_s > 0 else NO_TIME,
+        flaw=None if figures.total_time > 0 else NO_TIME,
     )
 
 
 def _counts(path: Path, figures: JobFigures, column: str) -> int:
-    counts = dict(zip(COUNTS, (figures.cpus, figures.gpus, len(figures.nodes)), strict=True))
+    counts = dict(
+        zip(COUNTS, (figures.over_nodes("cpus"), figures.gpus, len(figures.nodes)), strict=True)
+    )
     if column not in counts:
         raise UserError(f"jobstats has no {column!r} for --workers: {did_you_mean(column, counts)}")
     count = counts[column]
     if not count:
         raise UserError(f"{path} has no {column} for --workers")
     return count
-
-
-def _sum(values: Sequence[float | None]) -> int | None:
-    """Over all nodes; None where one does not tell."""
-    known = [value for value in values if value is not None]
-    return None if not known or len(known) < len(values) else round(sum(known))

@@ -107,7 +107,7 @@ def _task(
     peaks = [step.read("MaxRSS", bytes_of, A_SIZE) for step in (row, *steps)]
     if figures is not None:
         # Of all processes together; Slurm tells that of the largest alone.
-        peaks.append(figures.used_bytes)
+        peaks.append(figures.over_nodes("used_memory"))
     energies = [one.read("ConsumedEnergyRaw", joules_of, AN_ENERGY) for one in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None

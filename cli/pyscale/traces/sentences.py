@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from pyscale.report.wording import listing
-from pyscale.traces.table import stage_names
 from pyscale.traces.tasks import TracedTask
-from pyscale.traces.trials import LeftOut, TracedTrial, intervals_of
+from pyscale.traces.trials import LeftOut, TracedTrial, intervals_of, stage_names
 
 NAMED = 5
 """So many of several are named."""

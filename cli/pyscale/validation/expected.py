@@ -1,14 +1,16 @@
-"""Results of a correct installation: the files of config/validation."""
+"""Results of a correct installation: the files of config/validation, and what they are bound to."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
 from pyscale.errors import UserError
+from pyscale.plan import Plan, Trial
 from pyscale.shipped import shipped
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import first_problem
@@ -82,13 +84,7 @@ def load_expected(name: str) -> Expected:
 
 
 def read_expected(path: Path) -> Expected:
-    """Read a file of expected results.
-
-    Raises
-    ------
-    UserError
-        If it is wrong.
-    """
+    """Read a file of expected results."""
     try:
         return Expected.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
@@ -98,3 +94,41 @@ def read_expected(path: Path) -> Expected:
         raise UserError(f"the expected results {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(f"the expected results {path} are not TOML: {error}") from error
+
+
+def refuse_other_work(plan: Plan) -> None:
+    """Raise where a suite with expected results would do other work than they come from."""
+    if plan.suite.expected is None:
+        return
+    others = list(other_work(plan, load_expected(plan.suite.expected)))
+    if others:
+        raise UserError(
+            f"the suite {plan.suite.name} needs fixed data and parameters, but {others[0]}: "
+            "remove that from flags, pyscale.toml and environment, or run the suite pipeline"
+        )
+
+
+def other_work(plan: Plan, expected: Expected) -> Iterator[str]:
+    """Name in a clause each thing that a plan does otherwise than what is expected was made by."""
+    settings = plan.settings
+    if settings["data"] != expected.dataset:
+        yield f"the data is {settings['data']} instead of {expected.dataset}"
+    if settings["seed"] != expected.seed:
+        yield f"the seed is {settings['seed']} instead of {expected.seed}"
+    if settings["scaling"] != "strong":
+        yield f"scaling is {settings['scaling']}, so workers do not share the whole movie"
+    for trial in plan.trials:
+        stage = expected.stages.get(trial.entry)
+        if trial.is_reference and stage is not None:
+            yield from _other_params(trial, stage)
+
+
+def _other_params(trial: Trial, stage: ExpectedStage) -> Iterator[str]:
+    for name in sorted({*trial.params, *stage.params}.difference(stage.free)):
+        given, fixed = trial.params.get(name), stage.params.get(name)
+        if given != fixed:
+            yield f"{name} of {trial.entry} is {_told(given)} instead of {_told(fixed)}"
+
+
+def _told(value: JsonValue) -> str:
+    return "not set" if value is None else str(value)

@@ -12,31 +12,17 @@ from pyscale.plan import Plan
 from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
-from pyscale.validation.expected import Expected, load_expected
+from pyscale.validation.expected import Expected, load_expected, other_work
 from pyscale.validation.findings import Speed, ValidationFindings
-from pyscale.validation.fixed import other_work
 from pyscale.validation.judging import judged, measured_entries
 
 
 def validation_of(
     run: RunFolder, trials: pl.DataFrame, work_id: str | None, references: Iterable[Loaded]
 ) -> ValidationFindings | None:
-    """Judge a run; None where its suite expects nothing.
+    """Judge a run by its table of trials; None where its suite expects nothing.
 
-    Parameters
-    ----------
-    run : RunFolder
-    trials : polars.DataFrame
-        Its table of trials.
-    work_id : str or None
-        Fingerprint of its work; None where it is not known, and then no times are compared.
-    references : iterable of Loaded
-        Whatever others measured.
-
-    Raises
-    ------
-    UserError
-        If the expected results cannot be read.
+    Its times are compared with those of references that did the same work, where that is known.
     """
     plan = run.plan
     if plan.suite.expected is None:

@@ -23,17 +23,7 @@ NO_VERSION = frozenset(["weights_sha256"])
 def renewed(expected: Expected, run: RunFolder) -> Expected:
     """Take values and checksums from a run; tolerances and their reasons stay as people wrote them.
 
-    Parameters
-    ----------
-    expected : Expected
-        What was expected so far: it says which measures are judged.
-    run : RunFolder
-        A complete run of the suite in the installation that is the reference from now on.
-
-    Raises
-    ------
-    UserError
-        If a stage was not measured or its trials differ.
+    The run is a complete one of the suite in the installation that is the reference from now on.
     """
     plan, measured = run.plan, measured_entries(run)
     stages = {}
