@@ -43,6 +43,17 @@ def refusal(fetch: Any, dataset: Dataset, **options: Any) -> str:
     return sentence
 
 
+def ensured(name: str, registry: Registry, data_root: Path, report: Any, **options: Any) -> Path:
+    return ensure(
+        name,
+        registry,
+        data_root,
+        options=FetchOptions(**options),
+        consent=asked,
+        report=report,
+    )
+
+
 def files_below(folder: Path) -> list[str]:
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
@@ -70,14 +81,7 @@ def test_every_real_dataset_arrives_byte_for_byte(
     name: str, shared_data: Path, shared_server: Any, data_root: Path, report: Any
 ) -> None:
     registry = load_registry(shipped("config"))
-    movie = ensure(
-        name,
-        registry,
-        data_root,
-        options=FetchOptions(mirror=shared_server.address),
-        consent=asked,
-        report=report,
-    )
+    movie = ensured(name, registry, data_root, report, mirror=shared_server.address)
     assert movie.exists()
     assert files_below(data_root / name) == files_below(shared_data / name)
     for file in files_below(data_root / name):
@@ -137,17 +141,9 @@ def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
     shared_server: Any, answer: Any, data_root: Path, report: Any, shared_data: Path
 ) -> None:
     shared_server.script = [answer(break_after=500_000), answer(break_after=500_000)]
-    movie = ensure(
-        "cancer-migration",
-        load_registry(shipped("config")),
-        data_root,
-        options=FetchOptions(
-            mirror=shared_server.address,
-            patience=Patience(timeout_s=LONG_S, retries=1, backoff_s=0),
-        ),
-        consent=asked,
-        report=report,
-    )
+    patience = Patience(timeout_s=LONG_S, retries=1, backoff_s=0)
+    known, mirror = load_registry(shipped("config")), shared_server.address
+    movie = ensured("cancer-migration", known, data_root, report, mirror=mirror, patience=patience)
     size = movie.stat().st_size
     assert [request.status for request in shared_server.requests] == [200, 206, 206]
     assert size <= served_bytes(shared_server) <= size + 2 * CHUNK_BYTES
@@ -161,15 +157,6 @@ def test_a_server_that_breaks_off_without_a_byte_wears_out_patience(
     assert len(server.requests) == 4
 
 
-def test_a_server_that_ignores_ranges_is_read_again_from_the_start(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
-) -> None:
-    server.script = [answer(break_after=400_000), answer(ranges=False)]
-    assert fetch(cells).read_bytes() == noise
-    assert [request.status for request in server.requests] == [200, 200]
-    assert server.requests[1].body_bytes == len(noise)
-
-
 def test_bytes_of_two_versions_of_a_file_are_never_joined(
     fetch: Any, unchecked: Dataset, server: Any, answer: Any, noise: bytes, put: Any
 ) -> None:
@@ -179,28 +166,40 @@ def test_bytes_of_two_versions_of_a_file_are_never_joined(
     assert server.requests[1].status == 200
 
 
-def test_without_version_and_checksum_a_download_starts_anew(
-    fetch: Any, unchecked: Dataset, server: Any, answer: Any, noise: bytes
+@pytest.mark.parametrize(
+    ("is_checked", "served", "asked_for"),
+    [
+        (True, [{"break_after": 400_000}, {"ranges": False}], [(200, None), (200, '"first"')]),
+        (False, [{"break_after": 400_000, "etag": None}, {"etag": None}], [(200, None)] * 2),
+        (
+            True,
+            [{"break_after": 400_000, "etag": None}, {"etag": None}],
+            [(200, None), (206, None)],
+        ),
+        (
+            True,
+            [{"break_after": 400_000, "etag": 'W/"first"'}, {"etag": 'W/"first"'}],
+            [(200, None), (206, None)],
+        ),
+        (True, [{"status": 503}, {"status": 429}], [(503, None), (429, None), (200, None)]),
+    ],
+    ids=["ranges ignored", "no version or sum", "no version", "weak version", "busy"],
+)
+def test_a_download_goes_on_only_where_its_bytes_are_of_the_same_file(
+    fetch: Any,
+    cells: Dataset,
+    unchecked: Dataset,
+    server: Any,
+    answer: Any,
+    noise: bytes,
+    is_checked: bool,
+    served: list[dict[str, Any]],
+    asked_for: list[tuple[int, str | None]],
 ) -> None:
-    server.script = [answer(break_after=400_000, etag=None), answer(etag=None)]
-    assert fetch(unchecked, trust_first_download=True).read_bytes() == noise
-    assert [request.range for request in server.requests] == [None, None]
-
-
-def test_without_version_a_checksum_is_enough_to_resume(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
-) -> None:
-    server.script = [answer(break_after=400_000, etag=None), answer(etag=None)]
-    assert fetch(cells).read_bytes() == noise
-    assert [request.status for request in server.requests] == [200, 206]
-
-
-def test_a_weak_etag_is_not_sent_as_a_condition(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
-) -> None:
-    server.script = [answer(break_after=400_000, etag='W/"first"'), answer(etag='W/"first"')]
-    assert fetch(cells).read_bytes() == noise
-    assert server.requests[1].if_range is None
+    server.script = [answer(**one) for one in served]
+    dataset = cells if is_checked else unchecked
+    assert fetch(dataset, trust_first_download=True).read_bytes() == noise
+    assert [(request.status, request.if_range) for request in server.requests] == asked_for
 
 
 def test_a_part_larger_than_the_file_is_fetched_anew(
@@ -224,14 +223,6 @@ def test_a_part_from_another_address_is_not_continued(
     (server.root / "cells").rename(server.root / "other" / "cells")
     assert fetch(cells, mirror=f"{server.address}/other/").read_bytes() == noise
     assert server.requests[-1].range is None
-
-
-def test_a_busy_server_is_asked_again(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
-) -> None:
-    server.script = [answer(status=503), answer(status=429)]
-    assert fetch(cells).read_bytes() == noise
-    assert [request.status for request in server.requests] == [503, 429, 200]
 
 
 def test_a_server_that_stays_busy_is_one_sentence(
@@ -296,38 +287,42 @@ def test_a_file_that_changed_here_is_fetched_again(
     assert fetch(cells).read_bytes() == noise
 
 
-@pytest.mark.parametrize("length", [True, False])
-def test_an_empty_file_is_refused(
-    fetch: Any, unchecked: Dataset, server: Any, answer: Any, length: bool, data_root: Path
+@pytest.mark.parametrize(
+    ("is_checked", "served", "said"),
+    [
+        (False, {"body": b""}, "is empty (0 bytes)"),
+        (False, {"body": b"", "length": False}, "is empty (0 bytes)"),
+        (False, {"body": b"<html>", "content_type": "text/html; charset=utf-8"}, "a web page"),
+        (True, {"body": bytes(600_004)}, "has 600004 bytes and the registry expects 600000"),
+        (
+            True,
+            {"body": bytes(599_999), "length": False},
+            "has 599999 bytes and the registry expects 600000",
+        ),
+        (
+            True,
+            {"body": bytes(12_000_000), "length": False},
+            "sends more than the expected 600000 bytes",
+        ),
+    ],
+    ids=["empty", "empty, no length", "page", "larger", "smaller, no length", "without end"],
+)
+def test_what_is_plainly_not_the_file_is_refused_and_nothing_of_it_stays(
+    fetch: Any,
+    cells: Dataset,
+    unchecked: Dataset,
+    server: Any,
+    answer: Any,
+    data_root: Path,
+    is_checked: bool,
+    served: dict[str, Any],
+    said: str,
 ) -> None:
-    server.always = answer(body=b"", length=length)
-    assert "is empty (0 bytes)" in refusal(fetch, unchecked, trust_first_download=True)
+    server.always = answer(**served)
+    dataset = cells if is_checked else unchecked
+    assert said in refusal(fetch, dataset, trust_first_download=True)
     assert "cells.tif" not in files_below(data_root / "cells")
-
-
-def test_another_size_is_noticed_before_the_file_is_read(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
-) -> None:
-    server.always = answer(body=noise + b"more")
-    sentence = refusal(fetch, cells)
-    assert "has 600004 bytes and the registry expects 600000" in sentence
-    assert files_below(data_root / "cells") == []
-
-
-def test_another_size_is_noticed_where_the_server_states_none(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
-) -> None:
-    server.always = answer(body=noise[:-1], length=False)
-    assert "has 599999 bytes and the registry expects 600000" in refusal(fetch, cells)
-    assert files_below(data_root / "cells") == []
-
-
-def test_a_server_that_does_not_end_is_left_at_the_size_of_the_file(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
-) -> None:
-    server.always = answer(body=noise * 20, length=False)
-    assert "sends more than the expected 600000 bytes" in refusal(fetch, cells)
-    assert files_below(data_root / "cells") == []
+    assert not is_checked or files_below(data_root / "cells") == []
 
 
 def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
@@ -350,14 +345,6 @@ def test_a_file_that_its_server_says_is_larger_than_the_disk_is_not_begun(
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
     sentence = refusal(fetch, unchecked, trust_first_download=True)
     assert "has 10 bytes left, but 600000 are needed for the download" in sentence
-
-
-def test_a_web_page_is_not_taken_for_a_file(
-    fetch: Any, unchecked: Dataset, server: Any, answer: Any, data_root: Path
-) -> None:
-    server.always = answer(body=b"<html>", content_type="text/html; charset=utf-8")
-    assert "a web page" in refusal(fetch, unchecked, trust_first_download=True)
-    assert files_below(data_root / "cells") == []
 
 
 def test_without_published_checksum_nothing_is_asked_of_the_server(
@@ -566,8 +553,9 @@ def test_ensure_reads_no_file_that_is_there(
     # Only the size is right: had the file been read, it would be fetched again.
     (data_root / "cells" / "cells.tif").write_bytes(bytes(len(noise)))
     registry = registry_of([row("cells.tif", noise)], movie="cells.tif")
-    options = FetchOptions(mirror="http://127.0.0.1:9", patience=ONCE)
-    movie = ensure("cells", registry, data_root, options=options, consent=asked, report=report)
+    movie = ensured(
+        "cells", registry, data_root, report, mirror="http://127.0.0.1:9", patience=ONCE
+    )
     assert movie == data_root / "cells" / "cells.tif"
 
 
@@ -576,29 +564,14 @@ def test_ensure_takes_a_path_of_the_users_own(
 ) -> None:
     own = tmp_path / "own.tif"
     own.write_bytes(b"x")
-    found = ensure(
-        str(own),
-        registry_of([row("a", b"a")]),
-        data_root,
-        options=FetchOptions(),
-        consent=asked,
-        report=report,
-    )
-    assert found == own
+    assert ensured(str(own), registry_of([row("a", b"a")]), data_root, report) == own
 
 
 def test_ensure_answers_an_unknown_name_with_the_nearest(
     registry_of: Any, row: Any, data_root: Path, report: Any
 ) -> None:
     with pytest.raises(UserError, match="did you mean 'cells'"):
-        ensure(
-            "cels",
-            registry_of([row("a", b"a")]),
-            data_root,
-            options=FetchOptions(),
-            consent=asked,
-            report=report,
-        )
+        ensured("cels", registry_of([row("a", b"a")]), data_root, report)
 
 
 def command(server: Any, data_root: Path, *more: str) -> list[str]:

@@ -58,13 +58,25 @@ def texts_for(
 def rendered(
     site: Site, suite: Suite, movie: Path = Path("/data/movie.tif"), **changes: Any
 ) -> Texts:
-    settings = Settings(**({"repeats": 2} | changes))
+    dataset = Dataset(movie, frames=8, axes="TYX")
+    return scripts_of(site, suite, dataset, Settings(**({"repeats": 2} | changes)))
+
+
+def scripts_of(
+    site: Site,
+    suite: Suite,
+    dataset: Dataset | None,
+    settings: Settings,
+    workers: tuple[int, ...] = (1, 2),
+    only: tuple[str, ...] = (),
+) -> Texts:
     plan = make_plan(
         suite,
-        Dataset(movie, frames=8, axes="TYX"),
+        dataset,
         run_id="one",
         settings=settings.model_dump(mode="json"),
-        workers=(1, 2),
+        workers=workers,
+        only=only,
     )
     return render(plan, site, images_of(plan))
 
@@ -79,10 +91,7 @@ def of_the_machine(site: Site, workers: tuple[int, ...] = (1,), **changes: Any) 
         fitted={"kernels": {"device": ("cpu", "cuda")}},
     )
     settings = Settings(path=Path("/data/to measure"), **changes)
-    plan = make_plan(
-        suite, None, run_id="one", settings=settings.model_dump(mode="json"), workers=workers
-    )
-    return render(plan, site, images_of(plan))
+    return scripts_of(site, suite, None, settings, workers)
 
 
 def images_of(plan: Plan) -> list[ImageFile]:
@@ -105,22 +114,35 @@ def directives(text: str) -> list[str]:
     return [line.removeprefix("#SBATCH ") for line in text.splitlines() if "#SBATCH" in line]
 
 
+Shellchecked = Callable[[Texts], int]
+
+
+@pytest.fixture
+def shellchecked(tmp_path: Path, missing: Callable[[str, str], None]) -> Shellchecked:
+    """Write scripts, hold them to shellcheck, and count them."""
+    if shutil.which("shellcheck") is None:
+        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
+    folder = tmp_path / "scripts"
+
+    def check(texts: Texts) -> int:
+        write_scripts(folder, texts)
+        scripts = [*folder.rglob("*.sbatch"), *folder.rglob("*.sh")]
+        done = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.returncode) == ("", 0)
+        return len(scripts)
+
+    return check
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", shipped_names("site"))
 def test_every_script_passes_shellcheck(
-    name: str, device: str, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+    name: str, device: str, runtime: str, shellchecked: Shellchecked
 ) -> None:
-    if shutil.which("shellcheck") is None:
-        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
-    folder = tmp_path / "scripts"
-    write_scripts(folder, texts_for(load_site(name), runtime=runtime, device=device))
-    scripts = [*folder.rglob("*.sbatch"), *folder.rglob("*.sh")]
-    assert len(scripts) == 4 + 4 + 4 + 1
-    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
-    assert check.stdout == ""
-    assert check.returncode == 0
+    texts = texts_for(load_site(name), runtime=runtime, device=device)
+    assert shellchecked(texts) == 4 + 4 + 4 + 1
 
 
 GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
@@ -130,19 +152,12 @@ GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
 def test_scripts_that_measure_the_machine_pass_shellcheck(
-    scratch: str | None, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+    scratch: str | None, runtime: str, shellchecked: Shellchecked
 ) -> None:
-    if shutil.which("shellcheck") is None:
-        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
     site = load_site("modules").model_copy(update={"scratch": scratch, "override": (GPUS,)})
     stages = {"storage": {"cache_folder": "/disk of the node"}}
     texts = of_the_machine(site, workers=(1, 2), runtime=runtime, stages=stages)
-    write_scripts(tmp_path / "scripts", texts)
-    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
-    assert len(scripts) == 4 + 4 + 4 + 1
-    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
-    assert check.stdout == ""
-    assert check.returncode == 0
+    assert shellchecked(texts) == 4 + 4 + 4 + 1
 
 
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
@@ -239,18 +254,9 @@ def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers()
     assert "for worker in {0..3}; do\n" in texts["segment-n2/merge.sbatch"]
     assert "for worker in {0..1}; do\n" in texts["segment-n1/merge.sbatch"]
     assert "4 x segment" in texts["README.md"]
+    assert "merge/out" in texts["track-n1/windows.sbatch"]
     source = '"$PWD/segment-n1/merge/out/labels.ome.tif"'
     assert f"input_labels={source}\n" in texts["contact-n2/windows.sbatch"]
-
-
-def test_more_windows_than_workers_wait_for_a_worker() -> None:
-    texts = texts_for(load_site("plain"), chunks_per_worker=2)
-    windows = texts["segment-n2/windows.sbatch"]
-    assert "--array=0-3%2" in directives(windows)
-    assert "frames=(0:2 2:4 4:6 6:8)\n" in windows
-    assert "--array=0-1%1" in directives(texts["segment-n1/windows.sbatch"])
-    assert "segment-n1/merge.sbatch" in texts
-    assert "merge/out" in texts["track-n1/windows.sbatch"]
 
 
 def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
@@ -348,30 +354,18 @@ def of_ranks(site: Site, slides: Path = Path("/data/my slides"), **changes: Any)
     settings = Settings(**changes)
     suite = load_suite("loader")
     one = {"loader": suite.stages["loader"].model_copy(update={"grid": {}, "threads": 2})}
-    plan = make_plan(
-        suite.model_copy(update={"stages": one}),
-        Dataset(slides, frames=4),
-        run_id="one",
-        settings=settings.model_dump(mode="json"),
-        workers=(1, 2),
-    )
-    return render(plan, site, images_of(plan))
+    suite = suite.model_copy(update={"stages": one})
+    return scripts_of(site, suite, Dataset(slides, frames=4), settings)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
 def test_scripts_of_ranks_pass_shellcheck(
-    scratch: str | None, runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+    scratch: str | None, runtime: str, shellchecked: Shellchecked
 ) -> None:
-    if shutil.which("shellcheck") is None:
-        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
     site = load_site("modules").model_copy(update={"scratch": scratch})
-    write_scripts(tmp_path / "scripts", of_ranks(site, runtime=runtime))
-    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
-    assert len(scripts) == 2 + 1 + 1
-    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
-    assert check.stdout == ""
+    assert shellchecked(of_ranks(site, runtime=runtime)) == 2 + 1 + 1
 
 
 def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
@@ -437,29 +431,15 @@ def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None
 
 def of_image(site: Site, **changes: Any) -> Texts:
     """Scripts of one rank and of two that share an image."""
-    settings = Settings(**changes)
-    plan = make_plan(
-        load_suite("reconstruct"),
-        None,
-        run_id="one",
-        settings=settings.model_dump(mode="json"),
-        workers=(1, 2),
-        only=("tomography_3d",),
-    )
-    return render(plan, site, images_of(plan))
+    suite, settings = load_suite("reconstruct"), Settings(**changes)
+    return scripts_of(site, suite, None, settings, only=("tomography_3d",))
 
 
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 def test_scripts_of_ranks_that_share_an_image_pass_shellcheck(
-    runtime: str, tmp_path: Path, missing: Callable[[str, str], None]
+    runtime: str, shellchecked: Shellchecked
 ) -> None:
-    if shutil.which("shellcheck") is None:
-        missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
-    texts = of_image(load_site("plain"), runtime=runtime, device="cuda")
-    write_scripts(tmp_path / "scripts", texts)
-    scripts = [*(tmp_path / "scripts").rglob("*.sbatch"), tmp_path / "scripts" / "submit.sh"]
-    check = subprocess.run(["shellcheck", *scripts], capture_output=True, text=True, check=False)
-    assert (check.stdout, len(scripts)) == ("", 4)
+    assert shellchecked(of_image(load_site("plain"), runtime=runtime, device="cuda")) == 4
 
 
 def test_what_ranks_that_share_an_image_need_is_no_data() -> None:

@@ -5,34 +5,12 @@ import pytest
 from pyscale.errors import UserError
 
 HEADER = [
-    "task_id",
-    "hash",
-    "native_id",
-    "name",
-    "status",
-    "exit",
-    "submit",
-    "duration",
-    "realtime",
-    "%cpu",
-    "peak_rss",
-    "peak_vmem",
-    "rchar",
-    "wchar",
+    *("task_id", "hash", "native_id", "name", "status", "exit", "submit", "duration", "realtime"),
+    *("%cpu", "peak_rss", "peak_vmem", "rchar", "wchar"),
 ]
 RAW = [
-    "task_id",
-    "hash",
-    "name",
-    "status",
-    "attempt",
-    "start",
-    "complete",
-    "realtime",
-    "%cpu",
-    "peak_rss",
-    "cpus",
-    "memory",
+    *("task_id", "hash", "name", "status", "attempt", "start", "complete", "realtime", "%cpu"),
+    *("peak_rss", "cpus", "memory"),
 ]
 
 

@@ -105,18 +105,57 @@ def test_a_trial_of_which_a_task_did_not_complete_is_left_out_whole(
     assert f"left out 1 trial: segment 9 (of 2 tasks {why})" in said
 
 
-def test_elements_that_wait_are_counted_one_by_one(sacct, write, imported):
-    sacct.array([0])
-    sacct.job("9_0", raw="10").job("9_[1-3%2]", raw="9", state="PENDING")
-    assert "of 4 tasks 3 not ended" in imported("sacct", write(sacct.text))[1]
-
-
-def test_an_array_whose_rest_never_began_is_no_smaller_array(sacct, write, imported):
-    sacct.array([0])
+SAID = {
+    "elements that wait are counted one by one": (
+        lambda sacct: (
+            sacct.array([0]),
+            sacct.job("9_0", raw="10").job("9_[1-3%2]", raw="9", state="PENDING"),
+        ),
+        "of 4 tasks 3 not ended",
+    ),
     # Those that were cancelled while they waited are told nowhere, as Slurm 22.05 does.
-    sacct.job("9_0", raw="10").job("9_1", raw="11")
-    said = imported("sacct", write(sacct.text))[1]
-    assert "segment 9 (of 2 tasks 2 of an array that has not begun as a whole)" in said
+    "an array whose rest never began is no smaller array": (
+        lambda sacct: (sacct.array([0]), sacct.job("9_0", raw="10").job("9_1", raw="11")),
+        "segment 9 (of 2 tasks 2 of an array that has not begun as a whole)",
+    ),
+    "a task that was tried again shows by its later submission": (
+        lambda sacct: (
+            sacct.array([0]),
+            sacct.job("9_0", raw="10").job("9_1", raw="9", submit=1, start=30),
+        ),
+        "segment 9 (of 2 tasks 1 tried again)",
+    ),
+    "a task that was tried again shows by its duplicates": (
+        lambda sacct: (sacct.array([0]), sacct.job("9", state="REQUEUED").job("9", start=300)),
+        "segment 9 (tried again)",
+    ),
+    "a job of several processes is no single worker": (
+        lambda sacct: sacct.job("7", tasks=4, cpus=4).job("8", start=100),
+        "segment 7 (of 4 processes, which --workers NTasks takes for workers)",
+    ),
+    "plain jobs that ran at the same time are doubted": (
+        lambda sacct: sacct.job("1").job("2", start=5),
+        "at N = 1 ran at the same time",
+    ),
+    "repeats with other numbers of tasks are doubted": (
+        lambda sacct: (sacct.array([0, 0]), sacct.array([100, 100, 160, 160])),
+        "at N = 2 have 2 and 4 tasks",
+    ),
+    "whole seconds are doubted where tasks are short": (
+        lambda sacct: sacct.job("1", wall=4),
+        "uncertain by up to 25 %",
+    ),
+    "a task that took no second has no time": (
+        lambda sacct: sacct.job("1", wall=0).job("2"),
+        "segment 1 (without a time)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("ran", "words"), SAID.values(), ids=SAID)
+def test_what_ran_otherwise_than_trials_do_is_said(sacct, write, imported, ran, words):
+    ran(sacct)
+    assert words in imported("sacct", write(sacct.text))[1]
 
 
 @pytest.mark.parametrize("indices", [[3], [0, 1, 3], [2, 3]])
@@ -130,18 +169,6 @@ def test_a_part_of_an_array_that_was_submitted_again_is_no_trial(sacct, write, i
 def test_an_array_may_count_in_steps(sacct, write, imported):
     sacct.job("9_0", raw="10").job("9_20", raw="11").job("9_40", raw="9")
     assert imported("sacct", write(sacct.text))[0]["workers"].to_list() == [3, 3, 3]
-
-
-def test_a_task_that_was_tried_again_shows_by_its_later_submission(sacct, write, imported):
-    sacct.array([0])
-    sacct.job("9_0", raw="10").job("9_1", raw="9", submit=1, start=30)
-    assert "segment 9 (of 2 tasks 1 tried again)" in imported("sacct", write(sacct.text))[1]
-
-
-def test_a_task_that_was_tried_again_shows_by_its_duplicates(sacct, write, imported):
-    sacct.array([0])
-    sacct.job("9", state="REQUEUED").job("9", start=300)
-    assert "segment 9 (tried again)" in imported("sacct", write(sacct.text))[1]
 
 
 def test_what_two_exports_tell_alike_counts_once(sacct, write, imported):
@@ -183,12 +210,6 @@ def test_memory_asked_for_each_core_is_added_up(sacct, write, imported):
     assert imported("sacct", write(sacct.text))[0]["requested_memory_bytes"][0] == 8 << 30
 
 
-def test_a_job_of_several_processes_is_no_single_worker(sacct, write, imported):
-    sacct.job("7", tasks=4, cpus=4).job("8", start=100)
-    said = imported("sacct", write(sacct.text))[1]
-    assert "segment 7 (of 4 processes, which --workers NTasks takes for workers)" in said
-
-
 def test_steps_that_ran_at_once_are_several_workers(write, imported, sacct):
     sacct.job("7").job("8", start=100)
     steps = [f"8.{step}|8.{step}|COMPLETED|1|10|40|30||1|1|n1||||||prog\n" for step in range(2)]
@@ -217,27 +238,6 @@ def test_jobs_of_other_sizes_are_no_repeats(sacct, write, imported):
     assert table["stage"].to_list() == ["segment (1 CPU)", "segment (8 CPUs)"]
     assert "kept apart: segment (1 CPU) and segment (8 CPUs)" in said
     assert "--workers AllocCPUS" in said
-
-
-def test_plain_jobs_that_ran_at_the_same_time_are_doubted(sacct, write, imported):
-    sacct.job("1").job("2", start=5)
-    assert "at N = 1 ran at the same time" in imported("sacct", write(sacct.text))[1]
-
-
-def test_repeats_with_other_numbers_of_tasks_are_doubted(sacct, write, imported):
-    sacct.array([0, 0])
-    sacct.array([100, 100, 160, 160])
-    assert "at N = 2 have 2 and 4 tasks" in imported("sacct", write(sacct.text))[1]
-
-
-def test_whole_seconds_are_doubted_where_tasks_are_short(sacct, write, imported):
-    sacct.job("1", wall=4)
-    assert "uncertain by up to 25 %" in imported("sacct", write(sacct.text))[1]
-
-
-def test_a_task_that_took_no_second_has_no_time(sacct, write, imported):
-    sacct.job("1", wall=0).job("2")
-    assert "segment 1 (without a time)" in imported("sacct", write(sacct.text))[1]
 
 
 def test_without_steps_more_is_unknown_than_memory(sacct, write, imported):

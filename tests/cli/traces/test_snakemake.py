@@ -7,15 +7,7 @@ import pytest
 from pyscale.errors import UserError
 
 PLAIN = [
-    "s",
-    "h:m:s",
-    "max_rss",
-    "max_vms",
-    "max_uss",
-    "max_pss",
-    "io_in",
-    "io_out",
-    "mean_load",
+    *("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss", "io_in", "io_out", "mean_load"),
     "cpu_time",
 ]
 EXTENDED = [*PLAIN, "jobid", "rule_name", "wildcards", "params", "threads", "resources"]
